@@ -277,11 +277,13 @@ create table events (
 CREATE INDEX events_idempotency ON public.events USING btree (project_id, idempotency_key, id) WHERE (idempotency_key IS NOT NULL);
 
 create table expansions (
+  id text collate "C" not null,
   event_id text collate "C" not null,
   project_id text collate "C" not null,
   subscription_ids text[] not null,
+  lane smallint not null,
   done integer not null default 0,
-  constraint expansions_pkey PRIMARY KEY (event_id)
+  constraint expansions_pkey PRIMARY KEY (id)
 );
 
 create table failure_mutes (

@@ -500,9 +500,13 @@ create index delivery_queue_claim on delivery_queue (key, lane, due_at) where no
 
 -- Fan-outs too large for one commit: the subscriptions that matched. Nodes make their deliveries in chunks.
 create table expansions (
-  event_id text collate "C" primary key,
+  -- the event's own id, or a new one for a replay
+  id text collate "C" primary key,
+  event_id text collate "C" not null,
   project_id text collate "C" not null,
   subscription_ids text[] not null,
+  -- the lane of the queue rows
+  lane smallint not null,
   done integer not null default 0
 );
 

@@ -17,7 +17,7 @@ export const ONBOARD_CHUNK = 50;
 
 /** Creates the next endpoints of an onboarding. Its cursor is the number created so far. */
 export function onboardWork(changes: ConfigChanges): JobWork {
-  return async (tx, job) => {
+  return async (job) => async (tx) => {
     if (job.sealed === null) throw new Error(`onboarding ${job.id} has lost its input`);
     const items = JSON.parse(changes.deps.sealer.open(job.sealed, `job ${job.id}`)) as OnboardItem[];
     const from = Number(job.cursor);

@@ -38,7 +38,8 @@ export const auditActions = {
   'failures.unmuted': 'A group of failures was unmuted.',
   'job.started': 'A batch or an onboarding was started. `after` has its type and filter.',
   'job.cancelled': 'A job was cancelled.',
-  'event.replayed': 'An event was sent again.',
+  'event.replayed':
+    'An event was replayed. `after.deliveries` is the number of its new deliveries, those that are still being created included.',
   'event_delivery.resent': 'A failed or discarded delivery was sent again.',
   'event_delivery.force_resent': 'Successful deliveries were sent again. `after.ids` names them.',
   'meta_event.resent': 'A meta event was sent again.',

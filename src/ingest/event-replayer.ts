@@ -1,29 +1,27 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/audit.ts';
-import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { type EndpointId, firstIdAt, type IdFactory, idTime, type ProjectId } from '../domain/ids.ts';
+import { type EndpointId, firstIdAt, idTime, type ProjectId } from '../domain/ids.ts';
 import type { Traffic } from '../metrics/traffic.ts';
-import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
-import type { ConfigCache } from '../routing/config-cache.ts';
-import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import { audited } from '../store/config/audit-entries.ts';
-import { chunkLimit, type JobChunk, type JobRow } from '../store/config/jobs.ts';
+import {
+  chunkLimit,
+  type JobChunk,
+  type JobRow,
+  type JobWork,
+  jobTransaction,
+} from '../store/config/jobs.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
-import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
 import { eventsOfEndpoint } from '../store/history/event-deliveries.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
+import { isExpanding } from '../store/queue/expansions.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
-import { storedTrace, withoutTrace } from '../tracing/trace-context.ts';
-import { readAgain, UNREADABLE } from './broker-message.ts';
-import type { NewEvent } from './new-event.ts';
-import { carriedHeaders, prepareEvent, storedTarget } from './prepare-event.ts';
-import { applySourceFunctions } from './source-functions.ts';
+import { type DecodeDeps, type DecodedEvent, decodeStoredEvent } from './decode-stored-event.ts';
+import { MAX_DIRECT, prepareEvent } from './prepare-event.ts';
 
 /**
  * Replays stored events. Each is matched again with the current config and its original target, and gets new
@@ -31,28 +29,53 @@ import { applySourceFunctions } from './source-functions.ts';
  * events in id order up to its job's id. Transactions with recent ids may be uncommitted, so ids from the
  * five seconds before the job's id are read only when the job is five seconds old. None is skipped then. A
  * filter that ends before them need not wait.
+ *
+ * A replay that matches over 1,000 subscriptions commits their list and not their deliveries, as accepting does.
+ * `src/engine/queue/expander.ts` makes the deliveries in chunks. So a replay is stored whole or not at all, and no
+ * transaction has more than 1,000 deliveries. A job has one large fan-out in progress at a time, so that it neither
+ * fills the table of expansions nor runs ahead of the queue, and it ends when all its deliveries are in the queue.
  */
-export interface EventReplayerDeps {
+export interface EventReplayerDeps extends DecodeDeps {
   db: Database;
-  cache: ConfigCache;
-  ids: IdFactory;
-  now(): number;
   sink: DeliverySink;
   makePartitions(): Promise<void>;
   maxRetrySeconds: number;
-  sandbox: Sandbox;
-  sealer: Sealer;
   traffic: Pick<Traffic, 'made'>;
 }
 
 const CHUNK_EVENTS = 100;
 const SETTLE_MS = 5_000;
+/** Functions of sources may be slow. A job is not taken by another node before 10 s. */
+const DECODE_MS = 5_000;
+/** A job looks this often whether its large fan-out is done. */
+const EXPANDING_MS = 200;
 /** So many stored events are matched again for a device. */
 const DEVICE_EVENTS = 1_000;
 
 /** The input of a batch replay: a filter of events, and the endpoints that may get them, if not all. */
 export interface BatchReplay extends EventFilter {
   only?: readonly string[];
+}
+
+interface ReplayContext {
+  routing: ProjectRouting;
+  lane: number;
+  only: readonly string[] | undefined;
+}
+
+/** An event matched again. Its deliveries, or the subscriptions of its deliveries if they are many. */
+interface Rematched {
+  event: Parameters<typeof insertReplay>[1]['event'];
+  deliveries: NewDelivery[];
+  expansion: string[] | null;
+}
+
+/** The result of some replays in one transaction. */
+interface Replayed {
+  deliveries: NewDelivery[];
+  isExpanding: boolean;
+  /** Deliveries of each event, those that are still made included. */
+  counts: number[];
 }
 
 export class EventReplayer {
@@ -63,60 +86,72 @@ export class EventReplayer {
   }
 
   /**
-   * The number of new deliveries. If endpoints are given, only those get one: a portal replays for its owner
-   * alone.
+   * The number of new deliveries, those that are still made included. If endpoints are given, only those get one: a
+   * portal replays for its owner alone.
    */
   async replay(
-    event: StoredEvent,
+    stored: StoredEvent,
     { actor, only }: { actor: Actor; only: readonly string[] | undefined },
   ): Promise<number> {
-    const { cache } = this.#deps;
-    const routing = await cache.refresh(event.project_id);
-    const by = { projectId: event.project_id, actor };
+    const { project_id: projectId, id } = stored;
+    const routing = await this.#deps.cache.refresh(projectId);
+    const decoded = await decodeStoredEvent(this.#deps, stored, routing);
     const run = () =>
-      audited(this.#deps, by, async (tx) => {
-        const result = await this.#replay(tx, event, { routing, lane: LANE.first, only });
-        const after = { deliveries: result.length };
-        return { result, audit: [{ action: 'event.replayed', resourceId: event.id, before: null, after }] };
+      audited(this.#deps, { projectId, actor }, async (tx) => {
+        const result = await this.#store(tx, [decoded], { routing, lane: LANE.first, only });
+        const after = { deliveries: result.counts[0] ?? 0 };
+        return { result, audit: [{ action: 'event.replayed', resourceId: id, before: null, after }] };
       });
     const replayed = await run().catch(async (error: unknown) => {
       if (!isMissingPartition(error)) throw error;
       await this.#deps.makePartitions();
       return run();
     });
-    this.#made(event.project_id, replayed, LANE.first);
-    return replayed.length;
+    this.#made(projectId, replayed, LANE.first);
+    return replayed.counts[0] ?? 0;
   }
 
   /** One chunk of a batch replay. Events that no longer match anything count as failed. */
-  chunk = async (tx: Queryable, job: JobRow): Promise<JobChunk> => {
-    const ageMs = this.#deps.now() - idTime(job.id);
-    const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
-    const endsBefore = filter.toMs !== undefined && filter.toMs < idTime(job.id) - SETTLE_MS;
-    const settled = endsBefore || ageMs >= SETTLE_MS;
-    const limit = chunkLimit(job, CHUNK_EVENTS);
-    const events = await eventsAfter(tx, eventConditions(job.project_id, filter), {
-      after: job.cursor,
-      before: settled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
-      limit,
-    });
-    const routing = await this.#deps.cache.refresh(job.project_id);
-    const made: NewDelivery[] = [];
-    let failed = 0;
-    for (const event of events) {
-      const replayed = await this.#replay(tx, event, { routing, lane: LANE.replay, only });
-      if (replayed.length === 0) failed += 1;
-      made.push(...replayed);
-    }
-    const isLast = events.length < limit;
-    return {
-      cursor: isLast && settled ? null : (events.at(-1)?.id ?? job.cursor),
-      done: events.length - failed,
-      failed,
-      ...(isLast && !settled && { delayMs: SETTLE_MS - ageMs }),
-      committed: () => this.#made(job.project_id, made, LANE.replay),
+  chunk: JobWork = async (job) => {
+    const { db, cache } = this.#deps;
+    if (await isExpanding(db, job.project_id, LANE.replay)) return async () => waits(job, EXPANDING_MS);
+    const run = this.#runOf(job);
+    const { only, ...filter } = run.input;
+    const events = await jobTransaction(db, (tx) =>
+      eventsAfter(tx, eventConditions(job.project_id, filter), { ...run, after: job.cursor }),
+    );
+    const routing = await cache.refresh(job.project_id);
+    const decoded = await this.#decode(events, routing, DECODE_MS);
+    return async (tx) => {
+      const replayed = await this.#store(tx, decoded, { routing, lane: LANE.replay, only });
+      const read = replayed.counts.length;
+      const failed = replayed.counts.filter((count) => count === 0).length;
+      const isLast = events.length < run.limit && read === events.length;
+      return {
+        cursor:
+          isLast && run.isSettled && !replayed.isExpanding ? null : (events[read - 1]?.id ?? job.cursor),
+        done: read - failed,
+        failed,
+        ...(isLast && !run.isSettled && { delayMs: run.settlesInMs }),
+        committed: () => this.#made(job.project_id, replayed, LANE.replay),
+      };
     };
   };
+
+  /** Which events the next chunk reads. */
+  #runOf(job: JobRow) {
+    const input = JSON.parse(job.input) as BatchReplay;
+    const settlesInMs = SETTLE_MS - (this.#deps.now() - idTime(job.id));
+    const endsBefore = input.toMs !== undefined && input.toMs < idTime(job.id) - SETTLE_MS;
+    const isSettled = endsBefore || settlesInMs <= 0;
+    return {
+      input,
+      limit: chunkLimit(job, CHUNK_EVENTS),
+      before: isSettled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
+      isSettled,
+      settlesInMs,
+    };
+  }
 
   /**
    * Matches stored events again for one device, oldest first, in chunks. Events that it has a delivery of already are left
@@ -125,125 +160,89 @@ export class EventReplayer {
   async forDevice(projectId: ProjectId, device: { id: EndpointId; fromMs: number }): Promise<number> {
     const { db, cache, now } = this.#deps;
     const routing = await cache.refresh(projectId);
+    const context = { routing, lane: LANE.first, only: [device.id] };
     const before = firstIdAt(now() + 1);
     let after = firstIdAt(device.fromMs);
     let count = 0;
     for (let read = 0; read < DEVICE_EVENTS; read += CHUNK_EVENTS) {
-      const chunk = await db.transaction(async (tx) => {
+      const { events, missed } = await db.transaction(async (tx) => {
         const where = eventConditions(projectId, {});
         const events = await eventsAfter(tx, where, { after, before, limit: CHUNK_EVENTS });
         const had = await eventsOfEndpoint(tx, device.id, { from: events[0]?.id, to: events.at(-1)?.id });
-        const made: NewDelivery[] = [];
-        for (const event of events.filter(({ id }) => !had.has(id)))
-          made.push(...(await this.#replay(tx, event, { routing, lane: LANE.first, only: [device.id] })));
-        return { events, made };
+        return { events, missed: events.filter(({ id }) => !had.has(id)) };
       });
-      this.#made(projectId, chunk.made, LANE.first);
-      count += chunk.made.length;
-      if (chunk.events.length < CHUNK_EVENTS) break;
-      after = chunk.events.at(-1)?.id ?? after;
+      const decoded = await this.#decode(missed, routing);
+      const made = await db.transaction((tx) => this.#store(tx, decoded, context));
+      this.#made(projectId, made, LANE.first);
+      count += made.deliveries.length;
+      if (events.length < CHUNK_EVENTS) break;
+      after = events.at(-1)?.id ?? after;
     }
     return count;
   }
 
-  async #replay(
-    tx: Queryable,
-    stored: StoredEvent,
-    context: { routing: ProjectRouting; lane: number; only: readonly string[] | undefined },
-  ): Promise<readonly NewDelivery[]> {
+  /** As many of the events as can be decoded within the time, one at least. */
+  async #decode(
+    events: readonly StoredEvent[],
+    routing: ProjectRouting,
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<DecodedEvent[]> {
+    const startedAt = performance.now();
+    const decoded: DecodedEvent[] = [];
+    for (const event of events) {
+      if (decoded.length > 0 && performance.now() - startedAt > withinMs) break;
+      decoded.push(await decodeStoredEvent(this.#deps, event, routing));
+    }
+    return decoded;
+  }
+
+  /** Stores the replays of the first events: as many as have 1,000 deliveries together, or one large one. */
+  async #store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
+    const all: Replayed = { deliveries: [], isExpanding: false, counts: [] };
+    for (const one of decoded) {
+      const { event, deliveries, expansion } = this.#match(one, context);
+      const isFull = all.deliveries.length + deliveries.length > MAX_DIRECT || expansion !== null;
+      if (isFull && all.deliveries.length > 0) return all;
+      if (one.content !== null) await saveContent(tx, one.stored, one.content);
+      const asExpansion = expansion && { id: this.#deps.ids.next(), subscriptionIds: expansion };
+      const replay = { event, deliveries, expansion: asExpansion, lane: context.lane };
+      const isKept = await insertReplay(tx, replay);
+      all.counts.push(isKept ? (expansion ?? deliveries).length : 0);
+      if (isKept) all.deliveries.push(...deliveries);
+      all.isExpanding = isKept && expansion !== null;
+      if (all.isExpanding) return all;
+    }
+    return all;
+  }
+
+  #match({ stored, event: source }: DecodedEvent, { routing, only }: ReplayContext): Rematched {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
-    const { routing, only } = context;
-    const prepared = prepareEvent(await this.#decode(tx, stored, routing), routing, {
-      ids,
-      nowMs: now(),
-      maxRetrySeconds,
-      sealer,
-      eventId: stored.id,
-    });
+    const context = { ids, maxRetrySeconds, routing };
+    const prepared = prepareEvent(source, routing, { ...context, nowMs: now(), sealer, eventId: stored.id });
     const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
     const event = { ...prepared.event, endpointIds: prepared.event.endpointIds.filter(isWanted) };
+    const many = (prepared.expansion ?? [])
+      .flatMap((id) => routing.subscriptions.get(id) ?? [])
+      .filter(({ row }) => isWanted(row.endpoint_id));
+    if (many.length > MAX_DIRECT) return { event, deliveries: [], expansion: many.map(({ row }) => row.id) };
     const deliveries = [
-      ...prepared.deliveries,
-      ...(prepared.expansion ?? [])
-        .flatMap((id) => routing.subscriptions.get(id) ?? [])
-        .map((subscription) => buildDelivery(event, subscription, { routing, ids, maxRetrySeconds })),
-    ].filter((delivery) => isWanted(delivery.endpointId));
-    if (!(await insertReplay(tx, { event, deliveries, lane: context.lane }))) return [];
-    return deliveries;
-  }
-
-  /** The stored event; if its source could not read it, as the source reads it now. */
-  async #decode(tx: Queryable, stored: StoredEvent, routing: ProjectRouting): Promise<NewEvent> {
-    const event = asNewEvent(this.#deps.sealer, stored);
-    if (!stored.source_function_failed) return event;
-    const failed = { ...event, functionFailure: stored.failure_reason };
-    const source = routing.sources.get(stored.source_id ?? '');
-    if (source === undefined) return failed;
-    const { sandbox, ids, now, cache } = this.#deps;
-    const context = { seed: ids.next(), nowMs: now() };
-    const refresh = () => cache.refresh(stored.project_id);
-    const made =
-      stored.event_type === UNREADABLE
-        ? await readAgain({ sandbox, source, routing, refresh, ...context }, event)
-        : await applySourceFunctions(sandbox, source, { event, ...context });
-    if (made === null) return failed;
-    if (made.functionFailure === null)
-      await saveContent(tx, stored, {
-        ...made,
-        target: storedTarget(made.target),
-        ...this.#storedHeaders(stored.id, made, routing),
-      });
-    return made;
-  }
-
-  #storedHeaders(id: string, event: NewEvent, { project }: ProjectRouting) {
-    const { headers, credentials } = event;
-    const visible = visibleHeaders(project.config);
-    const stored = (given: NewEvent['headers']) =>
-      storedHeaders(this.#deps.sealer, given, { id, credentials, visible }) ?? '{}';
-    const carried = carriedHeaders(event);
-    return { headers: stored(headers), forwardedHeaders: carried === null ? null : stored(carried) };
+      ...prepared.deliveries.filter(({ endpointId }) => isWanted(endpointId)),
+      ...many.map((subscription) => buildDelivery(event, subscription, context)),
+    ];
+    return { event, deliveries, expansion: null };
   }
 
   /** They are committed: they wait in the queue. */
-  #made(projectId: string, deliveries: readonly NewDelivery[], lane: number): void {
+  #made(projectId: string, { deliveries, isExpanding }: Replayed, lane: number): void {
+    const { sink, traffic } = this.#deps;
     const keys = new Set(deliveries.map((delivery) => delivery.key));
-    for (const key of keys) this.#deps.sink.waiting(projectId, { key, lane });
-    this.#deps.traffic.made(projectId, deliveries);
+    for (const key of keys) sink.waiting(projectId, { key, lane });
+    if (isExpanding) sink.expansionStored();
+    traffic.made(projectId, deliveries);
   }
 }
 
-function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
-  const own = openHeaders(sealer, stored.headers, stored.id);
-  const forwarded =
-    stored.forwarded_headers === null ? null : openHeaders(sealer, stored.forwarded_headers, stored.id);
-  return {
-    projectId: stored.project_id,
-    target: stored.target === null ? { kind: 'broadcast' } : (JSON.parse(stored.target) as EventTarget),
-    eventType: stored.event_type,
-    payload: stored.payload,
-    contentType: stored.content_type,
-    headers: own.headers,
-    forwardedHeaders: ownForwardedHeaders(own.headers, forwarded?.headers ?? null),
-    credentials: [...own.credentials, ...(forwarded?.credentials ?? [])],
-    trace: storedTrace(stored.forwarded_headers),
-    functionFailure: null,
-    idempotencyKey: stored.idempotency_key,
-    sourceId: stored.source_id,
-    appId: stored.app_id,
-    acknowledgedAtMs: stored.acknowledged_at,
-    urlQueryParams: stored.url_query_params,
-    urlPath: stored.url_path,
-    metadata: stored.metadata,
-  };
-}
-
-/** An event that carries all its headers has a list of its own only if a trace was added to them. */
-function ownForwardedHeaders(
-  headers: Record<string, string[]>,
-  stored: Record<string, string[]> | null,
-): NewEvent['forwardedHeaders'] {
-  if (stored === null) return null;
-  const own = withoutTrace(stored);
-  return isDeepStrictEqual(own, withoutTrace(headers)) ? null : own;
+/** A chunk that does nothing. */
+function waits(job: JobRow, delayMs: number): JobChunk {
+  return { cursor: job.cursor, done: 0, failed: 0, delayMs };
 }

@@ -23,7 +23,7 @@ export interface PreparedEvent {
 
 const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
-const MAX_DIRECT = 1_000;
+export const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
 const RAN_OUT = 'Filters that needed more work than allowed, and so did not match:';
 

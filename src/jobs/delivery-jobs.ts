@@ -17,32 +17,34 @@ const CHUNK = 500;
 
 /** Retries failed and discarded deliveries. Those of deleted or inactive endpoints count as failed. */
 export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
-  return async (tx, job) => {
+  return async (job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
     const limit = chunkLimit(job, CHUNK);
-    const ids = await idsAfter(tx, deliveryWalk(job.project_id, filter), {
-      after: job.cursor,
-      before: job.id,
-      limit,
-    });
     const routing = await deps.cache.get(job.project_id);
-    const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
-    const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
-    const woken = await resend(tx, routing, { deliveries, lane: LANE.replay });
-    return {
-      cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
-      done: deliveries.length,
-      failed: locked.length - deliveries.length,
-      committed: () => {
-        for (const place of woken) deps.sink.waiting(job.project_id, place);
-      },
+    return async (tx) => {
+      const ids = await idsAfter(tx, deliveryWalk(job.project_id, filter), {
+        after: job.cursor,
+        before: job.id,
+        limit,
+      });
+      const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
+      const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
+      const woken = await resend(tx, routing, { deliveries, lane: LANE.replay });
+      return {
+        cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
+        done: deliveries.length,
+        failed: locked.length - deliveries.length,
+        committed: () => {
+          for (const place of woken) deps.sink.waiting(job.project_id, place);
+        },
+      };
     };
   };
 }
 
 /** Cancels open deliveries. */
 export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: DeliverySink }): JobWork {
-  return async (tx, job) => {
+  return async (job) => async (tx) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
     const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
     const limit = chunkLimit(job, CHUNK);

@@ -1,6 +1,13 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
-import { failJob, type JobRow, type JobType, type JobWork, workOnJob } from '../store/config/jobs.ts';
+import {
+  failJob,
+  type JobRow,
+  type JobType,
+  type JobWork,
+  releaseJob,
+  workOnJob,
+} from '../store/config/jobs.ts';
 import type { Database } from '../store/database/database.ts';
 import { isTransient } from '../store/database/pg-errors.ts';
 
@@ -64,6 +71,9 @@ export class JobRunner {
   #failed(job: JobRow, error: unknown): void {
     if (isTransient(error)) {
       this.#deps.log.warn({ err: error, job: job.id }, 'rolled back a chunk of a job; retrying');
+      releaseJob(this.#deps.db, job.id).catch((failure: unknown) =>
+        this.#deps.log.warn({ err: failure, job: job.id }, 'failed to release the job; it continues in 10 s'),
+      );
       return;
     }
     this.#deps.log.error({ err: error, job: job.id, type: job.type }, 'job failed');

@@ -59,7 +59,7 @@ test('the fan-out of a deleted project is dropped, and that of another project g
   const event = await gone.post('/events/broadcast', { event_type: 'a', data: {} });
   await gone.delete('');
   await app.database.query(
-    `insert into expansions (event_id, project_id, subscription_ids) values ($1, $2, '{a,b}')`,
+    `insert into expansions (id, event_id, project_id, subscription_ids, lane) values ($1, $1, $2, '{a,b}', 0)`,
     [event.uid, gone.projectId],
   );
   const { client, send } = await manySubscriptions(1_001);
@@ -86,4 +86,86 @@ test('a fan-out that cannot be stored waits, and those behind it go on', async (
   await app.database.query('drop trigger refuse on expansions');
   await expanded(stuck.client, first);
   expect(await deliveriesOf(first)).toEqual({ all: 1_001, distinct: 1_001 });
+});
+
+/** The most deliveries of a project that one transaction stored. Those of paused endpoints have not changed since. */
+async function mostPerTransaction(projectId: string): Promise<number> {
+  const [row] = await app.database.query(
+    'select max(n)::int as most from (select count(*) as n from event_deliveries where project_id = $1 group by xmin::text) stored',
+    [projectId],
+  );
+  return row?.['most'] as number;
+}
+
+test('a replay of a large fan-out stores the list with its audit entry, and the deliveries in chunks', async () => {
+  const { client, send } = await manySubscriptions(2_500);
+  const event = await send();
+  await expanded(client, event);
+  // Twice at once: both lists are worked off, and the event is done when the second is.
+  await Promise.all([1, 2].map(() => client.put(`/events/${event.uid}/replay`, undefined, 200)));
+  await expanded(client, event);
+  expect(await deliveriesOf(event)).toEqual({ all: 7_500, distinct: 2_500 });
+  expect(await mostPerTransaction(client.projectId)).toBe(1_000);
+  const audit = await app.database.query(
+    `select after from audit_entries where project_id = $1 and action = 'event.replayed'`,
+    [client.projectId],
+  );
+  expect(audit).toEqual([{ after: { deliveries: 2_500 } }, { after: { deliveries: 2_500 } }]);
+});
+
+test('a batch replay whose commits fail at times loses and doubles nothing, and ends when all is queued', async () => {
+  const { client, endpoint, send } = await manySubscriptions(1_200);
+  const events = [
+    await client.post('/events', { endpoint_id: endpoint.uid, event_type: 'other', data: {} }),
+    await send(),
+    await client.post('/events', { endpoint_id: endpoint.uid, event_type: 'other', data: {} }),
+    await send(),
+  ];
+  for (const event of events) await expanded(client, event);
+  // A sequence keeps counting where its transaction is rolled back: every third commit fails.
+  await app.database.query('create sequence commits');
+  await app.database.query(
+    `create function fail_third() returns trigger language plpgsql as $$ begin
+       if nextval('commits') % 3 = 1 then raise exception 'lost' using errcode = '40001'; end if;
+       return coalesce(new, old);
+     end $$`,
+  );
+  const ofProject = `for each row when (old.project_id = '${client.projectId}') execute function fail_third()`;
+  await app.database.query(`create trigger fail before update of cursor on jobs ${ofProject}`);
+  await app.database.query(`create trigger fail before update or delete on expansions ${ofProject}`);
+  const started = (await (await client.raw('POST', '/events/batchreplay', {})).json()) as Json;
+  const job = await eventually(
+    () => client.get(`/jobs/${started.job.uid}`),
+    ({ status }) => status !== 'queued' && status !== 'running',
+  );
+  expect(job).toMatchObject({ status: 'completed', total: 4, done: 4, failed: 0 });
+  const counts = await Promise.all(events.map(deliveriesOf));
+  expect(counts).toEqual([1, 1_200, 1, 1_200].map((count) => ({ all: 2 * count, distinct: count })));
+  expect(await mostPerTransaction(client.projectId)).toBeLessThanOrEqual(1_000);
+  const [failed] = await app.database.query('select last_value::int / 3 as commits from commits');
+  expect(failed?.['commits']).toBeGreaterThan(1);
+});
+
+test('replays that read config again need one connection each', async () => {
+  // Four of its connections are for calls such as these.
+  const node = await app.addNode({ POSTHORN_DATABASE_CONNECTIONS: '7' });
+  const client = await app.newProject();
+  const source = await client.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const message = JSON.stringify({ endpoint_id: 'missing', event_type: 'a', data: {} });
+  const ids = await Promise.all(
+    Array.from(
+      { length: 8 },
+      async () => (await client.post('/events/broadcast', { event_type: 'a', data: {} })).uid,
+    ),
+  );
+  await app.database.query(
+    `update events set event_type = 'broker.unreadable', source_id = $2, source_function_failed = true, payload = $3
+     where id = any($1)`,
+    [ids, source.uid, Buffer.from(message)],
+  );
+  const replay = async (id: string) => {
+    const url = `${node.url}/api/v1/projects/${client.projectId}/events/${id}/replay`;
+    return (await fetch(url, { method: 'PUT', headers: client.headers() })).status;
+  };
+  expect(await Promise.all(ids.map(replay))).toEqual(ids.map(() => 200));
 });

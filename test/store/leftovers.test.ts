@@ -222,10 +222,10 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
   ],
   [
     'expansions',
-    'event_id',
+    'id',
     {
-      goes: [{ event_id: 'of a deleted project', project_id: 'deleted lately' }],
-      stays: [{ event_id: 'live', project_id: 'live' }],
+      goes: [{ id: 'of a deleted project', project_id: 'deleted lately' }],
+      stays: [{ id: 'live', project_id: 'live' }],
     },
   ],
   ...['subscriptions', 'endpoints', 'sources'].map((table): (typeof cases)[number] => [

@@ -116,6 +116,7 @@ test('an event that is being replayed stays, and one that was removed is not rep
     insertReplay(tx, {
       event: { id: asId(id), projectId: asId('short'), endpointIds: [asId('e')] },
       deliveries: [{ ...DELIVERY, id: new IdFactory(() => now).next(), eventId: asId(id) }],
+      expansion: null,
       lane: 0,
     });
   const left = async () =>

@@ -14,7 +14,7 @@ import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
 /**
  * Expands fan-outs too large for one commit, a chunk per transaction. The deliveries of the chunk and the
  * cursor are stored together, so a node that dies has done the chunk or not begun it, and any node continues.
- * The subscriptions are those that matched when the event was accepted. One deleted since gets no delivery.
+ * The subscriptions are those that matched when the event was accepted or replayed. One deleted since gets no delivery.
  *
  * An expansion whose chunk fails waits, on this node, and those behind it go on. The wait doubles from 5 s to 5 min.
  * The expansion of a deleted project is dropped.
@@ -85,7 +85,7 @@ export class Expander {
       this.#fail(taken, error);
       return true;
     }
-    this.#failed.delete(taken.event_id);
+    this.#failed.delete(taken.id);
     if (stored !== null) {
       traffic.made(taken.project_id, stored);
       await sweep();
@@ -120,13 +120,10 @@ export class Expander {
     return [...this.#failed].filter(([, { waitsUntilMs }]) => waitsUntilMs > nowMs).map(([id]) => id);
   }
 
-  #fail({ event_id: id, project_id: project }: Expansion, error: unknown): void {
+  #fail({ id, event_id: event, project_id: project }: Expansion, error: unknown): void {
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
     const waitMs = Math.min(LOOK_EVERY_MS * 2 ** (tries - 1), MAX_WAIT_MS);
     this.#failed.set(id, { tries, waitsUntilMs: systemClock.elapsed() + waitMs });
-    this.#deps.log.warn(
-      { err: error, event: id, project, waitMs },
-      'failed to expand a fan-out; retrying later',
-    );
+    this.#deps.log.warn({ err: error, event, project, waitMs }, 'failed to expand a fan-out; retrying later');
   }
 }

@@ -5,10 +5,10 @@ import type { Database, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 
 /**
- * Jobs: queued -> running -> completed, or cancelled, or failed. A chunk runs in the transaction that has the
- * job's row locked, and commits its cursor together with its work. A node that dies in the middle of a chunk
- * leaves nothing behind, and the next node that locks the row continues from the cursor: no row is skipped or
- * repeated.
+ * Jobs: queued -> running -> completed, or cancelled, or failed. A node takes a job by moving its due time 10 s ahead.
+ * It prepares the next chunk outside of a transaction, and runs it in the one that locks the job's row and moves the
+ * cursor. If the cursor has moved since, another node ran that chunk, and nothing is stored. A node that dies leaves
+ * nothing behind, and another continues from the cursor within 10 s: no row is skipped or repeated.
  */
 export const jobTypes = ['batch_replay', 'batch_retry', 'batch_cancel', 'onboard'] as const;
 export type JobType = (typeof jobTypes)[number];
@@ -51,12 +51,13 @@ export interface JobChunk {
   committed?(): void | Promise<void>;
 }
 
-/** Runs the next chunk of a job, in the transaction that also moves its cursor. */
-export type JobWork = (tx: Queryable, job: JobRow) => Promise<JobChunk>;
+/** Prepares the next chunk of a job. The result runs it, in the transaction that also moves the cursor. */
+export type JobWork = (job: JobRow) => Promise<(tx: Queryable) => Promise<JobChunk>>;
 
 const COLUMNS =
   'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id, actor_credential_id, actor_address';
 const OPEN = `status in ('queued', 'running')`;
+const TAKEN_SECONDS = 10;
 
 export async function insertJob(
   db: Queryable,
@@ -111,10 +112,7 @@ export async function cancelJob(
   return row;
 }
 
-/**
- * Runs one chunk of the job that has waited longest, with SKIP LOCKED. False if there was none. A chunk that
- * throws is rolled back.
- */
+/** Runs one chunk of the job that has waited longest. False if there was none. A chunk that throws is rolled back. */
 export async function workOnJob(
   db: Database,
   works: Readonly<Record<JobType, JobWork>>,
@@ -124,31 +122,64 @@ export async function workOnJob(
     delay(ms: number): void;
   },
 ): Promise<boolean> {
-  let taken: JobRow | undefined;
-  let chunk: JobChunk | undefined;
+  const taken = await takeJob(db);
+  if (taken === undefined) return false;
+  let chunk: JobChunk | null;
   try {
-    await db.transaction(async (tx) => {
-      // A node that is cut off from the database must not keep a job locked. Chunks read by index only.
-      await tx.query(
-        `set local idle_in_transaction_session_timeout = '30s'; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
-      );
-      [taken] = await tx.query<JobRow>(
-        `select ${COLUMNS} from jobs where ${OPEN} and due_at <= clock_timestamp() order by due_at limit 1 for update skip locked`,
-      );
-      if (taken === undefined) return;
-      chunk = await works[taken.type](tx, taken);
-      chunk = { ...chunk, delayMs: delayOf(taken, chunk) };
-      await saveChunk(tx, taken, chunk);
-    });
+    const run = await works[taken.type](taken);
+    chunk = await jobTransaction(db, (tx) => runChunk(tx, taken, run));
   } catch (error) {
-    if (taken === undefined) throw error;
     if (await endJobOfDeletedProject(db, taken.id)) return true;
     on.error(taken, error);
     return false;
   }
   await chunk?.committed?.();
   if (chunk?.delayMs !== undefined && chunk.delayMs > 0 && chunk.cursor !== null) on.delay(chunk.delayMs);
-  return taken !== undefined;
+  return true;
+}
+
+async function takeJob(db: Database): Promise<JobRow | undefined> {
+  const [taken] = await db.query<JobRow>(
+    `update jobs set due_at = clock_timestamp() + interval '${TAKEN_SECONDS} seconds' where id = (
+       select id from jobs where ${OPEN} and due_at <= clock_timestamp() order by due_at limit 1 for update skip locked
+     ) returning ${COLUMNS}`,
+  );
+  return taken;
+}
+
+/** A transaction of a job. It reads by index only. A node that is cut off from the database keeps no row locked. */
+export function jobTransaction<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  return db.transaction(async (tx) => {
+    await tx.query(
+      `set local idle_in_transaction_session_timeout = '30s'; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
+    );
+    return work(tx);
+  });
+}
+
+/** Null: the job has ended, or another node ran this chunk. */
+async function runChunk(
+  tx: Queryable,
+  taken: JobRow,
+  run: (tx: Queryable) => Promise<JobChunk>,
+): Promise<JobChunk | null> {
+  const locked = await tx.query(`select id from jobs where id = $1 and cursor = $2 and ${OPEN} for update`, [
+    taken.id,
+    taken.cursor,
+  ]);
+  if (locked.length === 0) return null;
+  const ran = await run(tx);
+  const chunk = { ...ran, delayMs: delayOf(taken, ran) };
+  await saveChunk(tx, taken, chunk);
+  return chunk;
+}
+
+/** Gives back a job whose chunk was rolled back. It is taken again in a second. */
+export async function releaseJob(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `update jobs set due_at = clock_timestamp() + interval '1 second' where id = $1 and ${OPEN}`,
+    [id],
+  );
 }
 
 /** How many rows a chunk may have. With a rate, no more than in one second. */

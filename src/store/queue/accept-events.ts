@@ -176,8 +176,8 @@ with wanted as materialized (
   -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
   where coalesce(id in (select id from new_deliveries), false)
 ), new_expansions as (
-  insert into expansions (${expansions.names()})
-  select ${expansions.stored()} from ${expansions.as('x')}
+  insert into expansions (id, lane, ${expansions.names()})
+  select event_id, ${LANE.first}, ${expansions.stored()} from ${expansions.as('x')}
   where project_id = any(array(select id from wanted where version = now_version))
     and event_id not in (select id from duplicate)
     and coalesce(event_id in (select id from new_events), false)
