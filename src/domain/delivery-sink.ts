@@ -7,6 +7,13 @@ export interface Destination {
   endpointId: Held['target'];
 }
 
+/** The primary key of a row of the queue. */
+export interface QueueRowKey {
+  projectId: ProjectId;
+  /** Of a delivery or a meta event. */
+  id: string;
+}
+
 /**
  * The dispatcher's interface for accepting events: a place in its window before a delivery is stored as held
  * by this node, and the delivery itself after the commit. A delivery without a place is stored for any node
@@ -21,6 +28,6 @@ export interface DeliverySink {
   waiting(projectId: string, where: { key: QueueKey; lane: number }): void;
   /** An event was stored whose deliveries are not created yet. */
   expansionStored(): void;
-  /** A batch was sent and its answer lost. This node may hold rows that it does not know. */
-  unsure(): void;
+  /** This node may hold these rows without knowing it, for example because the answer to their insert was lost. */
+  unsure(rows: readonly QueueRowKey[]): void;
 }

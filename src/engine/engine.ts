@@ -22,7 +22,16 @@ import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
 import { finishBatch } from '../store/queue/finish-batch.ts';
-import { beat, freeAllHeld, leave, reapSilentNodes } from '../store/queue/nodes.ts';
+import {
+  asReaper,
+  beat,
+  forgetNodes,
+  freeAllHeld,
+  freeInPages,
+  freeStrayLeases,
+  leave,
+  silentNodes,
+} from '../store/queue/nodes.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
@@ -37,8 +46,9 @@ import { DueNotifier } from './queue/due-notifier.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
 import { decideGate } from './queue/gates.ts';
-import { Heartbeat, type NodeTable } from './queue/heartbeat.ts';
+import { Heartbeat } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
+import { Reaper } from './queue/reaper.ts';
 import { DeviceWatch } from './upkeep/device-watch.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { TrafficWriter } from './upkeep/traffic-writer.ts';
@@ -89,6 +99,7 @@ export class Engine {
   readonly #rateLeases: RateLeases;
   readonly #notifier: DueNotifier;
   readonly #heartbeat: Heartbeat;
+  readonly #reaper: Reaper;
   readonly #janitor: Janitor;
   readonly #deviceWatch: DeviceWatch;
   readonly #watch: OutcomeWatch;
@@ -164,29 +175,42 @@ export class Engine {
     this.#pull = this.#createPull();
     this.#dispatcher.listen(this.#queue(), this.#watch);
     this.#heartbeat = new Heartbeat({
-      nodes: this.#nodeTable(),
+      beat: () => this.#beat(),
       clock: systemClock,
       databaseClock,
       lease,
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
       rateLeases: this.#rateLeases,
-      metrics,
       log,
     });
+    this.#reaper = this.#createReaper();
     this.#deviceWatch = new DeviceWatch(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }
 
-  #nodeTable(): NodeTable {
+  #beat(): Promise<number> {
     const { db, config, knows, sealer } = this.#deps;
-    const node = { id: this.nodeId, roles: config.roles.join(','), knows, sealKeys: sealer.keyIds };
-    return {
-      beat: () => beat(db, node),
-      reap: (also) => reapSilentNodes(db, SILENT_SECONDS, also),
-      release: (deliveries) => releaseDeliveries(db, this.nodeId, deliveries),
-    };
+    return beat(db, { id: this.nodeId, roles: config.roles.join(','), knows, sealKeys: sealer.keyIds });
+  }
+
+  #createReaper(): Reaper {
+    const { db, metrics, log } = this.#deps;
+    return new Reaper({
+      table: {
+        silent: () => silentNodes(db, SILENT_SECONDS),
+        asReaper: (work) => asReaper(db, work),
+        freeInPages: (page) => freeInPages(db, SILENT_SECONDS, page),
+        forget: (nodeIds) => forgetNodes(db, nodeIds),
+        freeStrayLeases: () => freeStrayLeases(db),
+      },
+      connectedMs: () => this.#heartbeat.connectedMs(),
+      claimer: this.#claimer,
+      clock: systemClock,
+      metrics,
+      log,
+    });
   }
 
   /** A delivery that waited for a rate limit and was not sent leaves its turn to another. */
@@ -225,7 +249,7 @@ export class Engine {
       waiting: (projectId, where, dueInMs) => this.#waiting(projectId, where, dueInMs),
       roomFreed: () => queue.roomFreed(),
       expansionStored: () => queue.expansionStored(),
-      unsure: () => queue.unsure(),
+      unsure: (rows) => queue.unsure(rows),
     };
   }
 
@@ -269,6 +293,7 @@ export class Engine {
   async start(): Promise<void> {
     if (this.#deps.isAlone) await freeAllHeld(this.#deps.db);
     await this.#heartbeat.start();
+    this.#reaper.start();
     if (this.#delivers) {
       this.#rateLeases.start();
       await this.#claimer.start();
@@ -293,6 +318,7 @@ export class Engine {
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
     const parts = Promise.all([
       this.#pull.stop(),
+      this.#reaper.stop(),
       this.#janitor.stop(),
       this.#deviceWatch.stop(),
       this.#expander.stop(),
@@ -308,7 +334,8 @@ export class Engine {
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);
-      await leave(db, this.nodeId);
+      // A node that may hold rows it cannot name stays known, so that others free them when its lease has expired.
+      if (await this.#claimer.releaseRest()) await leave(db, this.nodeId);
     } catch (error) {
       log.warn({ err: error }, 'failed to release deliveries; other nodes claim them in 10 s');
     }

@@ -288,7 +288,11 @@ export class EventAcceptor {
         return accepted;
       } catch (error) {
         this.#isAway = isConnectionError(error);
-        isLost ||= this.#isAway && !isUndone(error);
+        if (this.#isAway && !isUndone(error)) {
+          isLost = true;
+          // Noted here, because an event that is matched again gets other deliveries.
+          this.#places.unsure(items);
+        }
         if (isMissingPartition(error) && tries === 1) await this.#deps.makePartitions();
         else if (isConnectionError(error) && performance.now() < tryUntil) await sleep(LOST_ANSWER_PAUSE_MS);
         else throw isLost ? new LostAnswer(error) : error;
@@ -302,7 +306,6 @@ export class EventAcceptor {
    */
   async #readKnown(known: readonly PreparedEvent[]): Promise<Duplicates> {
     if (known.length === 0) return new Map();
-    this.#deps.sink.unsure();
     try {
       return await storedDuplicates(
         this.#deps.db,
@@ -315,7 +318,7 @@ export class EventAcceptor {
 
   #storedBefore(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
     this.#places.unreserve([item]);
-    this.#deps.sink.unsure();
+    this.#places.unsure([item]);
     return acceptedEvent(item.event, duplicateOf);
   }
 
@@ -331,7 +334,7 @@ export class EventAcceptor {
       return [...(await this.#store(items.slice(0, half))), ...(await this.#store(items.slice(half)))];
     }
     if (isLost(error)) {
-      this.#deps.sink.unsure();
+      this.#places.unsure(items);
       this.#deps.log.error(
         { err: error, events: items.length },
         'refused events: the database cannot be reached',

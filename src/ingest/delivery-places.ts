@@ -27,6 +27,11 @@ export class DeliveryPlaces {
     }
   }
 
+  /** The answer to a statement was lost, so this node may hold rows of these events. */
+  unsure(items: readonly PreparedEvent[]): void {
+    this.#sink.unsure(items.flatMap((item) => item.deliveries));
+  }
+
   /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
   stored(item: PreparedEvent): void {
     if (item.event.eventType !== TEST_EVENT_TYPE) this.#traffic.accepted(item.event, item.deliveries);

@@ -167,7 +167,7 @@ export class LotStore {
   }
 
   async #commit(lots: readonly PreparedLot[]): Promise<LotResult[]> {
-    const { db, places, sink, makePartitions } = this.#deps;
+    const { db, places, makePartitions } = this.#deps;
     for (let tries = 1; ; tries++) {
       const reserved: PreparedEvent[] = [];
       try {
@@ -176,7 +176,7 @@ export class LotStore {
       } catch (error) {
         places.unreserve(reserved);
         // The commit may have been done: then deliveries are held by this node that the dispatcher does not know.
-        if (isConnectionError(error) && !isUndone(error)) sink.unsure();
+        if (isConnectionError(error) && !isUndone(error)) places.unsure(reserved);
         if (!isMissingPartition(error) || tries > 1) throw error;
         await makePartitions();
       }

@@ -15,7 +15,7 @@ import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
-import { beat, reapSilentNodes } from '../../src/store/queue/nodes.ts';
+import { beat, forgetNodes, freeInPages, leave, silentNodes } from '../../src/store/queue/nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -42,7 +42,8 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
 
   const held = await claim(LATE);
   await app.database.query("update nodes set beat_at = now() - interval '11 seconds' where id = $1", [LATE]);
-  expect(await reapSilentNodes(db, 10, { strays: false })).toBe(1);
+  expect(await silentNodes(db, 10)).toEqual([{ id: LATE, isForgettable: false }]);
+  expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   const taken = await claim(EARLY);
   expect(taken).toMatchObject({ id: held.id });
   expect(taken.fence).toBeGreaterThan(held.fence);
@@ -97,12 +98,29 @@ test('rows held by an unknown node are freed', async ({ onTestFinished }) => {
      values ('stray', 'e', 'p', 'k', 0, now(), $1), ('held', 'e', 'p', 'k', 0, now(), $2)`,
     [LATE, EARLY],
   );
-  expect(await reapSilentNodes(db, 10, { strays: false })).toBe(0);
-  expect(await reapSilentNodes(db, 10, { strays: true })).toBe(1);
+  expect(await silentNodes(db, 10)).toEqual([]);
+  expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   expect(await database.query('select delivery_id, node_id, fence from delivery_queue order by 1')).toEqual([
     { delivery_id: 'held', node_id: EARLY, fence: 1 },
     { delivery_id: 'stray', node_id: null, fence: 2 },
   ]);
+});
+
+test('a silent node is forgotten after a minute, unless it beats again', async ({ onTestFinished }) => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.stop());
+  const db = database.open();
+  const known = async () => (await database.query('select id from nodes order by id')).map(({ id }) => id);
+  const node = (id: string) => beat(db, { id, roles: 'deliver', knows: '', sealKeys: [] });
+  await node(EARLY);
+  await node(LATE);
+  await database.query("update nodes set beat_at = now() - interval '61 seconds'");
+  expect((await silentNodes(db, 10)).map(({ isForgettable }) => isForgettable)).toEqual([true, true]);
+  await node(EARLY);
+  await forgetNodes(db, [EARLY, LATE]);
+  expect(await known()).toEqual([EARLY]);
+  await leave(db, EARLY);
+  expect(await known()).toEqual([]);
 });
 
 test('an event stored by a batch whose answer was lost keeps its deliveries when it is sent again', async ({

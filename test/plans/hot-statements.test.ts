@@ -4,10 +4,16 @@ import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
-import { claimDeliveries, markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import {
+  claimDeliveries,
+  markStarted,
+  releaseDeliveries,
+  releaseIfHeld,
+} from '../../src/store/queue/claim-deliveries.ts';
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
 import { type Finish, finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import { freeInPages, heldInPages } from '../../src/store/queue/nodes.ts';
 import {
   dueRows,
   handOutDeliveries,
@@ -61,6 +67,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['finish again', (hot) => finishDeliveries(hot, 'n', [finish], 'on conflict do nothing')],
   ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
   ['release', (hot) => releaseDeliveries(hot, 'n', [held])],
+  ['release of rows in doubt', (hot) => releaseIfHeld(hot, 'n', [held])],
   ['mark started', (hot) => markStarted(hot, 'n', held)],
   ['take for a consumer', (hot) => takeForConsumer(hot, { wants: [want], max: 10, maxBytes: 100 })],
   [
@@ -71,6 +78,30 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
   ['result of a consumer', (hot) => finishPulled(hot, 'n', [finish], '')],
 ];
+
+/** Statements about the holder of rows, which no index has. They read a range of pages. */
+const walks: [string, (db: Database) => Promise<unknown>][] = [
+  ['a search for rows of this node', (all) => heldInPages(all, 'n', 0)],
+  ['a search for rows of silent nodes', (all) => freeInPages(all, 10, 0)],
+];
+
+/** The scans of the queue in the last statement of a call, with its values. */
+async function queueScans(call: (db: Database) => Promise<unknown>): Promise<string[]> {
+  let last: [text: string, values?: unknown[]] = [''];
+  const noted = {
+    query: (...sent: typeof last) => {
+      last = sent;
+      return Promise.resolve([]);
+    },
+  };
+  await call(noted as unknown as Database);
+  const [text, values] = last;
+  const [row] = await db.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (format json) ${text}`, values);
+  return (row?.['QUERY PLAN'] ?? [])
+    .flatMap(({ Plan }) => nodes(Plan))
+    .filter((node) => node['Relation Name'] === 'delivery_queue' && node['Node Type'].includes('Scan'))
+    .map((node) => node['Node Type']);
+}
 
 /** The text that a call sends to the hot pool, explained there. */
 async function explained(call: (hot: Database) => Promise<unknown>): Promise<Plan[]> {
@@ -174,3 +205,22 @@ describe.each(states)('tables that are %s', (_, prepare) => {
     expect(scansOf(plan)).toEqual([]);
   });
 });
+
+describe.each(['not analysed', 'analysed'])(
+  'a queue of more pages than a walk reads at once, %s',
+  (state) => {
+    beforeAll(async () => {
+      // Long rows, so that some thousand pages need few of them.
+      await database.query(
+        `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, pulled_headers)
+       select 'long ' || $1 || n, 'e', 'p', 'e', 0, now(), repeat('x', 1900) from generate_series(1, 10000) n`,
+        [state],
+      );
+      if (state === 'analysed') await database.query('vacuum (analyze) delivery_queue');
+    });
+
+    test.each(walks)('%s reads its pages only', async (_name, call) => {
+      expect(await queueScans(call)).toEqual(['Tid Range Scan']);
+    });
+  },
+);

@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueueKey } from '../../domain/delivery.ts';
+import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Database } from '../../store/database/database.ts';
+import { isUndone } from '../../store/database/pg-errors.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';
 import { claimBatch } from '../../store/queue/claim-batch.ts';
-import { heldBy, releaseDeliveries, waitingKeys } from '../../store/queue/claim-deliveries.ts';
+import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/hold-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
+import { Doubts } from './doubts.ts';
 import { DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
 import type { Lease } from './lease.ts';
@@ -29,9 +32,9 @@ import { ProbeClaims } from './probe-claims.ts';
  * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the
  * last, or when a gate may have opened. A key whose gate is closed is set aside: rounds do not check it.
  *
- * After a lost answer this node may hold rows in the database that it does not know. Until no statement from
- * then can still run, rounds begin by releasing such rows (reconcile). Only a round may do that, and only while no
- * probe is claimed: at any other time, rows just claimed would look unknown.
+ * After a lost answer this node may hold rows in the database that it does not know. Rounds begin by releasing such
+ * rows (doubts.ts). Only a round may do that, and only while no probe is claimed: at any other time, rows just claimed
+ * would look unknown.
  */
 export interface ClaimerDeps {
   db: Database;
@@ -55,8 +58,6 @@ const ROOM_PACE_MS = 10;
 const PROBE_TAKEN_MS = 1_000;
 /** So that many of them start one round. */
 const PASSED_OVER_MS = 20;
-/** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
-const UNSURE_MS = 12_000;
 
 export class Claimer implements QueueListener {
   readonly #deps: ClaimerDeps;
@@ -64,19 +65,19 @@ export class Claimer implements QueueListener {
   readonly #keys: DueKeys;
   readonly #choice: ClaimChoice;
   readonly #probes: ProbeClaims;
+  readonly #doubts: Doubts;
   #cancelRound = () => {};
   #cancelSweep = () => {};
   #round: Promise<void> | undefined;
   #plannedAt = Number.POSITIVE_INFINITY;
   #stopped = false;
-  #unsureUntil = Number.NEGATIVE_INFINITY;
-  #reconcileAt = 0;
   #startedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
     this.#clock = deps.clock;
     this.#keys = new DueKeys(deps.clock);
+    this.#doubts = new Doubts(deps);
     this.#probes = new ProbeClaims({
       ...deps,
       start: (chosen) => this.#claim(chosen),
@@ -93,9 +94,8 @@ export class Claimer implements QueueListener {
     });
   }
 
-  async start(): Promise<void> {
-    this.unsure();
-    await this.sweep();
+  start(): Promise<void> {
+    return this.sweep();
   }
 
   async stop(): Promise<void> {
@@ -148,11 +148,15 @@ export class Claimer implements QueueListener {
     if (this.#keys.size > 0) this.#plan(Math.max(this.#clock.elapsed(), this.#startedAt + ROOM_PACE_MS));
   }
 
-  unsure(): void {
-    const now = this.#clock.elapsed();
-    this.#unsureUntil = now + UNSURE_MS;
-    this.#reconcileAt = now;
+  unsure(rows: readonly QueueRowKey[]): void {
+    this.#doubts.add(rows);
     this.wake();
+  }
+
+  /** After the stop. False: this node may still hold rows, somewhere in the queue. */
+  async releaseRest(): Promise<boolean> {
+    await this.#doubts.releaseAll();
+    return !this.#doubts.isClaimLost;
   }
 
   expansionStored(): void {
@@ -178,22 +182,20 @@ export class Claimer implements QueueListener {
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'sweep failed; retrying in 5 s');
     }
-    if (this.#reconcileAt < this.#unsureUntil) this.wake();
+    if (!this.#doubts.isEmpty) this.wake();
     // Other callers request sweeps too, so two may run at a time. One timer remains.
     this.#cancelSweep();
     if (!this.#stopped) this.#cancelSweep = this.#clock.after(SWEEP_MS, () => void this.sweep());
   }
 
-  /** Releases rows that this node holds in the database and the dispatcher does not know. */
+  /** Releases rows that this node may hold in the database and the dispatcher does not know. */
   async #reconcile(): Promise<void> {
-    const { db, nodeId, dispatcher } = this.#deps;
-    const now = this.#clock.elapsed();
-    if (this.#reconcileAt > now || this.#reconcileAt >= this.#unsureUntil) return;
+    if (!this.#doubts.isDue()) return;
     await this.#probes.settled();
-    const unknown = (await heldBy(db, nodeId)).filter(({ id }) => !dispatcher.holds(id));
-    if (unknown.length > 0) await releaseDeliveries(db, nodeId, unknown);
-    for (const row of unknown) this.waiting(row.projectId, { key: row.key, lane: row.lane }, 0);
-    this.#reconcileAt = Math.max(now, this.#reconcileAt) + SWEEP_MS;
+    for (const { projectId, key, lane } of await this.#doubts.release())
+      this.waiting(projectId, { key, lane }, 0);
+    // A walk goes on in the next round.
+    if (this.#doubts.isDue()) this.wake();
   }
 
   /** A round will start at this time at the latest. */
@@ -223,7 +225,7 @@ export class Claimer implements QueueListener {
   async #failed(error: unknown): Promise<void> {
     this.#deps.log.warn({ err: error }, 'claim failed; retrying');
     await this.#clock.sleep(AFTER_ERROR_MS);
-    this.unsure();
+    this.wake();
   }
 
   async #runRound(): Promise<void> {
@@ -246,11 +248,14 @@ export class Claimer implements QueueListener {
 
   /**
    * Claims the choices and starts what was claimed. Returns how many of each were started. A failed claim starts
-   * nothing, even if it was committed. The next round releases such rows.
+   * nothing, even if it was committed. Later rounds release such rows.
    */
   async #claim(chosen: Chosen[]): Promise<number[]> {
     const wants = chosen.map(({ want }) => want);
-    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants);
+    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants).catch((error: unknown) => {
+      if (!isUndone(error)) this.#doubts.claimLost();
+      throw error;
+    });
     const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
     const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
@@ -269,7 +274,7 @@ export class Claimer implements QueueListener {
     for (const delivery of deliveries) {
       const { id, projectId, target } = delivery;
       if (!this.#deps.dispatcher.reserveClaimed(id, { projectId, endpointId: target })) {
-        this.unsure();
+        this.unsure([delivery]);
         continue;
       }
       started += 1;

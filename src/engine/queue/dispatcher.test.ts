@@ -66,7 +66,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
         void calls.push(['waiting', projectId, key, lane, dueInMs]),
       roomFreed: () => void freed.push('room'),
       expansionStored: () => void calls.push(['expansion']),
-      unsure: () => void calls.push(['unsure']),
+      unsure: (rows) => void calls.push(['unsure', ...rows.map(({ projectId, id }) => `${projectId} ${id}`)]),
     },
     {
       attempted: ({ id }) => void calls.push(['attempted', id]),
@@ -264,7 +264,10 @@ describe('an outcome', () => {
     record.answer = false;
     start('a');
     await end('a', failedWith({ metaEvent }));
-    expect(calls).toEqual([['unsure'], ['attempted', 'a']]);
+    expect(calls).toEqual([
+      ['unsure', 'p a'],
+      ['attempted', 'a'],
+    ]);
     expect(dispatcher.holds('a')).toBe(false);
   });
 
@@ -292,7 +295,11 @@ describe('an outcome', () => {
     start('b');
     await end('a', ENDED);
     await end('b', ENDED);
-    expect(calls).toEqual([['unsure'], ['not probed', 'a'], ['unsure']]);
+    expect(calls).toEqual([
+      ['unsure', 'p a'],
+      ['not probed', 'a'],
+      ['unsure', 'p b'],
+    ]);
     expect(dispatcher.free).toBe(10);
   });
 
@@ -302,7 +309,10 @@ describe('an outcome', () => {
     start('b');
     await end('a', new Error('bug'));
     expect(recorded).toEqual([]);
-    expect(calls).toEqual([['unsure'], ['not probed', 'a']]);
+    expect(calls).toEqual([
+      ['unsure', 'p a'],
+      ['not probed', 'a'],
+    ]);
     expect([...sending.keys()]).toEqual(['b']);
   });
 });

@@ -1,5 +1,5 @@
 import { type Held, type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
-import type { DeliverySink, Destination } from '../../domain/delivery-sink.ts';
+import type { DeliverySink, Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
@@ -56,8 +56,8 @@ export interface QueueListener {
   /** A place in the window became free. */
   roomFreed(): void;
   expansionStored(): void;
-  /** This node may hold rows that it does not know. */
-  unsure(): void;
+  /** This node may hold these rows without knowing it. */
+  unsure(rows: readonly QueueRowKey[]): void;
 }
 
 export interface OutcomeListener {
@@ -135,8 +135,8 @@ export class Dispatcher implements DeliverySink {
     this.#queueListener?.expansionStored();
   }
 
-  unsure(): void {
-    this.#queueListener?.unsure();
+  unsure(rows: readonly QueueRowKey[]): void {
+    this.#queueListener?.unsure(rows);
   }
 
   holds(deliveryId: string): boolean {
@@ -250,7 +250,7 @@ export class Dispatcher implements DeliverySink {
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
     if (isRecorded) return;
-    this.unsure();
+    this.unsure([delivery]);
     this.#notProbed(delivery);
   }
 
@@ -278,7 +278,7 @@ export class Dispatcher implements DeliverySink {
         'late outcome: the delivery was claimed by another node or cancelled',
       );
       // It may have been resent and claimed by this same node, which had no second place for it.
-      this.unsure();
+      this.unsure([delivery]);
     } else if (finish.delayMs !== null) {
       this.#queueListener?.waiting(
         delivery.projectId,

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
-import { createMetrics } from '../../metrics/metrics.ts';
 import { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Lease } from './lease.ts';
@@ -14,21 +13,14 @@ function beatingNode() {
   const lease = new Lease(clock);
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
-  const database = { isAway: false, freed: 0, aheadMs: 0, hang: undefined as Promise<void> | undefined };
+  const database = { isAway: false, aheadMs: 0, hang: undefined as Promise<void> | undefined };
   const held = heldDelivery();
   const heartbeat = new Heartbeat({
-    nodes: {
-      beat: async () => {
-        done.push('beat');
-        await database.hang;
-        if (database.isAway) throw new Error('away');
-        return clock.now() + database.aheadMs;
-      },
-      reap: async ({ strays }) => {
-        done.push(strays ? 'reap with strays' : 'reap');
-        return database.freed;
-      },
-      release: async (deliveries) => void done.push(`release ${deliveries.length}`),
+    beat: async () => {
+      done.push('beat');
+      await database.hang;
+      if (database.isAway) throw new Error('away');
+      return clock.now() + database.aheadMs;
     },
     clock,
     databaseClock,
@@ -40,9 +32,8 @@ function beatingNode() {
       },
       resume: note('resume'),
     },
-    claimer: { unsure: note('unsure'), sweep: async () => void done.push('sweep') },
+    claimer: { unsure: (rows) => void done.push(`unsure of ${rows.length}`) },
     rateLeases: { lapse: note('lapse') },
-    metrics: createMetrics().metrics,
     log: quietLog,
   });
   /** The actions since the last call. */
@@ -138,7 +129,7 @@ describe('a node whose beats fail', () => {
     database.isAway = false;
     sinceThen();
     await clock.advance(2_000);
-    expect(sinceThen()).toEqual(['beat', 'forget unsent', 'release 1', 'unsure', 'lapse', 'resume']);
+    expect(sinceThen()).toEqual(['beat', 'forget unsent', 'unsure of 1', 'lapse', 'resume']);
   });
 
   test('counts a sleep of the machine as silence, though the monotonic clock stood still', async () => {
@@ -149,48 +140,25 @@ describe('a node whose beats fail', () => {
   });
 });
 
-describe('rows of silent nodes', () => {
-  test('are freed once this node has been connected for 10 s, strays included at first', async () => {
-    const { clock, sinceThen } = await startedNode();
-    await clock.advance(8_000);
-    expect(sinceThen().filter((what) => what.startsWith('reap'))).toEqual([]);
-    await clock.advance(2_000);
-    expect(sinceThen()).toEqual(['beat', 'resume', 'reap with strays']);
-    await clock.advance(2_000);
-    expect(sinceThen()).toEqual(['beat', 'resume', 'reap']);
-  });
-
-  test('are looked for among strays once a minute', async () => {
-    const { clock, sinceThen } = await startedNode();
+describe('the time connected', () => {
+  test('counts from the first beat', async () => {
+    const { clock, heartbeat } = await startedNode();
     await clock.advance(10_000);
-    sinceThen();
-    await clock.advance(60_000);
-    expect(sinceThen()).not.toContain('reap with strays');
-    await clock.advance(2_000);
-    expect(sinceThen()).toContain('reap with strays');
-  });
-
-  test('are swept up where any were freed', async () => {
-    const { clock, database, sinceThen } = await startedNode();
-    database.freed = 3;
-    await clock.advance(10_000);
-    expect(sinceThen().slice(-2)).toEqual(['reap with strays', 'sweep']);
+    expect(heartbeat.connectedMs()).toBe(10_000);
   });
 
   test.each([
     ['a failed beat', false],
     ['a silence', true],
-  ])('are left alone for 10 s after %s', async (_, isSleep) => {
-    const { clock, database, sinceThen } = await startedNode();
+  ])('counts again after %s', async (_, isSleep) => {
+    const { clock, database, heartbeat } = await startedNode();
     await clock.advance(10_000);
     if (isSleep) clock.jump(60_000);
     database.isAway = !isSleep;
     await clock.advance(2_000);
+    expect(heartbeat.connectedMs()).toBe(0);
     database.isAway = false;
-    sinceThen();
-    await clock.advance(8_000 + (isSleep ? 0 : 2_000));
-    expect(sinceThen().filter((what) => what.startsWith('reap'))).toEqual([]);
-    await clock.advance(2_000);
-    expect(sinceThen()).toContain('reap');
+    await clock.advance(8_000);
+    expect(heartbeat.connectedMs()).toBe(isSleep ? 8_000 : 6_000);
   });
 });

@@ -1,4 +1,5 @@
 import type { DeliveryMode, HeldDelivery, QueueKey } from '../../domain/delivery.ts';
+import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import {
   asId,
   type EndpointId,
@@ -108,10 +109,7 @@ export function waitingKeys(db: Database): Promise<WaitingKey[]> {
 }
 
 /** A row of the queue as its holder knows it. */
-interface Fenced {
-  projectId: ProjectId;
-  /** Of a delivery or a meta event. */
-  id: string;
+interface Fenced extends QueueRowKey {
   fence: number;
 }
 
@@ -139,15 +137,31 @@ export async function releaseDeliveries(
   await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
 }
 
-/** The rows this node holds in the database. Read only when the two may differ. */
-export function heldBy(
+const give = new Parameters<{ nodeId: string; rows: readonly QueueRowKey[] }>();
+const giver = give.one('text', (batch) => batch.nodeId);
+const given = give.rows(
+  (batch) => batch.rows,
+  [
+    ['project_id', 'id', (row) => row.projectId],
+    ['id', 'id', (row) => row.id],
+  ],
+);
+const GIVE_BACK = `
+update delivery_queue q set node_id = null, fence = q.fence + 1
+from ${given.as('r')}
+where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${giver}
+returning q.project_id as "projectId", q.key, q.lane`;
+
+/**
+ * Releases those of the rows that this node holds, under any fence. Returns where they wait. The caller makes sure that
+ * this node does not work on any of them.
+ */
+export function releaseIfHeld(
   db: Database,
   nodeId: string,
-): Promise<{ id: string; fence: number; projectId: ProjectId; key: QueueKey; lane: number }[]> {
-  return db.query(
-    'select delivery_id as id, fence, project_id as "projectId", key, lane from delivery_queue where node_id = $1',
-    [nodeId],
-  );
+  rows: readonly QueueRowKey[],
+): Promise<{ projectId: ProjectId; key: QueueKey; lane: number }[]> {
+  return db.hot('release-if-held', GIVE_BACK, give.values({ nodeId, rows }));
 }
 
 /** Records that an at-most-once delivery is about to be sent. False: this node no longer holds it. */
