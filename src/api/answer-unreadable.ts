@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { AppError } from '../domain/errors.ts';
 import { maxHeaderSize, STATUS_CODES } from '../platform/node-http.ts';
+import { ANSWER_HEADERS } from './http/answer-headers.ts';
 
 /** Answers an invalid HTTP request with the usual error envelope, and closes the connection. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
@@ -17,6 +18,7 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
+    ...Object.entries(ANSWER_HEADERS).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

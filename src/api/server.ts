@@ -15,6 +15,7 @@ import { answerUnreadable } from './answer-unreadable.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { excusePauses } from './excuse-pauses.ts';
 import type { Authenticator } from './http/access/auth.ts';
+import { ANSWER_HEADERS } from './http/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
@@ -33,6 +34,7 @@ const REQUEST_MS = 60_000;
 /** Only listening devices are upgraded. */
 const isListening = ({ url = '', headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket' && /\/listen\/?(\?|$)/.test(url);
+const answerHeaders = Object.entries(ANSWER_HEADERS);
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -52,7 +54,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
     },
-    frameworkErrors: handleError,
+    // No hook runs for these.
+    frameworkErrors: (error, request, reply) => handleError(error, request, reply.headers(ANSWER_HEADERS)),
     clientErrorHandler: answerUnreadable,
   });
   closeIdlePatiently(app.server);
@@ -67,6 +70,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Synchronous hooks are in callback form. An async one costs every request a turn of the microtask queue.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-request-id', request.id).header('x-convoy-version', API_VERSION);
+    for (const [name, value] of answerHeaders) if (!reply.hasHeader(name)) reply.header(name, value);
     done(null, payload);
   });
   await app.register(swagger, openApiOptions);

@@ -76,6 +76,10 @@ export const errorTable = {
     message:
       'This call does not come from a page of this service; send it from its own origin, with the header X-Posthorn-Csrf: 1.',
   },
+  navigation_refused: {
+    status: 403,
+    message: 'This address takes webhooks from programs; a browser cannot open it as a page.',
+  },
   source_disabled: { status: 403, message: 'This source is disabled and accepts no events.' },
   unknown_source: { status: 404, message: 'There is no source {mask}; check the URL.' },
   portal_forbidden: { status: 403, message: 'This portal link does not allow {what}.' },

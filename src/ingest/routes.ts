@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
+import { isResponseType } from '../domain/config/source.ts';
 import { AppError } from '../domain/errors.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import type { EventAcceptor } from './accept-event.ts';
@@ -36,6 +37,15 @@ declare module 'fastify' {
 /** An invalid content type counts as absent. The sender is not refused for it. */
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
 
+const NAVIGATIONS: ReadonlySet<unknown> = new Set([
+  'document',
+  'embed',
+  'fencedframe',
+  'frame',
+  'iframe',
+  'object',
+]);
+
 export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -43,6 +53,7 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
       readLimited(stream, limitOf(request), request.headers['content-length']),
     );
     scope.addHook('onRequest', async (request, reply) => {
+      if (isNavigation(request)) throw new AppError('navigation_refused');
       request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
       await deps.bodies.enter(request.source.row.project_id, request.raw, reply.raw);
       const { headers } = request.raw;
@@ -53,6 +64,9 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
     scope.get('/ingest/:maskID', options, (request) => answerChallenge(deps, request));
   });
 }
+
+/** A page of another origin could send people here, and show them what a tenant wrote under our address. */
+const isNavigation = ({ headers }: FastifyRequest): boolean => NAVIGATIONS.has(headers['sec-fetch-dest']);
 
 async function openSource(deps: IngestDeps, maskId: string): Promise<FoundSource> {
   const source = await deps.finder.find(maskId);
@@ -91,8 +105,9 @@ function answer(
   received: { isDuplicate: boolean; bytes: number },
 ): FastifyReply {
   if (custom.body !== '') {
+    const isShown = custom.content_type !== '' && isResponseType(custom.content_type);
     return reply
-      .type(custom.content_type || 'text/plain; charset=utf-8')
+      .type(isShown ? custom.content_type : 'text/plain; charset=utf-8')
       .serializer(String)
       .send(custom.body);
   }

@@ -325,6 +325,47 @@ function plainGet(path: string): Promise<{ status: number; body: string }> {
   });
 }
 
+describe('an answer', () => {
+  const SAFE = { 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'same-origin' };
+  const CLOSED = "sandbox; default-src 'none'";
+
+  test.each([
+    '/healthz',
+    '/metrics',
+    '/openapi.json',
+    '/api/v1/projects',
+    '/nonsense',
+    '/docs/reference.css',
+  ])('of %s is no page, no script, and not for other origins', async (path) => {
+    const { headers } = await fetch(app.url + path);
+    expect(Object.fromEntries(headers)).toMatchObject({ ...SAFE, 'content-security-policy': CLOSED });
+  });
+
+  test.each(['/', '/docs', '/portal', '/favicon.svg'])('of %s has a policy of its own', async (path) => {
+    const { headers } = await fetch(app.url + path);
+    expect(Object.fromEntries(headers)).toMatchObject(SAFE);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  test('of the stream is no page either', async () => {
+    const reading = new AbortController();
+    const { signal } = reading;
+    const headers = { authorization: app.project.key };
+    const response = await fetch(`${app.project.base}/stream`, { headers, signal });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      ...SAFE,
+      'content-security-policy': CLOSED,
+    });
+    reading.abort();
+  });
+
+  test('to what is no request is no page either', async () => {
+    const answer = await sendRaw('<script>1</script>\r\n\r\n');
+    expect(answer).toContain(`\r\ncontent-security-policy: ${CLOSED}\r\n`);
+    expect(answer).toContain('\r\nx-content-type-options: nosniff\r\n');
+  });
+});
+
 describe('the request id', () => {
   const idOf = async (given?: string, path = '/endpoints') => {
     const headers: Record<string, string> = given === undefined ? {} : { 'x-request-id': given };

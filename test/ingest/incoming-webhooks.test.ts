@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
@@ -191,6 +192,71 @@ test('a custom response is sent verbatim, to duplicates too', async () => {
   }
   expect((await eventsOf(source)).map((event) => event.is_duplicate_event)).toEqual([true, false]);
 });
+
+test('a response that was stored with another type before is text, and its source can be changed', async () => {
+  const source = await makeSource();
+  const stored = { body: '<script>1</script>', content_type: 'text/html' };
+  await app.database.query('update sources set custom_response = $2 where id = $1', [
+    source.uid,
+    JSON.stringify(stored),
+  ]);
+  const renamed = await app.project.put(`/sources/${source.uid}`, { name: 'renamed' });
+  expect(renamed).toMatchObject({ name: 'renamed', custom_response: stored });
+  const answer = await post(source, '{}');
+  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+    200,
+    'text/plain; charset=utf-8',
+    stored.body,
+  ]);
+  expect((await eventsOf(source)).length).toBe(1);
+});
+
+test.each([
+  ['a POST', 'POST', 200],
+  ['a GET without a challenge', 'GET', 400],
+  ['HEAD', 'HEAD', 400],
+  ['OPTIONS', 'OPTIONS', 405],
+  ['an unknown source', 'POST', 404, '/ingest/nosuchmask123456'],
+  ['a path that cannot be read', 'POST', 404, '/ingest/%zz'],
+  ['a path that is too long', 'POST', 404, `/ingest/${'x'.repeat(300)}`],
+])(
+  'the answer to %s cannot be a page or a script of our origin',
+  async (_, method, status, path?: string) => {
+    const { url } = await makeSource({ custom_response: { body: '<ok/>', content_type: 'text/xml' } });
+    const { answer, headers } = await send(path === undefined ? url : app.url + path, method);
+    expect(answer).toBe(status);
+    expect(headers).toMatchObject({
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  },
+);
+
+/** Sends the path as it is; fetch would tidy it. */
+function send(url: string, method: string): Promise<{ answer: number | undefined; headers: object }> {
+  const [, host = '', path = ''] = /^http:..([^/]+)(.*)$/.exec(url) ?? [];
+  const [hostname, port] = host.split(':');
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path, method }, (response) => {
+      response.resume();
+      resolve({ answer: response.statusCode, headers: response.headers });
+    });
+    sent.on('error', reject).end(method === 'POST' ? '{}' : undefined);
+  });
+}
+
+test.each(['document', 'iframe', 'frame', 'embed', 'object'])(
+  'a browser that opens the URL as a page (%s) is refused, and nothing is stored',
+  async (destination) => {
+    const source = await makeSource();
+    const headers = { 'sec-fetch-dest': destination };
+    const answer = await post(source, '{}', headers);
+    expect([answer.status, ((await answer.json()) as Json).code]).toEqual([403, 'navigation_refused']);
+    expect((await fetch(source.url, { headers })).status).toBe(403);
+    expect(await eventsOf(source)).toEqual([]);
+  },
+);
 
 test('functions of a source change headers and payload before matching; if one fails, the event is stored with the reason', async () => {
   const source = await makeSource({

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
 import { endpointFormTests } from './endpoint-form.ts';
+import { foreignPageTests } from './foreign-page.ts';
 import { listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
@@ -26,4 +27,5 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   signInTests(() => world);
   peopleTests(() => world);
   roleTests(() => world);
+  foreignPageTests(() => world);
 });

@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'session_required'
   | 'second_factor_required'
   | 'cross_site'
+  | 'navigation_refused'
   | 'source_disabled'
   | 'unknown_source'
   | 'portal_forbidden'

@@ -1295,6 +1295,7 @@ export interface CreateSource {
   custom_response?: {
     /** 51,200 bytes at most. */
     body?: string;
+    /** JSON, plain text, XML or form. */
     content_type?: string;
   };
   pub_sub?: PubSubInput;
@@ -1424,6 +1425,7 @@ export interface UpdateSource {
   custom_response?: {
     /** 51,200 bytes at most. */
     body?: string;
+    /** JSON, plain text, XML or form. */
     content_type?: string;
   };
   pub_sub?: PubSubInput;

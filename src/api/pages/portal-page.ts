@@ -29,7 +29,7 @@ export function registerPortalPage(
     const { project } = request.query as { project?: unknown };
     const theme = await themeOf(deps, project, () => reads.count(request.ip));
     reply.header('cache-control', 'no-cache').header('referrer-policy', 'no-referrer');
-    reply.header('content-security-policy', policyOf(theme)).header('x-content-type-options', 'nosniff');
+    reply.header('content-security-policy', policyOf(theme));
     if (html === undefined) return sendNotBuilt(reply);
     return reply
       .type('text/html; charset=utf-8')

@@ -17,6 +17,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Some browsers apply the policy of an image to it, and the icon has its colours in a style. */
+const ICON_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+
 const BUILT = join(import.meta.dirname, '../../../web/dist');
 
 /** Addresses of the dashboard. Each gets the same document, and its script shows the page. */
@@ -42,7 +45,9 @@ export function registerPages(app: FastifyInstance, deps: PortalPageDeps, folder
     return sendFile(request, reply.header('cache-control', age), file);
   };
   app.get('/assets/:name', hidden, asset);
-  app.get('/favicon.svg', hidden, asset);
+  app.get('/favicon.svg', hidden, (request, reply) =>
+    asset(request, reply.header('content-security-policy', ICON_POLICY)),
+  );
   // Pages of other origins load it.
   app.get('/portal/embed.js', hidden, (request, reply) =>
     asset(request, reply.header('cross-origin-resource-policy', 'cross-origin')),

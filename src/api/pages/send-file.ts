@@ -3,7 +3,7 @@ import type { BuiltFile } from './built-pages.ts';
 
 /** Sends a built file in the best encoding that the caller accepts. */
 export function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): FastifyReply {
-  reply.type(file.type).header('vary', 'accept-encoding').header('x-content-type-options', 'nosniff');
+  reply.type(file.type).header('vary', 'accept-encoding');
   const accepted = acceptedEncodings(request.headers['accept-encoding']);
   if (file.br !== null && accepted.has('br')) return reply.header('content-encoding', 'br').send(file.br);
   if (file.gzip !== null && accepted.has('gzip'))

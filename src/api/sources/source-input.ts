@@ -1,6 +1,11 @@
 import type { Static } from 'typebox';
 import type { SourceContent } from '../../control/source-changes.ts';
-import type { SourceSecrets, SourceVerifier } from '../../domain/config/source.ts';
+import {
+  isResponseType,
+  RESPONSE_TYPES,
+  type SourceSecrets,
+  type SourceVerifier,
+} from '../../domain/config/source.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
@@ -18,7 +23,6 @@ const NO_SECRETS: SourceSecrets = { verifier: { type: 'noop' }, pub_sub: null, d
 const MASK_CHARS = 16;
 const MAX_RESPONSE_BYTES = 51_200;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 export function newSource(input: Static<typeof CreateSource>): SourceContent {
   const provider = input.provider ?? '';
@@ -72,6 +76,9 @@ function merged(base: SourceContent, input: Input): SourceContent {
   checkProvider(fields.provider, verifier, problems);
   checkLocations(after, verifier, problems);
   checkHeadersAndResponse(after, problems);
+  // A source that was stored with another type can be changed in other ways.
+  if (!isResponseType(custom_response?.content_type ?? ''))
+    problems.add('custom_response.content_type', `must be ${RESPONSE_TYPES}`);
   problems.throwIfAny();
   return { fields: after, secret: new Secret(secrets) };
 }
@@ -144,9 +151,6 @@ function checkHeadersAndResponse(fields: SourceFields, problems: Problems): void
   fields.forward_headers.forEach((name, index) => {
     if (!HEADER_NAME.test(name)) problems.add(`forward_headers.${index}`, 'is not a legal header name');
   });
-  const { body, content_type } = fields.custom_response;
-  if (Buffer.byteLength(body) > MAX_RESPONSE_BYTES)
+  if (Buffer.byteLength(fields.custom_response.body) > MAX_RESPONSE_BYTES)
     problems.add('custom_response.body', `is larger than ${MAX_RESPONSE_BYTES} bytes`);
-  if (!HEADER_VALUE.test(content_type))
-    problems.add('custom_response.content_type', 'contains characters that a header value cannot have');
 }

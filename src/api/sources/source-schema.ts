@@ -95,7 +95,7 @@ const optionalFields = {
   custom_response: Type.Optional(
     Type.Object({
       body: Type.Optional(Type.String({ description: '51,200 bytes at most.' })),
-      content_type: Type.Optional(Text(256)),
+      content_type: Type.Optional(Text(256, 'JSON, plain text, XML or form.')),
     }),
   ),
   pub_sub: Type.Optional(PubSubInput),

@@ -78,5 +78,17 @@ export interface SourceProviderConfig {
   twitter: { crc_verified_at: string | null };
 }
 
+/**
+ * Types of a custom response: JSON, plain text, XML and form. None is a page, as HTML and SVG are. Browsers take the last
+ * type of a list, so there is no list.
+ */
+const RESPONSE_TYPE =
+  /^(application\/([\w.-]+\+)?json|text\/plain|(text|application)\/xml|application\/x-www-form-urlencoded)(\s*;\s*[\w-]+=("[\w.:+-]*"|[\w.:+-]+))*$/i;
+
+export const RESPONSE_TYPES =
+  'application/json, text/plain, application/xml, text/xml or application/x-www-form-urlencoded';
+
+export const isResponseType = (type: string): boolean => type === '' || RESPONSE_TYPE.test(type);
+
 /** Clients of Convoy create change streams without them. */
 export const NO_BROKER_SETTINGS = 'The source has no settings of a broker or database.';

@@ -156,7 +156,13 @@ const bad: [string, object, string[]][] = [
     http({ custom_response: { body: 'é'.repeat(25_601) } }),
     ['larger than 51200 bytes'],
   ],
-  ['a content type of two lines', http({ custom_response: { content_type: 'a\r\nb: c' } }), ['content_type']],
+  ...['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/plain, text/html', 'text/xml\r\nb: c'].map(
+    (content_type): [string, object, string[]] => [
+      `the content type ${JSON.stringify(content_type)} of a response`,
+      http({ custom_response: { content_type } }),
+      ['custom_response.content_type: must be application/json, text/plain, application/xml'],
+    ],
+  ),
   ['an illegal header to forward', http({ forward_headers: ['ok', 'not ok'] }), ['forward_headers.1']],
   [
     'a body function with a mistake',
@@ -168,6 +174,17 @@ const bad: [string, object, string[]][] = [
 ];
 test.each(bad)('a source with %s is refused and every bad field named', async (_, body, texts) => {
   await refused(body, ...texts);
+});
+
+test.each([
+  '',
+  'application/json; charset=utf-8',
+  'application/vnd.api+json',
+  'TEXT/plain',
+  'text/xml; charset="utf-8"',
+])('a response may have the content type %j', async (content_type) => {
+  const made = await app.project.post('/sources', http({ custom_response: { content_type } }));
+  expect(made.custom_response.content_type).toBe(content_type);
 });
 
 test('a response of exactly the limit is kept', async () => {
