@@ -10,7 +10,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       title: 'Posthorn',
       version: '1.0.0',
       description:
-        'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.',
+        'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.\n\nOperations with `x-acts` refuse unknown query parameters and body fields with 400. Other operations name them in `warnings`, or refuse them under `X-Posthorn-Strict: true`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { fetchOpenApi } from '../support/openapi.ts';
+import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -88,4 +90,125 @@ test('a filter value that can never match is a warning', async () => {
   );
   const refused = await call('POST', '/subscriptions', made, true);
   expect(refused).toMatchObject({ status: false, message: inConfig[0] });
+});
+
+interface Declared {
+  name: string;
+  id: string;
+  method: string;
+  path: string;
+  acts: boolean;
+  isSession: boolean;
+  body: Json;
+  flags: string[];
+}
+
+/** Every operation of the document but the stream, which has no envelope. */
+async function operations(): Promise<Declared[]> {
+  const { paths } = await fetchOpenApi(app.url);
+  return Object.entries<Json>(paths)
+    .filter(([path]) => !path.endsWith('/stream'))
+    .flatMap(([path, methods]) =>
+      Object.entries<Json>(methods).map(([method, operation]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        id: operation.operationId,
+        method: method.toUpperCase(),
+        path: path.replace('{projectID}', app.projectId).replaceAll(/\{\w+\}/g, 'none'),
+        acts: operation['x-acts'] === true,
+        isSession: operation['x-access'] === 'session',
+        body: operation.requestBody?.content['application/json'].schema,
+        flags: (operation.parameters ?? [])
+          .filter((one: Json) => one.in === 'query' && one.schema.type === 'boolean')
+          .map((one: Json) => one.name),
+      })),
+    );
+}
+
+const person = await member(app, 'instance', app.project);
+
+/** The answer to a call of an operation by a caller who may make it. */
+async function ask(
+  { method, path, isSession }: Declared,
+  { query, body, strict = false }: { query?: string; body?: unknown; strict?: boolean },
+): Promise<Json> {
+  const root = path.startsWith('/portal-api')
+    ? new ApiClient(app.url, app.project.key)
+    : isSession
+      ? person.client.at(app.url)
+      : new ApiClient(app.url, app.instance.key);
+  const headers: Record<string, string> = strict ? { 'x-posthorn-strict': 'true' } : {};
+  const response = await root.raw(method, query === undefined ? path : `${path}?${query}`, { body, headers });
+  return response.json();
+}
+
+const emptyOf = ({ body }: Declared) => (body === undefined ? undefined : body.type === 'array' ? [] : {});
+
+const acting = [
+  'batchReplayEvents',
+  'batchRetryEventDeliveries',
+  'cancelEventDeliveries',
+  'cancelJob',
+  'forceResendEventDeliveries',
+  'onboard',
+  'replayEvent',
+  'resendEventDelivery',
+  'resendMetaEvent',
+  'revokePortalLink',
+];
+
+test('every call that acts, and every delete, says so in the OpenAPI document', async () => {
+  const all = await operations();
+  const plain = (id: string) => id.replace(/InPortal$/, '');
+  const declared = all.filter(({ acts, method }) => acts && method !== 'DELETE');
+  expect([...new Set(declared.map(({ id }) => plain(id)))].sort()).toEqual(acting);
+  expect(all.filter(({ acts, method }) => method === 'DELETE' && !acts)).toEqual([]);
+});
+
+test('an unknown query parameter is refused by calls that act, and by all under strict', async () => {
+  const problem = 'unknown query parameter zzz_misspelt';
+  const all = await operations();
+  expect(all.length).toBeGreaterThan(150);
+  for (const one of all)
+    for (const strict of one.acts ? [false, true] : [true])
+      for (const value of ['x', ...(one.acts ? [''] : [])])
+        expect([
+          one.name,
+          await ask(one, { query: `zzz_misspelt=${value}`, body: emptyOf(one), strict }),
+        ]).toEqual([
+          one.name,
+          expect.objectContaining({ code: 'validation_failed', status: false, message: problem }),
+        ]);
+});
+
+test('other calls answer and name it in their warnings; an empty one is absent', async () => {
+  for (const one of (await operations()).filter(({ method }) => method === 'GET')) {
+    const answer = await ask(one, { query: 'zzz_misspelt=x' });
+    expect([one.name, answer.warnings]).toEqual([one.name, ['unknown query parameter zzz_misspelt']]);
+    expect([one.name, await ask(one, { query: 'zzz_misspelt=' })]).not.toHaveProperty('1.warnings');
+  }
+});
+
+test('an unknown field of every body is refused under strict, and by calls that act', async () => {
+  const withBody = (await operations()).filter(({ body }) => body !== undefined);
+  expect(withBody.length).toBeGreaterThan(40);
+  for (const one of withBody)
+    for (const strict of one.acts ? [false, true] : [true]) {
+      const [given, at] = one.body.type === 'array' ? [[{ zzz: 1 }], '0.zzz'] : [{ zzz: 1 }, 'zzz'];
+      const answer = await ask(one, { body: given, strict });
+      expect([one.name, answer.message]).toEqual([one.name, `unknown field ${at}`]);
+    }
+});
+
+test('a flag in a query is true or false', async () => {
+  const flags = (await operations()).flatMap((one) => one.flags.map((flag) => ({ one, flag })));
+  expect(flags.length).toBeGreaterThan(10);
+  for (const { one, flag } of flags)
+    for (const value of ['1', 'yes', 'TRUE'])
+      expect([one.name, await ask(one, { query: `${flag}=${value}`, body: emptyOf(one) })]).toEqual([
+        one.name,
+        expect.objectContaining({
+          code: 'bad_query',
+          message: `Query parameter ${flag}: must be true or false`,
+        }),
+      ]);
 });

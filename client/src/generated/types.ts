@@ -834,7 +834,7 @@ export interface Pagination {
   prev_page_cursor: string;
 }
 
-/** Warnings about the body, such as unknown fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown. */
+/** Warnings about the request, such as unknown query parameters and body fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown. */
 export type Warnings = string[];
 
 export interface CreateFilter {

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { Actor, AuditNote } from '../../domain/audit.ts';
 import { LANE, openStatuses } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
-import { AppError, found } from '../../domain/errors.ts';
+import { AppError, found, invalid, invalidFields } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { resend } from '../../routing/resend.ts';
 import { audited } from '../../store/config/audit-entries.ts';
@@ -13,11 +13,18 @@ import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/h
 import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
+import { pageNames } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
+import { unknownNames } from '../http/unknown-fields.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
-import { deliveryFilter, deliveryFilterNames, deliveryFilterQuery, onlyStatuses } from './delivery-filter.ts';
+import {
+  deliveryFilter,
+  deliveryFilterAliases,
+  deliveryFilterQuery,
+  onlyStatuses,
+} from './delivery-filter.ts';
 import { EventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 import { dryRunOfDeliveries } from './dry-run-deliveries.ts';
@@ -44,6 +51,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     id: 'resendEventDelivery',
     tag,
     summary: 'Send a failed or discarded delivery again, with a fresh retry budget.',
+    acts: true,
     status: 200,
     message: 'Event delivery scheduled',
     data: EventDelivery,
@@ -75,6 +83,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary: 'Send successful deliveries again.',
     body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }) }),
+    acts: true,
     status: 200,
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
@@ -158,6 +167,8 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
     query: JobFilters,
+    acts: true,
+    alsoKnown: [...pageNames, ...deliveryFilterAliases],
     status: 200,
     message: 'Batch retry started',
     variant: dryRunAnswer,
@@ -184,6 +195,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary: 'Count the deliveries that a batch retry with these filters would send.',
     query: Filters,
+    alsoKnown: [...pageNames, ...deliveryFilterAliases],
     status: 200,
     message: 'Event deliveries counted',
     data: Type.Object({ num: Type.Integer() }),
@@ -201,6 +213,8 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     summary:
       'Start a job that discards every open delivery matching the filters in the query or the JSON body.',
     query: JobFilters,
+    acts: true,
+    alsoKnown: deliveryFilterAliases,
     status: 200,
     message: 'Cancelling started',
     data: Job,
@@ -221,8 +235,26 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-/** Filters of a call whose body is optional. */
+const filterNames = new Set([...Object.keys(JobFilters.properties), ...deliveryFilterAliases]);
+
+/** Filters of a call whose body is optional. Unknown ones are refused, as in the query. */
 function bodyFilters(body: unknown): Call<unknown>['query'] {
+  const given = Object.entries(objectIn(body)).filter(([, value]) => value !== null);
+  const names = given.map(([name]) => name);
+  const unknown = unknownNames('field', names, filterNames);
+  if (unknown.length > 0) throw invalidFields(unknown.map((problem) => ({ field: '', problem })));
+  const isText = (item: unknown) => typeof item === 'string';
+  return Object.fromEntries(
+    given.map(([name, value]) => {
+      if (Object.hasOwn(jobQuery, name)) return [name, String(value)];
+      if (!isText(value) && !(Array.isArray(value) && value.every(isText)))
+        throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
+      return [name, value as string | string[]];
+    }),
+  );
+}
+
+function objectIn(body: unknown): object {
   const text = Buffer.isBuffer(body) ? body.toString().trim() : '';
   if (text === '') return {};
   let value: unknown;
@@ -231,17 +263,8 @@ function bodyFilters(body: unknown): Call<unknown>['query'] {
   } catch (error) {
     throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
   }
-  const isText = (item: unknown) => typeof item === 'string';
-  const filters: Call<unknown>['query'] = {};
-  for (const [name, given] of Object.entries(value ?? {})) {
-    if (given === null) continue;
-    if (Object.hasOwn(jobQuery, name)) filters[name] = String(given);
-    if (!deliveryFilterNames.has(name)) continue;
-    if (!isText(given) && !(Array.isArray(given) && given.every(isText)))
-      throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
-    filters[name] = given as string | string[];
-  }
-  return filters;
+  if (typeof value !== 'object' || Array.isArray(value)) throw invalid('body', 'must be an object');
+  return value ?? {};
 }
 
 async function readDelivery(

@@ -45,10 +45,7 @@ export const deliveryFilterQuery = {
 };
 
 /** Other names that clients use. They are accepted, and not in the OpenAPI document. */
-export const deliveryFilterNames: ReadonlySet<string> = new Set([
-  ...Object.keys(deliveryFilterQuery),
-  'event_type',
-]);
+export const deliveryFilterAliases: readonly string[] = ['event_type'];
 
 /** The filter of a request, within the scope of its caller. */
 export async function deliveryFilter(

@@ -22,7 +22,7 @@ import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
-import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
+import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 
@@ -42,6 +42,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     tag,
     summary: 'List deliveries.',
     query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
+    alsoKnown: deliveryFilterAliases,
     status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
@@ -62,6 +63,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     tag,
     summary: 'Count the open deliveries by what they wait for.',
     query: Type.Object(deliveryFilterQuery),
+    alsoKnown: deliveryFilterAliases,
     status: 200,
     message: 'Totals fetched',
     data: WaitingTotals,

@@ -99,6 +99,7 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
     id: 'resendMetaEvent',
     tag,
     summary: 'Send a meta event again, with a fresh retry budget.',
+    acts: true,
     status: 200,
     message: 'Meta event queued',
     data: MetaEvent,

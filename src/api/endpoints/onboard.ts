@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { ONBOARD_CHUNK, type OnboardItem } from '../../control/onboard-job.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { AppError, invalid } from '../../domain/errors.ts';
+import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import { queryValue } from '../../domain/pagination.ts';
+import { queryFlag } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
 import { parseCsv } from '../../platform/csv.ts';
 import { Type } from '../../platform/type.ts';
@@ -12,6 +12,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
+import { unknownNames } from '../http/unknown-fields.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { checkEndpoint } from './endpoint-input.ts';
@@ -58,7 +59,7 @@ const Accepted = Type.Object({
 type RowError = Static<typeof RowProblem>;
 
 export function registerOnboard(app: FastifyInstance, context: ApiContext): void {
-  const isDryRun = (query: Call<unknown>['query']) => queryValue(query, 'dry_run') === 'true';
+  const isDryRun = (query: Call<unknown>['query']) => queryFlag(query, 'dry_run') ?? false;
   registerOperation(app, {
     method: 'POST',
     path: '/api/v1/projects/:projectID/onboard',
@@ -70,6 +71,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     }),
     body: OnboardRequest,
     fromMultipart: (body, contentType) => ({ items: itemsOfCsv(body, contentType) }),
+    acts: true,
     status: 202,
     message: 'Onboarding started',
     variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
@@ -150,6 +152,9 @@ function itemsOfCsv(body: Buffer, contentType: string): Static<typeof Item>[] {
   const names = (header?.cells ?? []).map((name) => name.trim().toLowerCase());
   if (!names.includes('name') || !names.includes('url'))
     throw invalid('file', 'must be CSV whose first row names the columns, name and url among them');
+  // A misspelt column `event_type` would subscribe to everything.
+  const unknown = unknownNames('column', names, new Set(['', ...FIELDS]));
+  if (unknown.length > 0) throw invalidFields(unknown.map((problem) => ({ field: 'file', problem })));
   return rows.map(({ line, cells }) => ({
     line,
     ...Object.fromEntries(FIELDS.map((field) => [field, cells[names.indexOf(field)] ?? ''])),

@@ -5,7 +5,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../../domain/errors.ts';
 import type { EndpointId } from '../../domain/ids.ts';
-import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { parsePageRequest, queryFlag } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../ingest/event-replayer.ts';
 import { Type } from '../../platform/type.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
@@ -16,7 +16,7 @@ import { endpointView } from '../endpoints/endpoint-view.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageNames, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
@@ -170,6 +170,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     id: 'replayEvent',
     tag,
     summary: 'Replay an event: match it again and deliver it to every match.',
+    acts: true,
     status: 200,
     message: 'Event replayed',
     data: WholeEvent,
@@ -197,6 +198,8 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
         }),
       ),
     }),
+    acts: true,
+    alsoKnown: pageNames,
     status: 200,
     message: 'Batch replay started',
     variant: dryRunAnswer,
@@ -226,6 +229,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     tag,
     summary: 'Count the events that a batch replay with these filters would send.',
     query: Type.Object(eventFilterQuery),
+    alsoKnown: pageNames,
     status: 200,
     message: 'Events counted',
     data: Type.Object({ num: Type.Integer() }),
@@ -239,7 +243,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
 }
 
 function onlyNamed(filter: EventFilter, query: Call<unknown>['query']): BatchReplay {
-  if (queryValue(query, 'only_endpoint') !== 'true') return filter;
+  if (queryFlag(query, 'only_endpoint') !== true) return filter;
   const { endpointIds = [] } = filter;
   if (endpointIds.length === 0)
     throw new AppError('bad_query', {

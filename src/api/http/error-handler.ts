@@ -10,7 +10,7 @@ export const REFUSAL_ID = 'Refusal';
 
 export const WARNINGS = Type.Array(Type.String(), {
   description:
-    'Warnings about the body, such as unknown fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown.',
+    'Warnings about the request, such as unknown query parameters and body fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown.',
 });
 
 /** The warnings of an envelope, absent if there are none. */

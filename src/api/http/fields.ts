@@ -52,6 +52,9 @@ export const pageQuery = {
   sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: newest first.')),
 };
 
+/** Their names. Convoy's clients send them with batches too, where they have no effect. */
+export const pageNames: readonly string[] = Object.keys(pageQuery);
+
 /** A parameter that may be repeated. */
 export const Repeated = <Item extends TSchema = TString>(
   description: string,

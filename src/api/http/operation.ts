@@ -4,6 +4,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
+import { queryFlag } from '../../domain/pagination.ts';
 import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -14,7 +15,7 @@ import { type Call, RequestCall } from './call.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
-import { unknownFieldsOf } from './unknown-fields.ts';
+import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
 import { dropNulls } from './validation.ts';
 import {
   callerVersion,
@@ -48,6 +49,13 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   tag: string;
   summary: string;
   query?: TObject;
+  /** Further query parameters that clients of Convoy send. They are known, and not in the OpenAPI document. */
+  alsoKnown?: readonly string[];
+  /**
+   * Refuses unknown query parameters and body fields, because a misspelt filter would select everything. Every
+   * DELETE does. Other operations name them in `warnings`.
+   */
+  acts?: true;
   body?: Body;
   /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
@@ -77,6 +85,8 @@ const PORTAL_PATH = '/portal-api';
 const PORTAL_RIGHT = 'x-portal-right';
 /** Where it says what a key or a person needs. test/people/roles.test.ts calls every operation by it. */
 const ACCESS = 'x-access';
+/** Where it says that an operation refuses unknown parameters and fields. */
+const ACTS = 'x-acts';
 
 export function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
@@ -96,7 +106,13 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
   at: { path: string; id: string; tag: string },
 ): void {
   const { body, data, message, status, changes = [] } = operation;
-  const unknownFields = body === undefined ? undefined : unknownFieldsOf(body, operation.resource ?? data);
+  const acts = operation.acts ?? operation.method === 'DELETE';
+  // A call that acts writes no resource back, so no field of a response is known.
+  const unknownFields =
+    body === undefined
+      ? undefined
+      : unknownFieldsOf(body, acts ? Type.Object({}) : (operation.resource ?? data));
+  const checkQuery = queryCheck(operation, acts);
   const viewerView = compileViewerView(data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
@@ -110,6 +126,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       tags: [at.tag],
       summary: operation.summary,
       [ACCESS]: operation.access,
+      ...(acts && { [ACTS]: true }),
       ...(operation.access === 'public' && { security: [] }),
       ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
@@ -127,12 +144,14 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
         } else if (operation.access !== 'public') {
           throw new Error(`operation ${at.id} has no caller`);
         }
+        request.warnings = checkQuery(request.query as Call<unknown>['query']);
         if (body !== undefined) {
           const version = callerVersion(request.headers['x-convoy-version']);
           request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
-          request.warnings = unknownFields?.(request.body) ?? [];
-          refuseIfStrict(request);
+          request.warnings.push(...(unknownFields?.(request.body) ?? []));
         }
+        if (acts) refuseWarnings(request);
+        else refuseIfStrict(request);
         done();
       } catch (error) {
         done(error as Error);
@@ -190,9 +209,29 @@ function wantsBytes(accept: string | undefined): boolean {
   return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
 }
 
+/** Refuses flags that are neither true nor false, and returns a warning for each unknown parameter. */
+function queryCheck(
+  { query, alsoKnown = [] }: { query?: TObject; alsoKnown?: readonly string[] },
+  acts: boolean,
+): (given: Call<unknown>['query']) => string[] {
+  const properties = Object.entries<{ type?: unknown }>(query?.properties ?? {});
+  const flags = properties.filter(([, { type }]) => type === 'boolean').map(([name]) => name);
+  const known = new Set([...properties.map(([name]) => name), ...alsoKnown]);
+  return (given) => {
+    for (const flag of flags) queryFlag(given, flag);
+    // Some clients always send every parameter, and leave it empty for "not given".
+    const names = Object.keys(given).filter((name) => acts || given[name] !== '');
+    return unknownNames('query parameter', names, known);
+  };
+}
+
 /** `X-Posthorn-Strict: true` turns every warning into an error. */
-function refuseIfStrict({ warnings = [], headers }: FastifyRequest): void {
-  if (warnings.length === 0 || headers['x-posthorn-strict'] !== 'true') return;
+function refuseIfStrict(request: FastifyRequest): void {
+  if (request.headers['x-posthorn-strict'] === 'true') refuseWarnings(request);
+}
+
+function refuseWarnings({ warnings = [] }: FastifyRequest): void {
+  if (warnings.length === 0) return;
   throw invalidFields(warnings.map((problem) => ({ field: '', problem })));
 }
 
@@ -270,7 +309,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     bodyText?: string;
-    /** Warnings about the body. */
+    /** Warnings about the query and the body. */
     warnings?: string[];
     /** The handler of its operation was called. */
     isUnderWay?: boolean;

@@ -41,6 +41,18 @@ export function unknownFieldsOf(body: TSchema, answer: TSchema): (value: unknown
   };
 }
 
+/** Says which of the names are unknown, each with the most similar known one. At most 20 are named. */
+export function unknownNames(kind: string, given: readonly string[], known: ReadonlySet<string>): string[] {
+  return given
+    .filter((name) => !known.has(name))
+    .slice(0, MAX_NAMED)
+    .map((name) => {
+      if (name.length > MAX_NAME_CHARS) return `unknown ${kind} ${name.slice(0, MAX_NAME_CHARS)}...`;
+      const near = nearestName(name, [...known]);
+      return near === null ? `unknown ${kind} ${name}` : `unknown ${kind} ${name}; did you mean ${near}?`;
+    });
+}
+
 function compile(schema: Schema, answers: readonly Schema[]): Known | null {
   const branches = branchesOf(schema);
   if (branches.some(isFreeForm)) return null;

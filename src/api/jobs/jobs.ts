@@ -152,6 +152,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     id: 'cancelJob',
     tag,
     summary: 'Cancel a job. Finished work stays done.',
+    acts: true,
     status: 202,
     message: 'Job cancelled',
     data: Job,

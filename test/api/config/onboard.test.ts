@@ -109,6 +109,14 @@ test('empty, too many, malformed and other types are refused', async () => {
   ).toContain('1000');
   await project.post('/onboard', { items: [{ name: 7, url: receiver.url }] }, 400);
   await project.post('/onboard', {}, 400);
+  const misspelt = (await (await upload(`name,url,event_typ\na,${receiver.url},x\n`)).json()) as Json;
+  expect(misspelt.message).toBe('file: unknown column event_typ; did you mean event_type?');
+  for (const query of ['dry_run=1', 'dryrun=true'])
+    await project.post(`/onboard?${query}`, { items: [item] }, 400);
+  const typo = { ...item, event_typ: 'x' };
+  expect((await project.post('/onboard', { items: [typo] }, 400)).message).toBe(
+    'unknown field items.0.event_typ; did you mean items.0.event_type?',
+  );
   for (const csv of ['', 'url\nx', 'name,url\n"never ends']) expect((await upload(csv)).status).toBe(400);
   const text = await project.raw('POST', '/onboard', {
     body: 'name,url',

@@ -185,6 +185,27 @@ test('cancelling discards the matching open deliveries, and they can be resent',
   await project.post('/eventdeliveries/cancel', '{', 400);
 });
 
+test('a misspelt filter cancels and retries nothing, in the query or the body', async () => {
+  const { endpoint } = await subscribe(project, receiver.url);
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  const unknown = 'endpoint; did you mean endpointId?';
+  const refused = async (path: string, body?: unknown) =>
+    (await project.post(`/eventdeliveries/${path}`, body, 400)).message;
+  expect(await refused('cancel?endpoint=none')).toBe(`unknown query parameter ${unknown}`);
+  expect(await refused('cancel?endpointId[]=none')).toContain('unknown query parameter endpointId[]');
+  expect(await refused('cancel?perPage=1')).toContain('unknown query parameter perPage');
+  expect(await refused('batchretry?endpoint=none')).toBe(`unknown query parameter ${unknown}`);
+  expect(await refused('cancel', { endpoint: 'none' })).toBe(`unknown field ${unknown}`);
+  expect(await refused('cancel', ['none'])).toBe('body: must be an object');
+  expect(await refused('cancel', '"endpoint"')).toBe('body: must be an object');
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`x${n}`, 1]));
+  expect((await refused('cancel', many)).split('; ')).toHaveLength(20);
+  await project.delete(`/endpoints/${endpoint.uid}?dry_run=true`, 400);
+  expect((await project.get('/jobs')).content).toEqual([]);
+  expect(await project.get('/eventdeliveries/statustotals')).toMatchObject({ Scheduled: 1, Discarded: 0 });
+});
+
 test('deliveries that are named by their ids are listed, cancelled and retried, and no others', async () => {
   const { endpoint } = await subscribe(project, receiver.url);
   await project.put(`/endpoints/${endpoint.uid}/pause`);

@@ -68,6 +68,14 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
   expect((await sentTo()).sort()).toEqual(['/one', '/one', '/one', '/two', '/two']);
   const refused = await client.post('/events/batchreplay?only_endpoint=true', undefined, 400);
   expect(refused.message).toContain('only_endpoint');
+  // A misspelt filter, or a flag that is neither true nor false, would replay to everyone.
+  const named = `endpointId=${one.endpoint.uid}`;
+  for (const query of ['eventType=x', `${named}&only_endpoint=1`, `${named}&only_endpoints=true`])
+    await client.post(`/events/batchreplay?${query}`, undefined, 400);
+  await client.put(`/events/${event.uid}/replay?${named}`, undefined, 400);
+  expect(await sentTo()).toHaveLength(5);
+  // Convoy's clients send the parameters of lists, which have no effect here.
+  await replay(`perPage=5&sort=ASC&direction=next&next_page_cursor=&prev_page_cursor=&idempotencyKey=none`);
 });
 
 test('a replay whose filter ends before uncommitted events runs at once', async () => {
