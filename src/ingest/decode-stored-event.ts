@@ -3,7 +3,7 @@ import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
-import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
 import type { StoredEvent } from '../store/history/events.ts';
@@ -11,7 +11,7 @@ import type { EventContent } from '../store/queue/replay-events.ts';
 import { storedTrace, withoutTrace } from '../tracing/trace-context.ts';
 import { readAgain, UNREADABLE } from './broker-message.ts';
 import type { NewEvent } from './new-event.ts';
-import { carriedHeaders, storedTarget } from './prepare-event.ts';
+import { carriedHeaders, readTarget, storedTarget } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 export interface DecodeDeps {
@@ -81,7 +81,7 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     stored.forwarded_headers === null ? null : openHeaders(sealer, stored.forwarded_headers, stored.id);
   return {
     projectId: stored.project_id,
-    target: stored.target === null ? { kind: 'broadcast' } : (JSON.parse(stored.target) as EventTarget),
+    target: readTarget(stored.target),
     eventType: stored.event_type,
     payload: stored.payload,
     contentType: stored.content_type,

@@ -81,6 +81,9 @@ export function storedTarget(target: EventTarget): string | null {
   return target.kind === 'broadcast' ? null : JSON.stringify(target);
 }
 
+export const readTarget = (stored: string | null): EventTarget =>
+  stored === null ? { kind: 'broadcast' } : (JSON.parse(stored) as EventTarget);
+
 /** The rows of a batch, as its statement takes them. */
 export function acceptBatch(items: readonly PreparedEvent[], nodeId: string): AcceptBatch {
   return {

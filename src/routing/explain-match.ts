@@ -1,29 +1,84 @@
 import type { Mismatch } from '../matcher/explain.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { eventSubject } from './event-subject.ts';
-import { type Matchable, type ProjectRouting, subscriptionRefusal } from './project-routing.ts';
+import {
+  type EventTarget,
+  type Matchable,
+  type ProjectRouting,
+  subscriptionRefusal,
+} from './project-routing.ts';
 import { decidingFilter, type RoutedSubscription } from './routed-subscription.ts';
 
 /** Whether a subscription matches an event, and the first reason why not, or why its delivery would wait. */
 export interface MatchExplanation {
   subscription: RoutedSubscription;
   matched: boolean;
-  cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
   reason: string;
   filterId: string | null;
   clause: Mismatch | null;
 }
 
-/** An event without its target: a subscription may match here although the event was not addressed to it. */
+/** An event without its target. A preview asks what a subscription would take of events that are sent to it. */
 export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean };
 
 /** Every subscription of the project, oldest first, with the tests of matching. */
-export function explainMatch(routing: ProjectRouting, event: ExplainedEvent): MatchExplanation[] {
+export function explainMatch(
+  routing: ProjectRouting,
+  event: ExplainedEvent & { target: EventTarget },
+): MatchExplanation[] {
   const subject = eventSubject(event);
+  const takers = new Map(routing.match(event).map((one) => [one.row.endpoint_id, one]));
   return [...routing.subscriptions.values()]
     .sort((a, b) => (a.row.id < b.row.id ? -1 : 1))
-    .map((subscription) => explainSubscription(routing, subscription, { ...event, subject }));
+    .map((subscription) => {
+      const outside = event.isDuplicate ? null : outsideTarget(routing, subscription, { event, takers });
+      if (outside !== null) return refused(subscription, { cause: 'target', reason: outside });
+      if (!event.isDuplicate && isDirect(event.target)) return taken(routing, subscription, null);
+      return explainSubscription(routing, subscription, { ...event, subject });
+    });
 }
+
+/** A dynamic event goes to its one subscription past the filters. */
+const isDirect = ({ kind }: EventTarget): boolean => kind === 'subscription' || kind === 'url';
+
+/** Why the target of an event leaves a subscription out. Null: it does not. */
+function outsideTarget(
+  routing: ProjectRouting,
+  subscription: RoutedSubscription,
+  { event: { target }, takers }: { event: { target: EventTarget }; takers: Map<string, RoutedSubscription> },
+): string | null {
+  const { row } = subscription;
+  const taker = takers.get(row.endpoint_id);
+  const owner = routing.endpoints.get(row.endpoint_id)?.row.owner_id ?? '';
+  switch (target.kind) {
+    case 'subscribers':
+      return null;
+    case 'broadcast':
+      return taker === undefined || taker.row.id >= row.id
+        ? null
+        : `A broadcast makes one delivery per endpoint. The older subscription ${taker.row.id} takes it.`;
+    case 'endpoints':
+      return routing.targetTest(target)(row.endpoint_id) ? null : sentOnlyTo(target.endpointIds);
+    case 'owner':
+      return routing.targetTest(target)(row.endpoint_id)
+        ? null
+        : `The event was sent to endpoints of owner ${target.ownerId}. This one ${owner === '' ? 'has no owner' : `belongs to ${owner}`}.`;
+    case 'subscription':
+      return taker === subscription
+        ? null
+        : `The event was sent to a URL, through subscription ${target.subscriptionId} only.`;
+    case 'url':
+      return taker === subscription
+        ? null
+        : `The event was sent to the URL ${target.url} only${takers.size === 0 ? ", which is no endpoint's" : ''}.`;
+  }
+}
+
+const sentOnlyTo = (endpointIds: readonly string[]): string =>
+  endpointIds.length === 1
+    ? `The event was sent to endpoint ${endpointIds[0]} only.`
+    : `The event was sent to ${endpointIds.length} other endpoints only.`;
 
 /** One subscription, which need not be stored, with the tests of matching. */
 export function explainSubscription(
@@ -31,14 +86,7 @@ export function explainSubscription(
   subscription: RoutedSubscription,
   event: ExplainedEvent & { subject?: FilterSubject },
 ): MatchExplanation {
-  const no = (cause: MatchExplanation['cause'], reason: string, filterId: string | null = null) => ({
-    subscription,
-    matched: false,
-    cause,
-    reason,
-    filterId,
-    clause: null,
-  });
+  const no = (cause: MatchExplanation['cause'], reason: string) => refused(subscription, { cause, reason });
   if (event.isDuplicate)
     return no('duplicate', 'The event repeats an idempotency key, so it is not delivered.');
   switch (subscriptionRefusal(subscription, event)) {
@@ -53,9 +101,26 @@ export function explainSubscription(
     return no('type', `No enabled filter of the subscription is for the type ${event.eventType}.`);
   const filterId = filter.record.uid;
   const verdict = filter.compiled?.explain(event.subject ?? eventSubject(event)) ?? { matched: true };
-  if (!verdict.matched) return { ...no('filter', verdict.reason, filterId), clause: verdict };
-  return { subscription, matched: true, ...endpointState(routing, subscription), filterId, clause: null };
+  if (!verdict.matched) return { ...no('filter', verdict.reason), filterId, clause: verdict };
+  return taken(routing, subscription, filterId);
 }
+
+const refused = (
+  subscription: RoutedSubscription,
+  why: Pick<MatchExplanation, 'cause' | 'reason'>,
+): MatchExplanation => ({ subscription, matched: false, ...why, filterId: null, clause: null });
+
+const taken = (
+  routing: ProjectRouting,
+  subscription: RoutedSubscription,
+  filterId: string | null,
+): MatchExplanation => ({
+  subscription,
+  matched: true,
+  ...endpointState(routing, subscription),
+  filterId,
+  clause: null,
+});
 
 function endpointState(
   routing: ProjectRouting,

@@ -161,7 +161,7 @@ export class ProjectRouting {
     const { target } = event;
     if (target.kind === 'subscription') return this.#only(target.subscriptionId);
     if (target.kind === 'url') return this.#oldestAt(target.url);
-    const wanted = this.#targetTest(target);
+    const wanted = this.targetTest(target);
     const matched = new Map<string, RoutedSubscription>();
     let decided: RoutedSubscription | undefined;
     for (const { subscription, filter } of this.#byEventType.candidates(event.eventType)) {
@@ -189,7 +189,8 @@ export class ProjectRouting {
     return endpoint === undefined ? [] : this.#only(this.oldestSubscription(endpoint.row.id)?.row.id ?? '');
   }
 
-  #targetTest(
+  /** Whether an event is for an endpoint, before its subscriptions decide. */
+  targetTest(
     target: Exclude<EventTarget, { kind: 'subscription' | 'url' }>,
   ): (endpointId: string) => boolean {
     switch (target.kind) {

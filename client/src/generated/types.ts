@@ -1899,7 +1899,7 @@ export interface PreviewSubscriptionResult {
     event_type: string;
     acknowledged_at: string;
     matched: boolean;
-    cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
     reason: string;
     filter_id: string | null;
     clause: {
@@ -2051,7 +2051,7 @@ export interface ExplainEventResult {
     name: string;
     endpoint_id: string;
     matched: boolean;
-    cause: 'duplicate' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
     reason: string;
     filter_id: string | null;
     clause: {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { found } from '../../domain/errors.ts';
+import { readTarget } from '../../ingest/prepare-event.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Type } from '../../platform/type.ts';
 import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../routing/explain-match.ts';
@@ -11,7 +12,7 @@ import { oneOf } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { FilterExplanation, shownExplanation } from '../subscriptions/test-filter.ts';
 
-const causes = ['duplicate', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
+const causes = ['duplicate', 'target', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
 
 /** Whether a subscription matches an event, and why not. */
 export const Verdict = Type.Object({
@@ -49,7 +50,10 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     handle: async ({ project, params }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id), 'event', id);
-      const explanations = explainMatch(await cache.refresh(project.id), explainedEvent(sealer, event));
+      const explanations = explainMatch(await cache.refresh(project.id), {
+        ...explainedEvent(sealer, event),
+        target: readTarget(event.target),
+      });
       return {
         event_id: event.id,
         event_type: event.event_type,

@@ -186,6 +186,60 @@ test('an explanation names the first reason for each subscription', async () => 
   expect(new Set(again.subscriptions.map((item: Json) => item.cause))).toEqual(new Set(['duplicate']));
 });
 
+test('an explanation considers whom the event was sent to, as matching does', async () => {
+  const make = (name: string, endpoint: object, path = name) =>
+    subscribe(client, `${receiver.url}/${path}`, { endpoint, subscription: { name } });
+  const acme = await make('acme', { owner_id: 'acme' });
+  const other = await make('other', { owner_id: 'other' });
+  await client.post('/subscriptions', { name: 'second', endpoint_id: acme.endpoint.uid });
+  const loose = await make('loose', {});
+  const off = await make('off', { owner_id: 'other' });
+  await client.put(`/subscriptions/${off.subscription.uid}/toggle_status`);
+  const explained = async (path: string, body: object) => {
+    const event = await client.post(`/events${path}`, { event_type: 't', data: {}, ...body });
+    const { subscriptions } = await client.get(`/events/${event.uid}/explain`);
+    const matched = subscriptions.filter((item: Json) => item.matched).map((item: Json) => item.name);
+    const { content } = await client.get(`/eventdeliveries?eventId=${event.uid}`);
+    const names = new Map(subscriptions.map((item: Json) => [item.subscription_id, item.name]));
+    expect(matched.sort()).toEqual(content.map((row: Json) => names.get(row.subscription_id)).sort());
+    return Object.fromEntries(
+      subscriptions
+        .filter((item: Json) => !item.matched)
+        .map((item: Json) => [item.name, `${item.cause}: ${item.reason}`]),
+    );
+  };
+  const toAcme = 'target: The event was sent to endpoints of owner acme.';
+  expect(await explained('/fanout', { owner_id: 'acme' })).toEqual({
+    other: `${toAcme} This one belongs to other.`,
+    loose: `${toAcme} This one has no owner.`,
+    off: `${toAcme} This one belongs to other.`,
+  });
+  const toOne = `target: The event was sent to endpoint ${other.endpoint.uid} only.`;
+  expect(await explained('', { endpoint_id: other.endpoint.uid })).toEqual({
+    acme: toOne,
+    second: toOne,
+    loose: toOne,
+    off: toOne,
+  });
+  expect(await explained('/broadcast', {})).toEqual({
+    off: 'inactive: The subscription is inactive.',
+    second: `target: A broadcast makes one delivery per endpoint. The older subscription ${acme.subscription.uid} takes it.`,
+  });
+  // A dynamic event passes the filters of its one subscription.
+  await client.put(`/subscriptions/${loose.subscription.uid}`, { filter_config: { event_types: ['x'] } });
+  const dynamic = `target: The event was sent to a URL, through subscription ${loose.subscription.uid} only.`;
+  expect(await explained('/dynamic', { url: loose.endpoint.url })).toEqual({
+    acme: dynamic,
+    other: dynamic,
+    second: dynamic,
+    off: dynamic,
+  });
+  await client.put('', { config: { allow_unmatched_dynamic_urls: false } });
+  const url = `${receiver.url}/nowhere`;
+  const nowhere = `target: The event was sent to the URL ${url} only, which is no endpoint's.`;
+  expect(Object.values(await explained('/dynamic', { url }))).toEqual(Array(5).fill(nowhere));
+});
+
 test('an explanation follows the source, headers, query and path that the event came with', async () => {
   const source = await client.post('/sources', { name: 'src', type: 'http' });
   await subscribe(client, receiver.url, {
