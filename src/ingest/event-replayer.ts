@@ -181,6 +181,16 @@ export class EventReplayer {
     return count;
   }
 
+  /** The endpoints of the deliveries that a replay would make, one per delivery. Nothing is stored. */
+  async trial(stored: StoredEvent, context: Omit<ReplayContext, 'lane'>): Promise<EndpointId[]> {
+    const decoded = await decodeStoredEvent(this.#deps, stored, context.routing);
+    const { deliveries, expansion } = this.#match(decoded, context);
+    const { subscriptions } = context.routing;
+    return expansion === null
+      ? deliveries.map(({ endpointId }) => endpointId)
+      : expansion.flatMap((id) => subscriptions.get(id)?.row.endpoint_id ?? []);
+  }
+
   /** As many of the events as can be decoded within the time, one at least. */
   async #decode(
     events: readonly StoredEvent[],
@@ -215,7 +225,7 @@ export class EventReplayer {
     return all;
   }
 
-  #match({ stored, event: source }: DecodedEvent, { routing, only }: ReplayContext): Rematched {
+  #match({ stored, event: source }: DecodedEvent, { routing, only }: Omit<ReplayContext, 'lane'>): Rematched {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     const context = { ids, maxRetrySeconds, routing };
     const prepared = prepareEvent(source, routing, { ...context, nowMs: now(), sealer, eventId: stored.id });

@@ -13,6 +13,8 @@ import { line, note, printOne } from './terminal/output.ts';
 interface Bulk {
   /** Of the one with this id. */
   one?: (posthorn: Posthorn, id: string) => Promise<unknown>;
+  /** Says what the same would do. */
+  trial?: (posthorn: Posthorn, id: string) => Promise<string>;
   start(posthorn: Posthorn, options: { dry_run: boolean; rate?: number }): Promise<Job>;
   done: string;
 }
@@ -20,6 +22,10 @@ interface Bulk {
 export const replay = (given: Given): Promise<number> =>
   run(given, {
     one: (posthorn, id) => posthorn.events.replay(id),
+    trial: async (posthorn, id) => {
+      const { replay_deliveries: count } = await posthorn.events.explain(id);
+      return `${count} new ${count === 1 ? 'delivery' : 'deliveries'}`;
+    },
     start: (posthorn, options) =>
       posthorn.events.batchReplay({
         ...eventQuery(given),
@@ -53,7 +59,9 @@ async function run(given: Given, bulk: Bulk): Promise<number> {
     if (given.operands.length > 0 && bulk.one !== undefined) {
       for (const id of given.operands) {
         if (!isTrial) await bulk.one(posthorn, id);
-        line(`${isTrial ? 'would be ' : ''}${bulk.done}: ${id}`);
+        const would = isTrial ? await bulk.trial?.(posthorn, id) : undefined;
+        const outlook = would === undefined ? '' : ` (${would})`;
+        line(`${isTrial ? 'would be ' : ''}${bulk.done}: ${id}${outlook}`);
       }
       return EXIT.done;
     }

@@ -140,6 +140,9 @@ test('a dry run of a retry counts by endpoint, state and cause, and starts nothi
   const { sample, ...counts } = job.dry_run;
   expect(counts).toEqual({
     total: 3,
+    deliveries: 3,
+    examined: 3,
+    is_estimate: false,
     oldest_at: expect.any(String),
     endpoints: 1,
     by_endpoint: [{ endpoint_id: broken.uid, name: 'Broken', count: 3 }],

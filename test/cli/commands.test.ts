@@ -158,6 +158,9 @@ describe('an event', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^replayed: 4 \(job /)]);
     await receiver.received(before + 4);
     const [event] = await json('events', '--limit', '1');
+    expect((await posthorn('replay', String(event?.['uid']), '--dry-run')).stdout).toBe(
+      `would be replayed: ${String(event?.['uid'])} (1 new delivery)\n`,
+    );
     expect((await posthorn('replay', String(event?.['uid']))).stdout).toBe(
       `replayed: ${String(event?.['uid'])}\n`,
     );

@@ -900,8 +900,14 @@ export interface Job {
   dry_run: {
     /** Rows of the job, exactly. */
     total: number;
+    /** Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions. */
+    deliveries: number;
+    /** Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all. */
+    examined: number;
+    /** Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were. */
+    is_estimate: boolean;
     oldest_at: string | null;
-    /** How many endpoints these are for. */
+    /** How many endpoints the deliveries are for. */
     endpoints: number;
     /** The largest first, at most 100. */
     by_endpoint: Array<{
@@ -2046,6 +2052,8 @@ export interface CountBatchReplayEventsResult {
 export interface ExplainEventResult {
   event_id: string;
   event_type: string;
+  /** New deliveries that a replay would make now. */
+  replay_deliveries: number;
   subscriptions: Array<{
     subscription_id: string;
     name: string;
@@ -2390,8 +2398,14 @@ export type OnboardResult =
       dry_run: {
         /** Rows of the job, exactly. */
         total: number;
+        /** Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions. */
+        deliveries: number;
+        /** Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all. */
+        examined: number;
+        /** Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were. */
+        is_estimate: boolean;
         oldest_at: string | null;
-        /** How many endpoints these are for. */
+        /** How many endpoints the deliveries are for. */
         endpoints: number;
         /** The largest first, at most 100. */
         by_endpoint: Array<{

@@ -26,6 +26,9 @@ export async function dryRunOfDeliveries(
     { projectId: project.id, type: job.type, total, rate: job.rate, nowMs: context.now() },
     {
       total,
+      deliveries: total,
+      examined: total,
+      is_estimate: false,
       oldest_at: oldest === null ? null : iso(idTime(oldest)),
       endpoints: summary.endpoints.length,
       by_endpoint: summary.endpoints.slice(0, NAMED).map(({ endpoint_id, count }) => ({

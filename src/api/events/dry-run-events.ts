@@ -1,33 +1,46 @@
 import type { Static } from 'typebox';
-import { idTime } from '../../domain/ids.ts';
+import { firstIdAt, idTime } from '../../domain/ids.ts';
 import type { BatchReplay } from '../../ingest/event-replayer.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { summarizeEvents } from '../../store/history/event-groups.ts';
+import { eventConditions, eventsAfter } from '../../store/history/events.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { NAMED, SAMPLE } from '../jobs/dry-run.ts';
 import { type Job, unstartedJob } from '../jobs/jobs.ts';
 
-/** What a replay would do. The events are counted exactly. Where each of them goes is decided when it is replayed. */
+/** At most so many events are matched, and no more after this time. The rest is extrapolated. */
+const MAX_EVENTS = 2_000;
+const MAX_MS = 3_000;
+const CHUNK_EVENTS = 50;
+
+/** What a replay would do: the events are counted exactly, the deliveries by matching the events again. */
 export async function dryRunOfEvents(
   context: ApiContext,
   project: ProjectRow,
   { input, rate }: { input: BatchReplay; rate: number | undefined },
 ): Promise<Static<typeof Job>> {
-  const { total, oldest, endpoints, statuses, sample } = await context.db.reading(project.id, (tx) =>
+  const { total, oldest, statuses, sample } = await context.db.reading(project.id, (tx) =>
     summarizeEvents(tx, project.id, { ...input, sample: SAMPLE }),
   );
-  const routing = await context.cache.get(project.id);
+  const { endpoints } = await context.cache.refresh(project.id);
+  const { examined, counts } = await matchAgain(context, project, input);
+  const isEstimate = examined > 0 && examined < total;
+  const scaled = (count: number) => (isEstimate ? Math.round((count * total) / examined) : count);
+  const byEndpoint = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return unstartedJob(
     { projectId: project.id, type: 'batch_replay', total, rate, nowMs: context.now() },
     {
       total,
+      deliveries: scaled(byEndpoint.reduce((sum, [, count]) => sum + count, 0)),
+      examined,
+      is_estimate: isEstimate,
       oldest_at: oldest === null ? null : iso(idTime(oldest)),
-      endpoints: endpoints.length,
-      by_endpoint: endpoints.slice(0, NAMED).map(({ endpoint_id, count }) => ({
-        endpoint_id,
-        name: routing.endpoints.get(endpoint_id)?.row.name ?? '',
-        count,
+      endpoints: byEndpoint.length,
+      by_endpoint: byEndpoint.slice(0, NAMED).map(([id, count]) => ({
+        endpoint_id: id,
+        name: endpoints.get(id)?.row.name ?? '',
+        count: scaled(count),
       })),
       by_status: statuses,
       by_outcome: [],
@@ -41,4 +54,32 @@ export async function dryRunOfEvents(
       })),
     },
   );
+}
+
+/** How many deliveries each endpoint would get of the oldest events, in the order of the job. */
+async function matchAgain(
+  { db, cache, replayer, now }: ApiContext,
+  project: ProjectRow,
+  { only, ...filter }: BatchReplay,
+): Promise<{ examined: number; counts: Map<string, number> }> {
+  const routing = await cache.get(project.id);
+  const endsAt = performance.now() + MAX_MS;
+  const before = firstIdAt(now() + 1);
+  const counts = new Map<string, number>();
+  let [examined, after] = [0, ''];
+  while (examined < MAX_EVENTS) {
+    const run = { after, before, limit: CHUNK_EVENTS };
+    const events = await db.reading(project.id, (tx) =>
+      eventsAfter(tx, eventConditions(project.id, filter), run),
+    );
+    for (const event of events) {
+      if (examined > 0 && performance.now() > endsAt) return { examined, counts };
+      for (const id of await replayer.trial(event, { routing, only }))
+        counts.set(id, (counts.get(id) ?? 0) + 1);
+      examined += 1;
+    }
+    if (events.length < CHUNK_EVENTS) break;
+    after = events.at(-1)?.id ?? after;
+  }
+  return { examined, counts };
 }

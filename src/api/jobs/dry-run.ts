@@ -52,8 +52,19 @@ const count = Type.Integer();
 /** What a job would do. */
 export const DryRun = Type.Object({
   total: Type.Integer({ description: 'Rows of the job, exactly.' }),
+  deliveries: Type.Integer({
+    description:
+      'Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions.',
+  }),
+  examined: Type.Integer({
+    description: 'Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all.',
+  }),
+  is_estimate: Type.Boolean({
+    description:
+      'Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were.',
+  }),
   oldest_at: NullableTime,
-  endpoints: Type.Integer({ description: 'How many endpoints these are for.' }),
+  endpoints: Type.Integer({ description: 'How many endpoints the deliveries are for.' }),
   by_endpoint: Type.Array(Type.Object({ endpoint_id: Type.String(), name: Type.String(), count }), {
     description: 'The largest first, at most 100.',
   }),

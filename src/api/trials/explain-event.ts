@@ -33,10 +33,12 @@ const SubscriptionExplanation = Type.Object({
 const EventExplanation = Type.Object({
   event_id: Type.String(),
   event_type: Type.String(),
+  replay_deliveries: Type.Integer({ description: 'New deliveries that a replay would make now.' }),
   subscriptions: Type.Array(SubscriptionExplanation),
 });
 
-export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }: ApiContext): void {
+export function registerExplainEvent(app: FastifyInstance, context: ApiContext): void {
+  const { db, cache, sealer, replayer } = context;
   registerOperation(app, {
     method: 'GET',
     path: '/api/v1/projects/:projectID/events/:eventID/explain',
@@ -50,13 +52,15 @@ export function registerExplainEvent(app: FastifyInstance, { db, cache, sealer }
     handle: async ({ project, params }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id), 'event', id);
-      const explanations = explainMatch(await cache.refresh(project.id), {
+      const routing = await cache.refresh(project.id);
+      const explanations = explainMatch(routing, {
         ...explainedEvent(sealer, event),
         target: readTarget(event.target),
       });
       return {
         event_id: event.id,
         event_type: event.event_type,
+        replay_deliveries: (await replayer.trial(event, { routing, only: undefined })).length,
         subscriptions: explanations.map(toExplanation),
       };
     },

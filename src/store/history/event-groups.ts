@@ -6,8 +6,6 @@ export interface EventSummary {
   total: number;
   /** The id of the oldest. Null: there are none. */
   oldest: string | null;
-  /** Endpoints that these events went to. */
-  endpoints: { endpoint_id: string; count: number }[];
   statuses: { status: string; count: number }[];
   /** The newest. */
   sample: { id: string; event_type: string; status: string }[];
@@ -16,19 +14,13 @@ export interface EventSummary {
 export async function summarizeEvents(
   db: Queryable,
   projectId: string,
-  { only, sample, ...filter }: EventFilter & { only?: readonly string[]; sample: number },
+  { sample, ...filter }: EventFilter & { sample: number },
 ): Promise<EventSummary> {
   const where = eventConditions(projectId, filter).add('not is_duplicate');
   const conditions = where.toString();
   const statuses = await db.query<{ status: string; count: number; oldest: string }>(
     `select status, count(*) as count, min(id) as oldest from events where ${conditions} group by 1 order by 2 desc`,
     where.values,
-  );
-  const wanted = `$${where.values.length + 1}::text[]`;
-  const endpoints = await db.query<{ endpoint_id: string; count: number }>(
-    `select endpoint_id, count(*) as count from events cross join lateral unnest(endpoints) as e(endpoint_id)
-     where ${conditions} and (${wanted} is null or endpoint_id = any(${wanted})) group by 1 order by 2 desc, 1`,
-    [...where.values, only ?? null],
   );
   const newest = await db.query<EventSummary['sample'][number]>(
     `select id, event_type, status from events where ${conditions} order by id desc limit ${sample}`,
@@ -37,7 +29,6 @@ export async function summarizeEvents(
   return {
     total: statuses.reduce((sum, { count }) => sum + count, 0),
     oldest: statuses.map(({ oldest }) => oldest).sort()[0] ?? null,
-    endpoints,
     statuses: statuses.map(({ status, count }) => ({ status, count })),
     sample: newest,
   };

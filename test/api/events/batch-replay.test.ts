@@ -78,6 +78,60 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
   await replay(`perPage=5&sort=ASC&direction=next&next_page_cursor=&prev_page_cursor=&idempotencyKey=none`);
 });
 
+test('a dry run counts what the replay makes under the current subscriptions', async () => {
+  const client = await app.newProject();
+  const first = await subscribe(client, `${receiver.url}/first`, { endpoint: { owner_id: 'acme' } });
+  const gone = await subscribe(client, `${receiver.url}/gone`);
+  const direct = await client.post('/events', {
+    endpoint_id: first.endpoint.uid,
+    event_type: 'a',
+    data: {},
+  });
+  await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  await client.post('/events/fanout', { owner_id: 'acme', event_type: 'a', data: {} });
+  await client.delete(`/endpoints/${gone.endpoint.uid}`);
+  const later = await subscribe(client, `${receiver.url}/later`, { endpoint: { name: 'Later' } });
+  await subscribe(client, `${receiver.url}/acme`, { endpoint: { owner_id: 'acme' } });
+  const none = await client.post('/events/fanout', { owner_id: 'nobody', event_type: 'a', data: {} });
+  const dryRun = async (query = '') =>
+    (await start(client, `/events/batchreplay?dry_run=true${query}`)).answer.job.dry_run;
+  const deliveries = async () => (await client.get('/eventdeliveries?perPage=100')).content;
+  const before = await deliveries();
+  const counted = await dryRun();
+  expect(counted).toMatchObject({ total: 4, deliveries: 6, endpoints: 3, examined: 4, is_estimate: false });
+  expect(counted.by_endpoint[0]).toEqual({ endpoint_id: first.endpoint.uid, name: 'endpoint', count: 3 });
+  expect(counted.by_endpoint[2]).toEqual({ endpoint_id: later.endpoint.uid, name: 'Later', count: 1 });
+  const named = `&endpointId=${first.endpoint.uid}&only_endpoint=true`;
+  expect(await dryRun(named)).toMatchObject({ total: 3, deliveries: 3, endpoints: 1 });
+  const replays = async ({ uid }: Json) => (await client.get(`/events/${uid}/explain`)).replay_deliveries;
+  expect([await replays(direct), await replays(none)]).toEqual([1, 0]);
+  expect(await deliveries()).toHaveLength(before.length);
+  await ended(client, (await start(client, '/events/batchreplay')).answer.job);
+  expect(await deliveries()).toHaveLength(before.length + 6);
+});
+
+test('a dry run of many events matches the oldest of them, and says that it estimates', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url, { eventTypes: ['many'] });
+  const event = await client.post('/events/broadcast', { event_type: 'many', data: {} });
+  const [columns] = await app.database.query(
+    `select string_agg(quote_ident(attname), ', ') as names from pg_attribute
+     where attrelid = 'events'::regclass and attnum > 0 and not attisdropped and attname <> 'id'`,
+  );
+  const names = String(columns?.['names']);
+  // Ids of the same time, in order.
+  await app.database.query(
+    `insert into events (id, ${names}) select left(id, 22) || lpad(n::text, 4, '0'), ${names}
+     from events, generate_series(1, 2499) n where id = $1`,
+    [event.uid],
+  );
+  const { job } = (await start(client, '/events/batchreplay?dry_run=true')).answer;
+  expect(job.dry_run).toMatchObject({ total: 2500, deliveries: 2500, is_estimate: true });
+  // Fewer on a machine that is too busy for them.
+  expect(job.dry_run.examined).toBeLessThanOrEqual(2000);
+  expect(job.dry_run.by_endpoint).toMatchObject([{ count: 2500 }]);
+});
+
 test('a replay whose filter ends before uncommitted events runs at once', async () => {
   const client = await app.newProject();
   await subscribe(client, receiver.url, { eventTypes: ['old'] });

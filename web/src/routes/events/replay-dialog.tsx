@@ -7,7 +7,7 @@ import { QueryView } from '../../parts/query-view.tsx';
 import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
 import type { eventFilters } from './queries.ts';
 
-/** Replays what the filters of the list show. The count is exact at this moment. */
+/** Replays what the filters of the list show. A dry run counts the events, and matches them again. */
 export function ReplayDialog({
   filters,
   onClose,
@@ -19,11 +19,11 @@ export function ReplayDialog({
   const router = useRouter();
   const count = useQuery({
     queryKey: [id, 'replay', filters],
-    queryFn: () => api.events.countBatchReplay(filters),
+    queryFn: async () => (await api.events.batchReplay({ ...filters, dry_run: true })).dry_run,
     staleTime: 0,
   });
   const title = 'Replay events';
-  if (count.data === undefined)
+  if (count.data === undefined || count.data === null)
     return (
       <Dialog title={title} onClose={onClose}>
         <QueryView query={count} label="Counting events" rows={2}>
@@ -31,7 +31,8 @@ export function ReplayDialog({
         </QueryView>
       </Dialog>
     );
-  const what = plural(count.data.num, 'event');
+  const { total, deliveries, endpoints, is_estimate: isEstimate } = count.data;
+  const what = plural(total, 'event');
   return (
     <FormDialog
       title={title}
@@ -45,7 +46,9 @@ export function ReplayDialog({
     >
       <p>
         The filters of the list choose <strong>{what}</strong>. Each is matched again under the current
-        subscriptions and sent to every match. Duplicates are left out.
+        subscriptions and sent to every match: {isEstimate ? 'about ' : ''}
+        {plural(deliveries, 'new delivery', 'new deliveries')} to {isEstimate ? 'at least ' : ''}
+        {plural(endpoints, 'endpoint')}. Duplicates are left out.
       </p>
     </FormDialog>
   );
