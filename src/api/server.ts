@@ -11,7 +11,6 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
-import { answerUnreadable } from './answer-unreadable.ts';
 import { closeIdlePatiently } from './close-idle-patiently.ts';
 import { excusePauses } from './excuse-pauses.ts';
 import type { Authenticator } from './http/access/auth.ts';
@@ -19,6 +18,8 @@ import { ANSWER_HEADERS } from './http/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
+import { refuseAmbiguous } from './refuse-ambiguous.ts';
+import { UnreadableRequests } from './unreadable-requests.ts';
 import { createValidatorCompiler } from './validator-compiler.ts';
 
 /** The HTTP server: everything common to all routes. The resources register the routes themselves. */
@@ -38,6 +39,7 @@ const answerHeaders = Object.entries(ANSWER_HEADERS);
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const unreadable = new UnreadableRequests(options);
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
@@ -47,17 +49,19 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     keepAliveTimeout: 75_000,
     // Any other upgrade, such as that to HTTP/2, is answered as a plain request.
-    http: { shouldUpgradeCallback: isListening },
+    // Node would refuse a request without Host with no body and no id.
+    http: { shouldUpgradeCallback: isListening, requireHostHeader: false },
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.ids.next();
     },
-    // No hook runs for these.
-    frameworkErrors: (error, request, reply) => handleError(error, request, reply.headers(ANSWER_HEADERS)),
-    clientErrorHandler: answerUnreadable,
+    // These requests have no route, and so no hooks.
+    frameworkErrors: (error, request, reply) => handleError(error, request, stamp(request, reply)),
+    clientErrorHandler: unreadable.answer,
   });
+  unreadable.watch(app.server);
   closeIdlePatiently(app.server);
   excusePauses(app.server, REQUEST_MS);
   app.removeAllContentTypeParsers();
@@ -69,13 +73,20 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addSchema(REFUSAL);
   // Synchronous hooks are in callback form. An async one costs every request a turn of the microtask queue.
   app.addHook('onSend', (request, reply, payload, done) => {
-    reply.header('x-request-id', request.id).header('x-convoy-version', API_VERSION);
-    for (const [name, value] of answerHeaders) if (!reply.hasHeader(name)) reply.header(name, value);
+    stamp(request, reply);
     done(null, payload);
   });
   await app.register(swagger, openApiOptions);
+  refuseAmbiguous(app);
   answerUnknownRoutes(app);
   return app;
+}
+
+/** The headers of every response. */
+/** The headers of every answer. A route may have set its own policy. */
+function stamp({ id }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  for (const [name, value] of answerHeaders) if (!reply.hasHeader(name)) reply.header(name, value);
+  return reply.header('x-request-id', id).header('x-convoy-version', API_VERSION);
 }
 
 /** Routes below this need a key or a session. The project of the path, if any, must be the caller's. */

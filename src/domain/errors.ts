@@ -107,6 +107,10 @@ export const errorTable = {
     status: 415,
     message: 'Content-Type {type} is not supported here; send application/json.',
   },
+  expectation_failed: {
+    status: 417,
+    message: 'Expect: {expectation} is not supported; send 100-continue, or no Expect header.',
+  },
   upgrade_required: {
     status: 426,
     message: 'This address speaks WebSocket only. Connect with Upgrade: websocket.',

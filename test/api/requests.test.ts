@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
@@ -263,23 +262,6 @@ describe('a route', () => {
     expect([response.status, await response.json()]).toMatchObject([405, { code: 'method_not_allowed' }]);
   });
 
-  test.each([
-    [
-      'headers that are too large',
-      `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
-      431,
-    ],
-    ['no HTTP at all', 'hello\r\n\r\n', 400],
-  ])('with %s is answered with the envelope', async (_, text, status) => {
-    const [head = '', body = ''] = (await sendRaw(text)).split('\r\n\r\n');
-    expect(head).toContain(`HTTP/1.1 ${status} `);
-    expect(JSON.parse(body)).toEqual({
-      status: false,
-      message: expect.any(String),
-      code: expect.any(String),
-    });
-  });
-
   test('for reading answers HEAD with the headers alone', async () => {
     const response = await app.project.raw('HEAD', '/endpoints');
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -295,19 +277,6 @@ describe('a route', () => {
     for (const path of ['/healthz', '/readyz']) expect((await fetch(`${app.url}${path}`)).status).toBe(200);
   });
 });
-
-/** Sends bytes that fetch would not, and returns the answer whole. */
-function sendRaw(text: string): Promise<string> {
-  const { hostname, port } = new URL(app.url);
-  return new Promise((resolve, reject) => {
-    let answer = '';
-    const socket = connect(Number(port), hostname, () => socket.write(text));
-    socket.setEncoding('utf8').on('data', (part: string) => {
-      answer += part;
-    });
-    socket.on('end', () => resolve(answer)).on('error', reject);
-  });
-}
 
 /** Sends the path as it is; fetch would tidy it. */
 function plainGet(path: string): Promise<{ status: number; body: string }> {

@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'config_changed'
   | 'body_too_large'
   | 'unsupported_media_type'
+  | 'expectation_failed'
   | 'upgrade_required'
   | 'headers_too_large'
   | 'request_timeout'
