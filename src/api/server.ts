@@ -127,16 +127,18 @@ async function enterAgain(
 
 /** 405 if the path exists under another method, else 404. Both are our own errors. */
 function answerUnknownRoutes(app: FastifyInstance): void {
-  const routes: { method: string; pattern: RegExp }[] = [];
+  const routes: { method: string; pattern: RegExp; rank: string }[] = [];
   app.addHook('onRoute', ({ method, url }) => {
     const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}/?$`);
-    for (const name of [method].flat()) routes.push({ method: name, pattern });
+    for (const name of [method].flat()) routes.push({ method: name, pattern, rank: rankOf(url) });
   });
   const refusal = ({ method, url }: FastifyRequest, reply: FastifyReply): AppError => {
     const path = url.replace(/\?.*$/, '');
     const matching = routes.filter((route) => route.pattern.test(path));
-    const allowed = [...new Set(matching.map((route) => route.method))].join(', ');
-    if (allowed === '') return new AppError('route_not_found', { method, path });
+    if (matching.length === 0) return new AppError('route_not_found', { method, path });
+    const best = matching.reduce((found, route) => (route.rank < found.rank ? route : found)).rank;
+    const methods = matching.filter(({ rank }) => rank === best).map((route) => route.method);
+    const allowed = [...new Set(methods)].join(', ');
     reply.header('allow', allowed);
     return new AppError('method_not_allowed', { method, path, allowed });
   };
@@ -150,3 +152,6 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     throw refusal(request, reply);
   });
 }
+
+/** Of several paths that match, the one with a fixed segment before a parameter sorts first. */
+const rankOf = (url: string): string => url.replaceAll(/:\w+/g, '\uFFFE').replaceAll('*', '\uFFFF');

@@ -257,6 +257,21 @@ describe('a route', () => {
     },
   );
 
+  test.each([
+    ['DELETE', '/events/broadcast', 'POST'],
+    ['POST', '/endpoints/period-failure-rates', 'GET, HEAD'],
+    ['PATCH', '/subscriptions/test_filter/', 'POST'],
+    ['PATCH', '/subscriptions/x/filters/bulk_update', 'POST, PUT'],
+    ['PATCH', '/subscriptions/x/filters/y', 'DELETE, GET, HEAD, PUT'],
+    ['PATCH', '/endpoints/oauth2/test', 'POST'],
+  ])('%s %s names the methods of that path alone: %s', async (method, path, allowed) => {
+    const response = await app.project.raw(method, path);
+    const { message } = (await response.json()) as Json;
+    const shown = response.headers.get('allow');
+    expect([response.status, shown?.split(', ').sort().join(', ')]).toEqual([405, allowed]);
+    expect(message).toContain(`allowed: ${shown}.`);
+  });
+
   test('of an unknown method is 405 without a key too', async () => {
     const response = await fetch(`${app.project.base}/endpoints`, { method: 'QUERY' });
     expect([response.status, await response.json()]).toMatchObject([405, { code: 'method_not_allowed' }]);
