@@ -1,12 +1,14 @@
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect } from 'vitest';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { changeScene, settingsOf } from './change-scene.ts';
-import { PostgresSide } from './postgres-driver.ts';
+import { ALICE, PostgresSide } from './postgres-driver.ts';
 
 /** Nodes, logs and databases that go their own ways. */
 const { scene: shared, check } = changeScene();
@@ -109,6 +111,51 @@ check(
     await eventually(alert, ([row]) => row?.['cleared_at'] !== null, PATIENCE_MS);
   },
 );
+
+check('a refused replication leaves no connection behind, however often it is tried', async () => {
+  const { app, side } = shared;
+  const scene = await BrokerScene.on(app);
+  const database = await side.createDatabase();
+  const slot = `s_${database}`;
+  await side.query(database, `select pg_create_logical_replication_slot('${slot}', 'pgoutput')`);
+  await side.query(database, 'create publication p for table messages');
+  // Another consumer has the slot, and the user of the source does not see that: START_REPLICATION is refused.
+  const consumer = new pg.Client({
+    connectionString: side.url(database),
+    replication: 'database',
+  } as pg.ClientConfig);
+  consumer.on('error', () => {});
+  await consumer.connect();
+  consumer
+    .query(`START_REPLICATION SLOT ${slot} LOGICAL 0/0 (proto_version '1', publication_names 'p')`)
+    .catch(() => {});
+  await side.query(
+    database,
+    `create view public.pg_replication_slots as select slot_name, plugin, database, wal_status, restart_lsn,
+       confirmed_flush_lsn, false as active, null::int as active_pid from pg_catalog.pg_replication_slots;
+     grant select on public.pg_replication_slots to ${ALICE.user};
+     alter role ${ALICE.user} in database ${database} set search_path = public, pg_catalog`,
+  );
+  const relay = await startTcpRelay();
+  relay.to(Number(new URL(side.url(database)).port));
+  const source = await scene.source({
+    connection_url: side.url(database, ALICE, relay.port),
+    tables: ['public.messages'],
+    slot_name: slot,
+    publication_name: 'p',
+    snapshot: false,
+  });
+  try {
+    // Each try opens a connection for the changes and one to look at the slot.
+    const connections = async () => [relay.accepted, relay.open] as const;
+    await eventually(connections, ([accepted]) => accepted >= 2 * 4, PATIENCE_MS);
+    await eventually(connections, ([, open]) => open <= 2, PATIENCE_MS);
+  } finally {
+    await scene.project.delete(`/sources/${source.uid}`);
+    consumer.end().catch(() => {});
+    relay.close();
+  }
+});
 
 check('one node reads a slot: another takes over when it stops, or when it lost its lease', async () => {
   const { side } = shared;

@@ -16,14 +16,16 @@ export async function whileLeased(
   const { signal } = context;
   while (!signal.aborted) {
     await taken(context);
-    const lost = new AbortController();
-    const timer = setInterval(() => void renew(context, lost), RENEW_MS);
+    const over = new AbortController();
+    const timer = setInterval(() => void renew(context, over), RENEW_MS);
     try {
-      await work(AbortSignal.any([signal, lost.signal]));
+      await work(AbortSignal.any([signal, over.signal]));
     } catch (error) {
-      if (!lost.signal.aborted) throw error;
+      if (!over.signal.aborted) throw error;
     } finally {
       clearInterval(timer);
+      // Work that failed may still be connecting. Those connections end with the signal.
+      over.abort();
       await context.streams
         .giveBack(context.source.id)
         .catch((error: unknown) =>
@@ -45,9 +47,9 @@ async function taken({ streams, source, signal, log }: ConsumerContext): Promise
   }
 }
 
-async function renew({ streams, source, log }: ConsumerContext, lost: AbortController): Promise<void> {
+async function renew({ streams, source, log }: ConsumerContext, over: AbortController): Promise<void> {
   try {
-    if (!(await streams.lease(source))) lost.abort();
+    if (!(await streams.lease(source))) over.abort();
   } catch (error) {
     log.debug({ err: error }, 'failed to renew the lease of a slot');
   }

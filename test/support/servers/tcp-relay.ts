@@ -4,6 +4,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A way to a server of the tests that can be muted: what clients send is swallowed, and their connections stay open. */
 export interface TcpRelay {
   readonly port: number;
+  /** Connections of clients: all so far, and those that are open. */
+  readonly accepted: number;
+  readonly open: number;
   to(port: number): void;
   mute(): void;
   unmute(): void;
@@ -14,7 +17,14 @@ export async function startTcpRelay(): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let target = 0;
   let isMuted = false;
+  let accepted = 0;
+  let open = 0;
   const relay = createServer((client) => {
+    accepted += 1;
+    open += 1;
+    client.on('close', () => {
+      open -= 1;
+    });
     const upstream = connect(target, '127.0.0.1');
     for (const [from, to] of [
       [client, upstream],
@@ -35,6 +45,12 @@ export async function startTcpRelay(): Promise<TcpRelay> {
   await once(relay, 'listening');
   return {
     port: (relay.address() as AddressInfo).port,
+    get accepted() {
+      return accepted;
+    },
+    get open() {
+      return open;
+    },
     to: (port) => {
       target = port;
     },
