@@ -2,17 +2,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { collectWhenIdle } from '../platform/idle-collector.ts';
-import { createLogger } from '../platform/logger.ts';
+import { createLogger, type Logger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
 import { type Config, egressRule } from '../settings/settings.ts';
 import { startApp } from '../start/app.ts';
 import { stopInTime } from '../start/stop-in-time.ts';
+import { onStrayRejection, STRAY_REJECTION } from '../start/stray-rejection.ts';
 import { makeSignInLink } from './person.ts';
 import { welcome } from './welcome.ts';
 
 /**
- * Runs until SIGINT or SIGTERM. The first signal starts a clean stop. Ctrl-C under npm arrives twice, so
+ * Runs until SIGINT or SIGTERM, or until a fault. The first signal starts a clean stop. Ctrl-C under npm arrives twice, so
  * signals less than a second apart count as one. A later one ends the process at once.
  */
 const ONE_SIGNAL_MS = 1_000;
@@ -28,7 +29,7 @@ export async function serve(config: Config): Promise<void> {
   const log = isOne
     ? createLogger(config.logLevel)
     : createLogger(config.logLevel).child({ process: PRIMARY });
-  const asked = stopSignal();
+  const asked = Promise.race([stopSignal(), strayRejection(log)]);
   collectWhenIdle();
   const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
   const { url, credentials } = running;
@@ -44,6 +45,15 @@ export async function serve(config: Config): Promise<void> {
   const signal = await asked;
   log.info({ signal }, 'stopping');
   await stopInTime(running, config, log);
+}
+
+function strayRejection(log: Logger): Promise<string> {
+  return new Promise((resolve) => {
+    onStrayRejection((error) => {
+      log.error({ err: error }, STRAY_REJECTION);
+      resolve('fault');
+    });
+  });
 }
 
 function stopSignal(): Promise<string> {

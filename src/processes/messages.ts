@@ -8,13 +8,14 @@ export type ToWorker =
   | { type: 'readiness'; problem: string | null }
   /** Requests this process's own metrics. */
   | { type: 'render'; request: number }
-  /** The metrics of all processes, which this process requested. */
-  | { type: 'page'; request: number; page: string }
+  /** The metrics of all processes, which this process requested. Null: they could not be collected. */
+  | { type: 'page'; request: number; page: string | null }
   | { type: 'stop' };
 
 export type FromWorker =
   | { type: 'started'; url: string; nodeId: string; credentials: Credentials | null }
   | { type: 'failed'; reason: string }
+  /** Empty: they could not be collected. */
   | { type: 'rendered'; request: number; page: string }
   /** Requests the metrics of all processes. */
   | { type: 'metrics'; request: number };

@@ -10,12 +10,13 @@ import { StartupError } from '../platform/startup-error.ts';
 import { type Config, readConfig } from '../settings/settings.ts';
 import { type App, startApp } from '../start/app.ts';
 import { stopInTime } from '../start/stop-in-time.ts';
+import { onStrayRejection, STRAY_REJECTION } from '../start/stray-rejection.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 type Start = Extract<ToWorker, { type: 'start' }>;
 
 class WorkerMain {
-  readonly #pages = new Map<number, (page: string) => void>();
+  readonly #pages = new Map<number, (page: string | null) => void>();
   #app: Promise<App> | undefined;
   #problem: string | null = 'still starting';
   #requests = 0;
@@ -41,6 +42,13 @@ class WorkerMain {
   readonly #config: Config = readConfig(process.env);
   #log: Logger = createLogger(this.#config.logLevel);
 
+  constructor() {
+    onStrayRejection((error) => {
+      this.#log.error({ err: error }, STRAY_REJECTION);
+      void this.#stop();
+    });
+  }
+
   async #start({ number, connection }: Start): Promise<void> {
     this.#log = this.#log.child({ process: number });
     this.#app = startApp(this.#config, this.#log, {
@@ -60,19 +68,32 @@ class WorkerMain {
   }
 
   async #render(request: number): Promise<void> {
-    const app = await this.#app;
-    send({ type: 'rendered', request, page: (await app?.metrics()) ?? '' });
+    let page = '';
+    try {
+      page = (await (await this.#app)?.metrics()) ?? '';
+    } catch (error) {
+      this.#log.warn({ err: error }, 'failed to collect the metrics of this process');
+    }
+    send({ type: 'rendered', request, page });
   }
 
-  #metricsOfAll(): Promise<string> {
+  async #metricsOfAll(): Promise<string> {
     const request = ++this.#requests;
+    const answer = new Promise<string | null>((resolve) => this.#pages.set(request, resolve));
     send({ type: 'metrics', request });
-    return new Promise((resolve) => this.#pages.set(request, resolve));
+    const page = await answer;
+    if (page === null) throw new Error('the metrics of all processes could not be collected');
+    return page;
   }
 
   async #stop(): Promise<void> {
-    const app = await this.#app;
-    if (app !== undefined) await stopInTime(app, this.#config, this.#log);
+    try {
+      const app = await this.#app;
+      if (app !== undefined) await stopInTime(app, this.#config, this.#log);
+    } catch (error) {
+      this.#log.error({ err: error }, 'failed to stop');
+      process.exit(1);
+    }
   }
 }
 

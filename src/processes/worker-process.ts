@@ -94,10 +94,19 @@ export class WorkerProcess {
       case 'rendered':
         return this.#pages.get(message.request)?.(message.page);
       case 'metrics':
-        void this.#options
-          .metricsOfAll()
-          .then((page) => this.send({ type: 'page', request: message.request, page }));
+        void this.#sendMetricsOfAll(message.request);
     }
+  }
+
+  async #sendMetricsOfAll(request: number): Promise<void> {
+    const { metricsOfAll, log } = this.#options;
+    let page: string | null = null;
+    try {
+      page = await metricsOfAll();
+    } catch (error) {
+      log.warn({ err: error }, 'failed to collect the metrics of all processes');
+    }
+    this.send({ type: 'page', request, page });
   }
 }
 

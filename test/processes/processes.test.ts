@@ -185,3 +185,48 @@ test('a process that hangs is killed after the grace, and the log says so', asyn
   );
   expect(logLines(program).map(({ msg }) => msg)).toContain('killing processes that did not stop in time');
 });
+
+/** Runs in each process: SIGUSR2 makes its metrics fail, SIGHUP is an error that no code handles. */
+const FAULTS = `
+process.on('SIGUSR2', () => {
+  process.cpuUsage = () => { throw new Error('no usage'); };
+});
+process.on('SIGHUP', () => {
+  Promise.reject(new Error('stray'));
+});`;
+
+test('metrics that fail end no process, and an error that no code handles stops its process cleanly', async (context) => {
+  const scene = await setScene(context);
+  const preload = `--import=data:text/javascript,${encodeURIComponent(FAULTS)}`;
+  const program = await scene.start({ ...TWO, NODE_OPTIONS: preload });
+  const url = await program.ready();
+  const [first] = nodesOf(program) as [number, number];
+  const metrics = async () => {
+    const response = await fetch(`${url}/metrics`);
+    return { status: response.status, text: await response.text() };
+  };
+  const window = (text: string) => [1, 2].map((n) => text.includes(`posthorn_window_size{process="${n}"}`));
+
+  process.kill(first, 'SIGUSR2');
+  const { status, text } = await eventually(metrics, (page) => window(page.text).includes(false));
+  expect([status, window(text).filter(Boolean).length]).toEqual([200, 1]);
+  process.kill(program.pid, 'SIGUSR2');
+  await eventually(metrics, (page) => page.status === 500);
+  expect(await readiness(url)).toBe('200 Ready');
+  expect(nodesOf(program)).toContain(first);
+
+  process.kill(first, 'SIGHUP');
+  await eventually(
+    async () => [isAlive(first), await readiness(url)],
+    ([isUp, text]) => isUp === false && text === '200 Ready',
+  );
+  const faults = () => logLines(program).filter(({ msg }) => msg.startsWith('stopping because of a fault'));
+  expect(faults()).toMatchObject([{ err: { message: 'stray' } }]);
+  const [{ process: number } = {}] = faults();
+  expect(logLines(program)).toContainEqual(expect.objectContaining({ process: number, msg: 'stopped' }));
+
+  process.kill(program.pid, 'SIGHUP');
+  expect(await program.ended).toEqual({ code: 1, signal: null });
+  expect(faults()).toHaveLength(2);
+  expect(logLines(program)).toContainEqual(expect.objectContaining({ process: 0, msg: 'stopped' }));
+});
