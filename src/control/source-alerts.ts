@@ -1,5 +1,5 @@
 import type { SourceAlertKind } from '../domain/alert.ts';
-import { clearAlerts, raiseAlerts } from '../store/changes/alert-writes.ts';
+import { clearAlerts, raiseAlerts, raiseAlertsDaily } from '../store/changes/alert-writes.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { ConfigChanges } from './config-changes.ts';
 
@@ -18,7 +18,8 @@ export function moveSourceAlert(
 ): Promise<void> {
   const projectId = source.project_id;
   return changes.changeState(projectId, async (change) => {
-    const move = state === 'raised' ? raiseAlerts : clearAlerts;
+    const raise = kind === 'source_loop' ? raiseAlertsDaily : raiseAlerts;
+    const move = state === 'raised' ? raise : clearAlerts;
     const moved = await move(change, [{ subjectId: source.id, kind, projectId }], change.version);
     if (moved.length === 0) return;
     change.metaEvent(`alert.${state}`, () => ({

@@ -12,9 +12,9 @@ export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
 
 /**
  * Alerts about a source, which has no endpoint. source: it has no connection to its broker; source_backlog: its broker
- * has to keep too much for it.
+ * has to keep too much for it; source_loop: its events came back to it, and were not sent on.
  */
-export type SourceAlertKind = 'source' | 'source_backlog';
+export type SourceAlertKind = 'source' | 'source_backlog' | 'source_loop';
 
 /** What a row of alerts is about. */
 export type StoredAlertKind = AlertKind | SourceAlertKind;

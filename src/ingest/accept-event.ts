@@ -19,7 +19,7 @@ import { DeliveryPlaces } from './delivery-places.ts';
 import { IntakeLimits } from './intake-limits.ts';
 import type { Lot, LotAnswer } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
-import { acceptBatch, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import { acceptBatch, isLooped, type PreparedEvent, prepareEvent } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts';
 import { isLot, type LotResult, LotStore, type PreparedLot, STALE, weigh } from './store-lots.ts';
@@ -161,7 +161,7 @@ export class EventAcceptor {
   }
 
   async #runFunctions(event: NewEvent): Promise<NewEvent> {
-    if (event.sourceId === null) return event;
+    if (event.sourceId === null || isLooped(event)) return event;
     const { cache, ids, now, sandbox } = this.#deps;
     const routing = cache.peek(event.projectId) ?? (await cache.get(event.projectId));
     const source = routing.sources.get(event.sourceId);

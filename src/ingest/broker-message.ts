@@ -91,6 +91,7 @@ function rawEvent(source: SourceRow, { body, headers, id }: BrokerMessage): NewE
     forwardedHeaders: null,
     credentials: [],
     trace: null,
+    hops: 0,
     functionFailure: null,
     idempotencyKey: null,
     sourceId: source.id,

@@ -5,6 +5,7 @@ import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { storedHops, withoutHops } from '../signing/hops.ts';
 import { openHeaders, storedHeaders } from '../store/database/stored-headers.ts';
 import type { StoredEvent } from '../store/history/events.ts';
 import type { EventContent } from '../store/queue/replay-events.ts';
@@ -64,7 +65,7 @@ function contentOf(
   const visible = visibleHeaders(routing.project.config);
   const asStored = (headers: NewEvent['headers']) =>
     storedHeaders(sealer, headers, { id: stored.id, credentials, visible }) ?? '{}';
-  const carried = carriedHeaders(made);
+  const carried = carriedHeaders(sealer, made);
   return {
     eventType: made.eventType,
     target: storedTarget(made.target),
@@ -89,6 +90,7 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     forwardedHeaders: ownForwardedHeaders(own.headers, forwarded?.headers ?? null),
     credentials: [...own.credentials, ...(forwarded?.credentials ?? [])],
     trace: storedTrace(stored.forwarded_headers),
+    hops: storedHops(sealer, forwarded?.headers ?? {}),
     functionFailure: null,
     idempotencyKey: stored.idempotency_key,
     sourceId: stored.source_id,
@@ -100,12 +102,12 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
   };
 }
 
-/** An event that carries all its headers has a list of its own only if a trace was added to them. */
+/** An event that carries all its headers has a list of its own only if a trace or a count of hops was added to them. */
 function ownForwardedHeaders(
   headers: Record<string, string[]>,
   stored: Record<string, string[]> | null,
 ): NewEvent['forwardedHeaders'] {
   if (stored === null) return null;
-  const own = withoutTrace(stored);
-  return isDeepStrictEqual(own, withoutTrace(headers)) ? null : own;
+  const own = withoutHops(withoutTrace(stored));
+  return isDeepStrictEqual(own, withoutHops(withoutTrace(headers))) ? null : own;
 }

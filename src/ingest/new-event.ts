@@ -18,6 +18,8 @@ export interface NewEvent {
   credentials: readonly string[];
   /** The trace of its acceptance and its deliveries. */
   trace: TraceContext | null;
+  /** How often it came back to this instance: src/signing/hops.ts. */
+  hops: number;
   /** Why a function of its source failed. The event is stored with this reason and has no deliveries. */
   functionFailure: string | null;
   idempotencyKey: string | null;

@@ -6,6 +6,7 @@ import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
+import { MAX_HOPS, withHops } from '../signing/hops.ts';
 import { storedHeaders } from '../store/database/stored-headers.ts';
 import type { AcceptBatch, EventRow } from '../store/queue/accept-events.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
@@ -25,6 +26,7 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 export const MAX_DIRECT = 1_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
+export const LOOPED = `This event came back to this service ${MAX_HOPS} times, so it is not sent on. The URL of an endpoint leads to an ingest URL.`;
 const RAN_OUT = 'Filters that needed more work than allowed, and so did not match:';
 
 export function prepareEvent(
@@ -33,12 +35,13 @@ export function prepareEvent(
   context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: EventId },
 ): PreparedEvent {
   const subject = eventSubject(source);
-  const matched = source.functionFailure === null ? routing.match(source, subject) : [];
+  const failure = isLooped(source) ? LOOPED : source.functionFailure;
+  const matched = failure === null ? routing.match(source, subject) : [];
   const id = context.eventId ?? context.ids.next<EventId>();
   const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
     storedHeaders(context.sealer, headers, { id, credentials: source.credentials, visible });
-  const carried = carriedHeaders(source);
+  const carried = carriedHeaders(context.sealer, source);
   const event: EventRow = {
     id,
     projectId: source.projectId,
@@ -50,7 +53,7 @@ export function prepareEvent(
     failureReason:
       matched.length > 0
         ? null
-        : (source.functionFailure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
+        : (failure ?? nothingMatched(source.target, routing, subject.meter.overspent)),
     sourceFunctionFailed: source.functionFailure !== null,
     idempotencyKey: source.idempotencyKey,
     endpointIds: [...new Set(matched.map((m) => m.row.endpoint_id))]
@@ -99,10 +102,14 @@ export function acceptBatch(items: readonly PreparedEvent[], nodeId: string): Ac
 }
 
 /** The headers of deliveries, if they are not simply all headers. */
-export function carriedHeaders(event: NewEvent): NewEvent['forwardedHeaders'] {
-  const { headers, forwardedHeaders, trace } = event;
-  return trace === null ? forwardedHeaders : withTrace(forwardedHeaders ?? headers, trace);
+export function carriedHeaders(sealer: Sealer, event: NewEvent): NewEvent['forwardedHeaders'] {
+  const { headers, forwardedHeaders, hops, trace } = event;
+  const counted = hops === 0 ? forwardedHeaders : withHops(sealer, forwardedHeaders ?? headers, hops);
+  return trace === null ? counted : withTrace(counted ?? headers, trace);
 }
+
+/** Whether it has come back so often that it is not sent on. */
+export const isLooped = ({ hops }: NewEvent): boolean => hops >= MAX_HOPS;
 
 function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {
   if (target.kind === 'url') return target.reason;

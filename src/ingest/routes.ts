@@ -1,11 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ConfigChanges } from '../control/config-changes.ts';
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { isResponseType } from '../domain/config/source.ts';
 import { AppError } from '../domain/errors.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Sealer } from '../platform/sealer.ts';
+import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import type { BodyRoom } from './body-room.ts';
+import { LoopAlarms } from './loop-alarms.ts';
 import type { NewEvent } from './new-event.ts';
+import { isLooped, LOOPED } from './prepare-event.ts';
 import { type Payload, readBody } from './request/body.ts';
 import type { IngestRequest } from './request/ingest-request.ts';
 import { payloadTooLarge, readLimited } from './request/read-limited.ts';
@@ -24,6 +30,9 @@ export interface IngestDeps {
   finder: SourceFinder;
   bodies: BodyRoom;
   acceptor: EventAcceptor;
+  sealer: Sealer;
+  changes: ConfigChanges;
+  log: Logger;
   publicUrl(): string;
   now(): number;
 }
@@ -37,6 +46,7 @@ declare module 'fastify' {
 /** An invalid content type counts as absent. The sender is not refused for it. */
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
 
+const HOPS_NAME = HOPS_HEADER.toLowerCase();
 const NAVIGATIONS: ReadonlySet<unknown> = new Set([
   'document',
   'embed',
@@ -60,7 +70,8 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
       if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
     });
     const options = { schema: { hide: true } };
-    scope.post('/ingest/:maskID', options, (request, reply) => ingest(deps, request, reply));
+    const alarmed = { ...deps, alarms: new LoopAlarms(deps) };
+    scope.post('/ingest/:maskID', options, (request, reply) => ingest(alarmed, request, reply));
     scope.get('/ingest/:maskID', options, (request) => answerChallenge(deps, request));
   });
 }
@@ -81,7 +92,11 @@ async function openSource(deps: IngestDeps, maskId: string): Promise<FoundSource
 const limitOf = (request: FastifyRequest) =>
   (request.source as FoundSource).routing.project.config.max_payload_read_size;
 
-async function ingest(deps: IngestDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function ingest(
+  deps: IngestDeps & { alarms: LoopAlarms },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { row } = request.source as FoundSource;
   const compiled = compileSource(row);
   const incoming = ingestRequest(deps, request);
@@ -94,8 +109,10 @@ async function ingest(deps: IngestDeps, request: FastifyRequest, reply: FastifyR
   const event = {
     ...newEvent(request.source as FoundSource, incoming, payload),
     trace: requestTrace(request),
+    hops: readHops(deps.sealer, request.headers[HOPS_NAME]),
   };
   const { isDuplicate } = await deps.acceptor.accept(event);
+  if (isLooped(event)) await deps.alarms.raise(row, LOOPED);
   return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length });
 }
 
@@ -138,7 +155,7 @@ function newEvent(
   { row, routing }: FoundSource,
   request: IngestRequest,
   payload: Payload,
-): Omit<NewEvent, 'trace'> {
+): Omit<NewEvent, 'trace' | 'hops'> {
   const { headers, idempotencyKey, eventType } = compileSource(row);
   const type = eventType(request, payload);
   if (!type.ok)

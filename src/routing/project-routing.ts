@@ -144,6 +144,11 @@ export class ProjectRouting {
     return this.endpoints.get(endpointId)?.row.delivery === 'device';
   }
 
+  /** Whether events of the source come in by an ingest URL. */
+  isIncoming(sourceId: string | null): boolean {
+    return sourceId !== null && this.sources.get(sourceId)?.type === 'http';
+  }
+
   hasSubscription(endpointId: string): boolean {
     return this.#oldest.has(endpointId);
   }

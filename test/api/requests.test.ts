@@ -342,12 +342,6 @@ describe('an answer', () => {
     });
     reading.abort();
   });
-
-  test('to what is no request is no page either', async () => {
-    const answer = await sendRaw('<script>1</script>\r\n\r\n');
-    expect(answer).toContain(`\r\ncontent-security-policy: ${CLOSED}\r\n`);
-    expect(answer).toContain('\r\nx-content-type-options: nosniff\r\n');
-  });
 });
 
 describe('the request id', () => {

@@ -139,6 +139,8 @@ describe.each([
     const { head, body } = answers[0]!;
     expect(head).toMatch(/\r\nx-request-id: [0-9a-z]{26}(\r|$)/);
     expect(head).toContain('\r\nconnection: close');
+    expect(head).toContain("\r\ncontent-security-policy: sandbox; default-src 'none'");
+    expect(head).toContain('\r\nx-content-type-options: nosniff');
     expect(JSON.parse(body)).toEqual({ status: false, message: expect.any(String), code });
   });
 });

@@ -50,6 +50,7 @@ function message({ projectId, source }: Scene, n: number, change: Partial<NewEve
     forwardedHeaders: null,
     credentials: [],
     trace: null,
+    hops: 0,
     functionFailure: null,
     idempotencyKey: null,
     sourceId: source.uid as SourceId,

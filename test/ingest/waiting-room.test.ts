@@ -67,6 +67,7 @@ beforeAll(async () => {
       forwardedHeaders: null,
       credentials: [],
       trace: null,
+      hops: 0,
       functionFailure: null,
       headers: {},
       idempotencyKey: null,

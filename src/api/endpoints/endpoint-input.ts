@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
 import { Secret } from '../../platform/secret.ts';
+import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -66,6 +68,18 @@ export function requireOwnCredentials(
   if (scope === undefined || scope.canSeeSecrets || authentication !== undefined) return;
   if (url === undefined || url === row.url || row.secret.reveal().authentication === null) return;
   throw new AppError('portal_forbidden', { what: 'a new url with the stored authentication' });
+}
+
+/**
+ * Warns of an address of ours: events may come back, and end after some hops (src/signing/hops.ts). A chain of projects
+ * may be meant, so strict callers are not refused.
+ */
+export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, request: FastifyRequest): void {
+  const own = new URL(`${publicUrl()}/ingest/`);
+  const given = URL.parse(url);
+  if (given?.host !== own.host || !given.pathname.startsWith(own.pathname)) return;
+  const warning = `url: is an ingest URL of this service; an event that comes back ${MAX_HOPS} times is not sent on`;
+  request.warnings = [...(request.warnings ?? []), warning];
 }
 
 /** Rules that a schema cannot express. */

@@ -16,7 +16,13 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
-import { changedEndpoint, checkEndpoint, createdEndpoint, requireOwnCredentials } from './endpoint-input.ts';
+import {
+  changedEndpoint,
+  checkEndpoint,
+  createdEndpoint,
+  requireOwnCredentials,
+  warnOfOwnUrl,
+} from './endpoint-input.ts';
 import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 
@@ -40,8 +46,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     portal: 'manage',
     changes: newEndpointChanges,
     access: 'developer',
-    handle: async ({ project, by, scope, body }) => {
+    handle: async ({ project, by, scope, body }, request) => {
       checkEndpoint(context, project.config, body);
+      warnOfOwnUrl(context, body, request);
       const made = createdEndpoint(context, body);
       // A key belongs to the file of the project, so a portal link cannot claim one.
       if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '' });
@@ -107,8 +114,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     portal: 'manage',
     changes: endpointChanges,
     access: 'developer',
-    handle: async ({ project, by, params, scope, body }) => {
+    handle: async ({ project, by, params, scope, body }, request) => {
       checkEndpoint(context, project.config, body);
+      warnOfOwnUrl(context, body, request);
       if (scope?.canSeeSecrets === false && body.secret)
         throw new AppError('portal_forbidden', { what: 'another secret' });
       const one = { ...by, id: params.endpointID, scope };

@@ -35,6 +35,7 @@ export async function newEvent(
     contentType: null,
     forwardedHeaders: null,
     credentials: [],
+    hops: 0,
     functionFailure: null,
     headers,
     // A trace given for the event overrides that of the request.

@@ -97,6 +97,7 @@ async function sendSample(
     forwardedHeaders: null,
     credentials: [],
     trace: null,
+    hops: 0,
     functionFailure: null,
     headers: {},
     idempotencyKey: null,

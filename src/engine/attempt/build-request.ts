@@ -3,6 +3,7 @@ import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/conf
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
+import { HOPS_HEADER } from '../../signing/hops.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 
 /**
@@ -46,6 +47,8 @@ export function buildRequest(
     eventHeaders: Readonly<Record<string, readonly string[]>>;
     /** The span of this attempt, or the event's own trace if it is not recorded. Null: none. */
     trace: TraceContext | null;
+    /** See src/signing/hops.ts. Null: none. */
+    hops: string | null;
   },
 ): BuiltRequest {
   const { body } = delivery;
@@ -59,6 +62,7 @@ export function buildRequest(
   })) {
     headers.put(name, value);
   }
+  if (context.hops !== null) headers.put(HOPS_HEADER, context.hops);
   for (const [name, value] of context.authHeaders) headers.put(name, value);
   if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
     const name = context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER;

@@ -15,6 +15,7 @@ import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { queueKeyOf } from '../../routing/queue-key.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { Tracer } from '../../tracing/tracer.ts';
@@ -162,6 +163,7 @@ export class DeliverySender {
       authHeaders: auth.headers,
       eventHeaders: event.headers,
       trace,
+      hops: nextHops(this.#deps.sealer, event.headers, routing.isIncoming(delivery.sourceId)),
     });
     if (!this.#deps.maySend()) return back(delivery);
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))

@@ -49,6 +49,7 @@ export async function tryEndpoint(
     authHeaders: auth.headers,
     eventHeaders: { [TEST_HEADER]: ['true'] },
     trace: null,
+    hops: null,
   });
   const outcome = await deps.http.send({
     ...request,

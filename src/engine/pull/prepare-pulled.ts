@@ -3,6 +3,7 @@ import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
 import { buildRequest } from '../attempt/build-request.ts';
@@ -54,6 +55,7 @@ export async function preparePulled(
       authHeaders: [],
       eventHeaders: event.headers,
       trace: storedTrace(delivery.headers),
+      hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
     },
   );
   const owner = { credentials: event.credentials, visible: visibleHeaders(config) };

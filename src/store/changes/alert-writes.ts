@@ -33,6 +33,13 @@ export const raiseAlerts = move(`${RAISE}
   where alerts.cleared_at is not null and alerts.project_id = excluded.project_id
   ${RETURNING}`);
 
+/** Such an alert is never cleared. It is raised again after a day. */
+export const raiseAlertsDaily = move(`${RAISE}
+  on conflict (subject_id, kind) do update
+  set version = excluded.version, raised_at = excluded.raised_at
+  where alerts.raised_at < excluded.raised_at - interval '1 day' and alerts.project_id = excluded.project_id
+  ${RETURNING}`);
+
 /** Such an alert is raised once and, when cleared, never again. */
 export const raiseAlertsOnce = move(`${RAISE} on conflict do nothing ${RETURNING}`);
 
