@@ -49,11 +49,10 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);
   const envelope = readEnvelope(made.payload);
   if (typeof envelope === 'string') return unreadable(raw, envelope);
-  const own = lowerCaseNames(made.headers);
-  const target = await readTarget(envelope, own, reader);
+  // Those of the broker go before those of the envelope. convoy-go has the type of a message in the latter.
+  const headers = { ...lowerCaseNames(customHeaders(envelope)), ...lowerCaseNames(made.headers) };
+  const target = await readTarget(envelope, headers, reader);
   if (typeof target === 'string') return unreadable(raw, target);
-  // Those of the broker go before those of the envelope.
-  const headers = { ...lowerCaseNames(customHeaders(envelope)), ...own };
   return {
     ...raw,
     target,

@@ -248,3 +248,37 @@ test('while the database is away nothing may be acknowledged, and a lost answer 
     relay.close();
   }
 });
+
+test.each([
+  ['fan-out', { 'X-Convoy-Message-Type': 'fanout' }, {}, ['mine']],
+  ['broadcast', { 'x-convoy-message-type': 'broadcast' }, {}, ['mine', 'other']],
+  [
+    'its broker',
+    { 'x-convoy-message-type': 'single' },
+    { 'X-Convoy-Message-Type': ['broadcast'] },
+    ['mine', 'other'],
+  ],
+])(
+  'a message may name its type in custom_headers, as convoy-go does: %s',
+  async (_, custom_headers, headers, got) => {
+    const of = await scene();
+    for (const owner_id of ['mine', 'other'])
+      await subscribe(of.project, `${receiver.url}/${of.projectId}/${owner_id}`, { endpoint: { owner_id } });
+    const envelope = { event_type: 'lot', owner_id: 'mine', data: { n: 1 }, custom_headers };
+    const payload = Buffer.from(JSON.stringify(envelope));
+    // As a message that could not be read is stored. A replay reads it as if it had just come.
+    const unread = { eventType: 'broker.unreadable', payload, headers, functionFailure: 'unread' };
+    await accept(lot(of, [message(of, 1, unread)]));
+    const [stored] = (await of.project.get('/events')).content;
+    await of.project.put(`/events/${stored.uid}/replay`, undefined, 200);
+    const paths = () =>
+      receiver.requests
+        .filter(({ path }) => path.includes(of.projectId))
+        .map(({ path }) => path.split('/').at(-1));
+    await eventually(
+      async () => paths(),
+      ({ length }) => length >= got.length,
+    );
+    expect([paths().length, new Set(paths())]).toEqual([got.length, new Set(got)]);
+  },
+);
