@@ -46,8 +46,11 @@ export interface LocalAnswer {
   ms: number;
 }
 
-/** `recorded`: it counts; `late`: recorded, and it changed nothing; `unknown`: there is no such lease. */
-export const resultStates = ['recorded', 'late', 'unknown'] as const;
+/**
+ * `recorded`: it counts; `late`: recorded, and it changed nothing; `conflict`: another result of the lease counts;
+ * `unknown`: there is no such lease.
+ */
+export const resultStates = ['recorded', 'late', 'conflict', 'unknown'] as const;
 export type ResultState = (typeof resultStates)[number];
 
 /** Hands out deliveries of pull endpoints and takes results. */

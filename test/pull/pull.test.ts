@@ -45,6 +45,33 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
   expect(await scene.attempts(taken.uid)).toHaveLength(1);
 });
 
+test('a result that contradicts the recorded one of its lease is a conflict and changes nothing', async () => {
+  const scene = await PullScene.make(project);
+  await scene.send(2);
+  const [good, bad] = await scene.pull({ max: 2 });
+  const failed = resultOf(bad, false, 'out of stock');
+  expect(await scene.report([resultOf(good), failed])).toEqual(['recorded', 'recorded']);
+  const again = [resultOf(good, false, 'no'), resultOf(bad), resultOf(bad, false, 'other reason')];
+  for (const result of again) expect(await scene.report([result])).toEqual(['conflict']);
+  expect(await scene.report([resultOf(good), failed])).toEqual(['recorded', 'recorded']);
+  for (const [{ uid }, status] of [
+    [good, 'Success'],
+    [bad, 'Retry'],
+  ]) {
+    expect((await scene.delivery(uid)).status).toBe(status);
+    expect(await scene.attempts(uid)).toHaveLength(1);
+  }
+  // Of two results in one call the first counts.
+  await scene.send();
+  const [third] = await scene.pull();
+  expect(await scene.report([resultOf(third), resultOf(third, false), resultOf(third)])).toEqual([
+    'recorded',
+    'conflict',
+    'recorded',
+  ]);
+  expect((await scene.delivery(third.uid)).status).toBe('Success');
+});
+
 test('a consumer gets the query of the request that brought the event', async () => {
   const source = await project.post('/sources', { name: 'queried', type: 'http' });
   const scene = await PullScene.make(project, {

@@ -2531,7 +2531,7 @@ export interface ReportResultsBody {
 export interface ReportResultsResult {
   results: Array<{
     uid: string;
-    state: 'recorded' | 'late' | 'unknown';
+    state: 'recorded' | 'late' | 'conflict' | 'unknown';
   }>;
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
@@ -11,7 +12,7 @@ import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.t
 import type { Database } from '../../store/database/database.ts';
 import { finishPulledBatch } from '../../store/queue/finish-batch.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
-import { countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
+import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
 import { countOutcome, countTraffic } from '../attempt/count-outcome.ts';
 import { outcomeMetaEvent } from '../attempt/outcome-meta-event.ts';
 import { reported } from '../attempt/reported.ts';
@@ -21,7 +22,7 @@ import { type PullLease, readLease } from './lease-token.ts';
 /**
  * Records the results of consumers: attempt, state of the delivery, queue row and meta event in one commit, as for a
  * request. A result whose lease has ended is stored as a stale attempt and changes nothing. The attempt's id is in the
- * lease, so a result that comes again adds nothing.
+ * lease, so a result that comes again adds nothing. Another result for the lease is a conflict.
  */
 export interface PullResultsDeps {
   db: Database;
@@ -47,6 +48,12 @@ interface Known {
 
 /** So many bodies are in memory at a time, where a project wants meta events. */
 const WITH_BODIES_AT_A_TIME = 10;
+
+/** Whether a result that comes again is the recorded one. */
+const isSame = (before: AttemptResult, again: AttemptResult | null | undefined): boolean =>
+  before.succeeded === again?.succeeded &&
+  before.httpStatus === again.httpStatus &&
+  before.error === again.error;
 
 export class PullResults {
   readonly #deps: PullResultsDeps;
@@ -74,7 +81,11 @@ export class PullResults {
       for (const [token, state] of await this.#record(some, { ...at, withBodies, routing }))
         states.set(token, state);
     }
-    return results.map(({ lease }) => states.get(lease) ?? 'unknown');
+    return results.map((result) => {
+      const state = states.get(result.lease) ?? 'unknown';
+      const first = known.get(result.id)?.result;
+      return state === 'recorded' && !isDeepStrictEqual(result, first) ? 'conflict' : state;
+    });
   }
 
   /** By lease. */
@@ -95,17 +106,19 @@ export class PullResults {
     const late = mine.filter(({ result }) => !moved.has(result.id));
     const counted =
       late.length === 0
-        ? new Set<string>()
+        ? new Map<string, AttemptResult>()
         : await countedAttempts(
             db,
             at.projectId,
             late.map(({ result, lease }) => ({ deliveryId: result.id, attemptId: lease.attemptId })),
           );
     return new Map(
-      mine.map(({ result, lease }) => [
-        result.lease,
-        moved.has(result.id) || counted.has(lease.attemptId) ? 'recorded' : 'late',
-      ]),
+      mine.map(({ result, lease }, n) => {
+        if (moved.has(result.id)) return [result.lease, 'recorded'];
+        const before = counted.get(lease.attemptId);
+        if (before === undefined) return [result.lease, 'late'];
+        return [result.lease, isSame(before, sent[n]?.finish.attempt) ? 'recorded' : 'conflict'];
+      }),
     );
   }
 

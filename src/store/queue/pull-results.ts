@@ -2,6 +2,7 @@ import type { HeldDelivery } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
+import type { AttemptRow } from './finish-deliveries.ts';
 
 /**
  * The deliveries of an endpoint that results name, whether or not a lease still runs. Without its queue row a delivery
@@ -27,17 +28,20 @@ export async function reportedDeliveries(
   return new Map(rows.map((row) => [row.delivery_id, fromRow(row)]));
 }
 
-/** Which of the attempts are recorded and counted. */
+/** What an attempt says of its result. */
+export type AttemptResult = Pick<AttemptRow, 'succeeded' | 'httpStatus' | 'error'>;
+
+/** Those of the attempts that are recorded and count, by id. */
 export async function countedAttempts(
   db: Queryable,
   projectId: string,
   attempts: readonly { deliveryId: string; attemptId: string }[],
-): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>(
-    `select a.id from unnest($2::text[], $3::text[]) as r(delivery_id, id)
+): Promise<Map<string, AttemptResult>> {
+  const rows = await db.query<AttemptResult & { id: string }>(
+    `select a.id, a.succeeded, a.http_status as "httpStatus", a.error from unnest($2::text[], $3::text[]) as r(delivery_id, id)
      join delivery_attempts a on a.project_id = $1 and a.delivery_id = r.delivery_id and a.id = r.id
      where not a.is_stale`,
     [projectId, attempts.map((a) => a.deliveryId), attempts.map((a) => a.attemptId)],
   );
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map(({ id, ...result }) => [id, result]));
 }
