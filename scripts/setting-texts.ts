@@ -178,7 +178,8 @@ export const settingTexts: Record<string, Record<string, string>> = {
       'Part of a request with the event type, such as `request.body.type`. Empty: the type is the `mask_id`.',
     forward_headers: 'Headers forwarded with each delivery.',
     'custom_response.body': 'Body of the response to the sender.',
-    'custom_response.content_type': 'Content type of that body: JSON, plain text, XML or form. Empty: plain text.',
+    'custom_response.content_type':
+      'Content type of that body: JSON, plain text, XML or form. Empty: plain text.',
     'pub_sub.*': 'Broker that messages come from: see [Brokers](brokers.md).',
     'db_change_stream.*': 'Database whose changes become events: see [Change streams](change-streams.md).',
     'verifier.type': 'How a sender authenticates itself.',
