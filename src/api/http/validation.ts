@@ -26,7 +26,7 @@ function describe({
     case 'type':
       return [at || 'body', `must be ${article(String(params['type']))}`];
     case 'enum':
-      return [at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`];
+      return [at, `must be ${choices(params['allowedValues'] as unknown[])}`];
     case 'format':
       return [at, params['format'] === 'date-time' ? TIME_HINT : (message ?? 'is not valid')];
     case 'minLength':
@@ -39,6 +39,12 @@ function describe({
     default:
       return [at || 'body', message ?? 'is not valid'];
   }
+}
+
+/** The empty text stands for "not given" and is no choice to offer. */
+function choices(allowed: readonly unknown[]): string {
+  const named = allowed.filter((value) => value !== '');
+  return named.length === 1 ? String(named[0]) : `one of ${named.join(', ')}`;
 }
 
 function article(type: string): string {
