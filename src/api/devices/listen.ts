@@ -47,7 +47,7 @@ export function registerListen(
     try {
       leave = room.enter({ callerId, projectId: project?.id ?? '' });
     } catch (error) {
-      // A client cannot read why an upgrade was refused. So it is told on the open socket.
+      // A client cannot read why an upgrade was refused. The open socket can say it.
       if (!(error instanceof AppError)) throw error;
       return refuse(socket, error);
     }
