@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { ApiClient } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 
 /** Access that is ended or narrowed ends at once on the node that did it, and on others when they hear of it. */
@@ -149,4 +150,21 @@ test.each(['key', 'link', 'refresh token'])('a %s that expires stops by the cloc
   expect(calls).toBeGreaterThan(0);
   // The node knows the database's time to within half a round trip.
   expect((lastGood - expiresAt) / REMEMBERED_MS).toBeLessThan(0.25);
+});
+
+test('a key belongs to its project: it outlives the role and the account of its maker, and the log finds it', async () => {
+  const { uid, client, auth } = await member(service, 'admin');
+  const made = await client.post('/keys', { name: 'of a person who leaves' });
+  const key = withKey(service, made.key);
+  await service.project.put(`/people/${uid}`, { role: 'viewer' });
+  expect(await statusOf(key, 'GET', '/keys')).toBe(200);
+  await client.post('/keys', { name: 'another' }, 403);
+  await service.project.delete(`/people/${uid}`);
+  await service.instance.put(`/people/${uid}`, { is_active: false });
+  expect(await statusOf(key, 'GET', '/keys')).toBe(200);
+  expect(await statusOf(auth, 'GET', '/me')).toBe(401);
+  const { content } = await service.project.get(`/audit?action=key.created&actorId=${uid}`);
+  expect(content.map(({ resource }: Json) => resource.uid)).toEqual([made.uid]);
+  await service.project.delete(`/keys/${made.uid}`);
+  expect(await statusOf(key, 'GET', '/keys')).toBe(401);
 });

@@ -264,22 +264,6 @@ test('the audit log names the person behind a job, the session and the address',
   for (const entry of content) expect([entry.action, entry.actor]).toEqual([entry.action, actor]);
 });
 
-test('a key belongs to its project: it outlives the role and the account of its maker, and is found by them', async () => {
-  const { uid, client, auth } = await member(app, 'admin');
-  const made = await client.post('/keys', { name: 'of a person who leaves' });
-  const key = new ApiClient(app.project.base, made.key);
-  await app.project.put(`/people/${uid}`, { role: 'viewer' });
-  expect(await statusOf(key, '/keys')).toBe(200);
-  await client.post('/keys', { name: 'another' }, 403);
-  await app.project.delete(`/people/${uid}`);
-  await app.instance.put(`/people/${uid}`, { is_active: false });
-  expect([await statusOf(key, '/keys'), await statusOf(auth, '/me')]).toEqual([200, 401]);
-  const { content } = await app.project.get(`/audit?action=key.created&actorId=${uid}`);
-  expect(content.map(({ resource }: Json) => resource.uid)).toEqual([made.uid]);
-  await app.project.delete(`/keys/${made.uid}`);
-  expect(await statusOf(key, '/keys')).toBe(401);
-});
-
 test('the audit log names the person, the session and the address', async () => {
   const { uid, client, auth } = await member(app, 'admin');
   const { session } = await auth.get('/me');
