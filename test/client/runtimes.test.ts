@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signatureCases } from '../docs/signature-cases.ts';
-import { chromiumPath, needs } from '../support/suite/parts.ts';
+import { needs } from '../support/suite/parts.ts';
+import { launch } from '../web/browser.ts';
 
 /** The build of the client verifies the same requests in every runtime that this machine has. */
 const ROOT = join(import.meta.dirname, '../..');
@@ -81,18 +82,12 @@ it('Chromium', needs('chromium'), async () => {
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const profile = join(folder, 'profile');
-  const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
-  const browser = spawn(chromiumPath ?? '', [...flags, '--remote-debugging-port=0', url], {
-    stdio: 'ignore',
-  });
-  const ended = new Promise((resolve) => browser.once('exit', resolve));
+  const browser = await launch();
   try {
-    const failed = ended.then(() => Promise.reject(new Error('Chromium ended before it had a result')));
-    expect(named(await Promise.race([promise, failed]))).toEqual(expected);
+    await (await browser.newPage()).goto(url);
+    expect(named(await promise)).toEqual(expected);
   } finally {
-    browser.kill();
-    await ended.catch(() => {});
+    await browser.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
