@@ -13,7 +13,8 @@ import { type Clock, systemClock } from './time/clock.ts';
  * error.
  */
 export interface BatcherOptions<Item, Result> {
-  run(items: Item[]): Promise<Result[]>;
+  /** One result per item. A result that is a promise takes part in no batch any more. */
+  run(items: Item[]): Promise<(Result | Promise<Result>)[]>;
   weigh?(item: Item): number;
   /** The owner of an item, for fair batches. */
   sharer?(item: Item): string;

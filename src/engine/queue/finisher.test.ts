@@ -5,6 +5,7 @@ import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
 import { Finisher } from './finisher.ts';
 
@@ -60,6 +61,7 @@ function finisherWith(refuse: (finish: Finish) => string | null, takenOver: read
   const clock = new ManualClock();
   const tried: string[][] = [];
   const stored: Finish[] = [];
+  const warnings: string[] = [];
   const finisher = new Finisher({
     store: async (batch) => {
       tried.push(batch.map(({ delivery }) => delivery.id));
@@ -72,10 +74,12 @@ function finisherWith(refuse: (finish: Finish) => string | null, takenOver: read
     },
     clock,
     metrics: createMetrics().metrics,
-    log: quietLog,
+    log: Object.assign(Object.create(quietLog), {
+      warn: (_: object, text: string) => void warnings.push(text),
+    }) as Logger,
   });
   const finishAll = (...finishes: Finish[]) => Promise.all(finishes.map((finish) => finisher.finish(finish)));
-  return { clock, finisher, tried, stored, finishAll };
+  return { clock, finisher, tried, stored, warnings, finishAll };
 }
 
 const four = ['a', 'b', 'c', 'd'].map((id) => finishOf(id));
@@ -146,7 +150,7 @@ describe('an outcome that the database cannot hold', () => {
 describe('while the database is away', () => {
   test('a batch is kept whole and sent again each 250 ms', async () => {
     let isAway = true;
-    const { clock, tried, finishAll } = finisherWith(() => (isAway ? AWAY : null));
+    const { clock, tried, warnings, finishAll } = finisherWith(() => (isAway ? AWAY : null));
     const moved = finishAll(...four);
     await clock.advance(249);
     expect(tried).toHaveLength(1);
@@ -156,6 +160,7 @@ describe('while the database is away', () => {
     await clock.advance(250);
     expect(await moved).toEqual([true, true, true, true]);
     expect(tried.map(String)).toEqual(Array(3).fill('a,b,c,d'));
+    expect(warnings).toHaveLength(1);
   });
 
   test('a meta event is kept with its outcome', async () => {
@@ -183,16 +188,41 @@ describe('while the database is away', () => {
 describe('a batch that is refused for another reason', () => {
   test('is halved, so that it holds up no others', async () => {
     let isRefused = true;
-    const { clock, tried, finishAll } = finisherWith(({ delivery }) =>
+    const { clock, finisher, tried } = finisherWith(({ delivery }) =>
       isRefused && delivery.id === 'b' ? REFUSED : null,
     );
-    const moved = finishAll(...four);
+    const [a, b, c, d] = four.map((finish) => finisher.finish(finish)) as [
+      Promise<boolean>,
+      Promise<boolean>,
+      Promise<boolean>,
+      Promise<boolean>,
+    ];
     await clock.advance(100);
-    expect(tried).toEqual([['a', 'b', 'c', 'd'], ['a', 'b'], ['a'], ['b']]);
+    expect(await Promise.all([a, c, d])).toEqual([true, true, true]);
+    expect(tried).toEqual([['a', 'b', 'c', 'd'], ['a', 'b'], ['a'], ['b'], ['c', 'd']]);
     isRefused = false;
     await clock.advance(250);
-    expect(await moved).toEqual([true, true, true, true]);
-    expect(tried.slice(4)).toEqual([['b'], ['c', 'd']]);
+    expect(await b).toBe(true);
+    expect(tried.slice(5)).toEqual([['b']]);
+  });
+
+  test('is tried less and less often, with a warning now and then, and others go on meanwhile', async () => {
+    const { clock, finisher, tried, warnings } = finisherWith(({ delivery }) =>
+      delivery.id.startsWith('bad') ? REFUSED : null,
+    );
+    // More than there are batches in flight.
+    const bad = Promise.allSettled(['bad 1', 'bad 2', 'bad 3'].map((id) => finisher.finish(finishOf(id))));
+    await clock.advance(600_000);
+    expect(tried.filter((ids) => String(ids) === 'bad 1').length).toBeLessThan(35);
+    expect(warnings.length).toBeGreaterThan(10);
+    expect(warnings.length).toBeLessThanOrEqual(60);
+    const good = finisher.finish(finishOf('good'));
+    await clock.advance(100);
+    expect(await good).toBe(true);
+    finisher.giveUp();
+    await clock.advance(0);
+    const rejected = { status: 'rejected', reason: { code: REFUSED } };
+    expect(await bad).toMatchObject([rejected, rejected, rejected]);
   });
 
   test('is halved where it took too long', async () => {

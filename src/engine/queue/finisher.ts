@@ -6,9 +6,10 @@ import { isConnectionError, isDataError, isTimeout } from '../../store/database/
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 
 /**
- * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is away it is kept and
- * sent again until it is stored (the dispatcher's window bounds their number). A batch that the database
- * refuses is halved until the bad one is alone. That one is stored without its response and its description.
+ * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is
+ * away it is kept and sent again until it is stored (the dispatcher's window bounds their number). A batch that the
+ * database refuses is halved until the bad one is alone. If its values are at fault, it is stored without its response
+ * and its description. If the reason is unknown, it is tried again by itself, less and less often, and the others go on.
  * Only a stopping node gives up, at the end of its grace.
  */
 export interface FinisherDeps {
@@ -24,15 +25,23 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const BATCHES_IN_FLIGHT = 2;
 const PACE_MS = 5;
 const RETRY_MS = 250;
+const LONGEST_RETRY_MS = 30_000;
+/** An outage fails several times a second. */
+const LOG_EVERY_MS = 10_000;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
 /** The parts removed so far from an outcome that the database refused. */
 type Shed = 'nothing' | 'response' | 'attempt';
 
+/** Whether this node still held the delivery. A promise: it is not stored yet, and the others of its batch are. */
+type Moved = boolean | Promise<boolean>;
+
 export class Finisher {
   readonly #deps: FinisherDeps;
   readonly #batcher: Batcher<Finish, boolean>;
+  readonly #givenUp = Promise.withResolvers<void>();
   #hasGivenUp = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: FinisherDeps) {
     this.#deps = deps;
@@ -59,27 +68,59 @@ export class Finisher {
   /** From now on this node records no outcome. */
   giveUp(): void {
     this.#hasGivenUp = true;
+    this.#givenUp.resolve();
   }
 
-  async #run(batch: Finish[], without: Shed = 'nothing'): Promise<boolean[]> {
+  async #run(batch: Finish[], without: Shed = 'nothing'): Promise<Moved[]> {
     for (;;) {
       try {
-        const moved = await this.#deps.store(batch);
-        this.#deps.metrics.batchSize.finish.observe(batch.length);
-        return batch.map((finish) => moved.has(finish.delivery.id));
+        return await this.#store(batch);
       } catch (error) {
         if (isDataError(error)) return this.#split(batch, without, error);
-        this.#deps.log.warn({ err: error, deliveries: batch.length }, 'failed to record outcomes; retrying');
+        this.#failed(error, batch.length);
         if (this.#hasGivenUp) throw error;
         const isRefused = !isConnectionError(error);
         if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== null)
           return this.#split(batch, without, error);
-        await this.#deps.clock.sleep(RETRY_MS);
+        if (isRefused) return [this.#keepTrying(batch, without)];
+        await this.#pause(RETRY_MS);
       }
     }
   }
 
-  async #split(batch: Finish[], without: Shed, error: unknown): Promise<boolean[]> {
+  async #store(batch: Finish[]): Promise<boolean[]> {
+    const moved = await this.#deps.store(batch);
+    this.#deps.metrics.batchSize.finish.observe(batch.length);
+    return batch.map((finish) => moved.has(finish.delivery.id));
+  }
+
+  /** One outcome that is refused for an unknown reason: a fault of ours, or a right that the database user lacks. */
+  async #keepTrying(one: Finish[], without: Shed): Promise<boolean> {
+    for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(LONGEST_RETRY_MS, 2 * pauseMs)) {
+      await this.#pause(pauseMs);
+      try {
+        return (await this.#store(one))[0] as boolean;
+      } catch (error) {
+        if (isDataError(error)) return (await this.#split(one, without, error))[0] as Moved;
+        this.#failed(error, one.length);
+        if (this.#hasGivenUp) throw error;
+      }
+    }
+  }
+
+  /** Ends early when this node gives up. */
+  async #pause(ms: number): Promise<void> {
+    await Promise.race([this.#deps.clock.sleep(ms), this.#givenUp.promise]);
+  }
+
+  #failed(error: unknown, deliveries: number): void {
+    const now = this.#deps.clock.elapsed();
+    if (now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    this.#deps.log.warn({ err: error, deliveries }, 'failed to record outcomes; retrying');
+  }
+
+  async #split(batch: Finish[], without: Shed, error: unknown): Promise<Moved[]> {
     if (batch.length > 1) {
       const half = Math.ceil(batch.length / 2);
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
