@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { RateGroup } from '../limits/rate-group.ts';
-import { ClaimChoice } from './claim-choice.ts';
+import { ClaimChoice, LANE_SHARES } from './claim-choice.ts';
 import { DueKeys } from './due-keys.ts';
 
 type Deps = ConstructorParameters<typeof ClaimChoice>[0];
@@ -46,4 +46,42 @@ test('a key under a high limit, of which a round takes only a part, is claimed a
   const { count, moreInMs } = await chooseLimited(1_000);
   expect(count).toBe(50);
   expect(moreInMs).toBeLessThanOrEqual(0);
+});
+
+test.each([
+  [2_000, [200, 120, 40, 40]],
+  [100, [50, 30, 10, 10]],
+])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
+  const clock = new ManualClock();
+  const keys = new DueKeys(clock);
+  for (const lane of LANE_SHARES.keys())
+    for (let n = 0; n < 20; n += 1)
+      keys.add({
+        projectId: 'project',
+        key: asId<EndpointId>(`endpoint ${lane} ${n}`),
+        lane,
+        dueAt: 0,
+        notifiedAt: 0,
+        isOwn: true,
+      });
+  const choice = new ClaimChoice({
+    clock,
+    keys,
+    dispatcher: { free, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => false },
+    decideGate: ({ key }: { key: string }) => ({
+      open: true,
+      endpointId: key,
+      limits: [],
+      isProbe: false,
+      probeSeconds: 0,
+    }),
+    probesUnderWay: () => 0,
+    probeAgainMs: 1_000,
+    sweepMs: 5_000,
+  } as unknown as Deps);
+  const { chosen } = choice.choose();
+  const taken = [...LANE_SHARES.keys()].map((lane) =>
+    chosen.filter(({ want }) => want.lane === lane).reduce((sum, { want }) => sum + want.count, 0),
+  );
+  expect(taken).toEqual(shares);
 });

@@ -49,8 +49,11 @@ interface ClaimChoiceDeps {
 
 const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
-/** Shares of a round: first tries, retries, replays, leases that ended. The unused part of a lane goes to the others. */
-export const LANE_SHARES = [0.6, 0.3, 0.1, 0.1];
+/**
+ * Shares of a round: first tries, retries, replays, leases that ended. They sum to 1, so that no lane waits for ever
+ * behind others that are full. A lane that is ready alone gets the whole round.
+ */
+export const LANE_SHARES = [0.5, 0.3, 0.1, 0.1];
 /** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
@@ -77,10 +80,11 @@ export class ClaimChoice {
       sends: new Map<string, number>(),
     };
     const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
-    let left = Math.min(ROWS_PER_ROUND, dispatcher.free - probesUnderWay());
+    const rows = Math.min(ROWS_PER_ROUND, dispatcher.free - probesUnderWay());
+    let left = rows;
     for (const [lane, share] of LANE_SHARES.entries()) {
       const others = LANE_SHARES.some((_, other) => other !== lane && keys.isReady(other));
-      let budget = Math.min(left, others ? Math.ceil(ROWS_PER_ROUND * share) : left);
+      let budget = Math.min(left, others ? Math.ceil(rows * share) : left);
       if (budget <= 0) continue;
       let looks = LOOKS_PER_LANE;
       for (const key of keys.ready(lane, hasRoom)) {
