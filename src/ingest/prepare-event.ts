@@ -113,8 +113,7 @@ export const isLooped = ({ hops }: NewEvent): boolean => hops >= MAX_HOPS;
 
 function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent: number): string {
   if (target.kind === 'url') return target.reason;
-  const isOwner = target.kind === 'owner';
-  if (isOwner && ![...routing.endpoints.values()].some(({ row }) => row.owner_id === target.ownerId))
+  if (target.kind === 'owner' && !routing.hasOwner(target.ownerId))
     return `No endpoint has the owner id ${target.ownerId}.`;
   return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }

@@ -127,3 +127,36 @@ test('a version in which no subscription changed shares the index of the previou
   expect(matched(after, event())).toEqual(['1']);
   expect(after.oldestSubscription('e')?.row.id).toBe('1');
 });
+
+test('a URL or an owner is looked up without a walk over all endpoints for each event', () => {
+  const walks = { count: 0 };
+  class Counted<K, V> extends Map<K, V> {
+    override values() {
+      walks.count += 1;
+      return super.values();
+    }
+  }
+  const endpoint = (id: string, url: string, owner_id: string) =>
+    [id, { row: { id, url, owner_id } as EndpointRow, signer: { headers: () => [] }, limit: null }] as const;
+  const endpoints = new Counted([
+    endpoint('first', 'http://a/', 'alice'),
+    endpoint('second', 'http://a/', 'bob'),
+    endpoint('third', 'http://b/', ''),
+  ]);
+  const rows = [
+    subscription('1', { endpoint_id: asId('second') }),
+    subscription('2', { endpoint_id: asId('first') }),
+  ];
+  const subscriptions = new Map(rows.map((row) => [row.id, routeSubscription(row, config)]));
+  const others = { subscriptions, sources: new Map(), breakers: new Map(), alerts: new Map() };
+  const routing = new ProjectRouting(project, { endpoints, ...others });
+  const at = (url: string) =>
+    matched(routing, event({ target: { kind: 'url', url, reason: '' } as Matchable['target'] }));
+  for (let n = 0; n < 10; n += 1) {
+    expect([at('http://a/'), at('http://b/'), at('http://c/')]).toEqual([['2'], [], []]);
+    expect(['alice', 'bob', 'carol'].map((id) => routing.hasOwner(id))).toEqual([true, true, false]);
+  }
+  const same = new ProjectRouting(project, { endpoints, ...others }, routing);
+  expect(same.hasOwner('bob')).toBe(true);
+  expect(walks.count).toBe(2);
+});

@@ -62,6 +62,9 @@ export class ProjectRouting {
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
   readonly sources: ReadonlyMap<string, SourceRow>;
   readonly #byEventType: EventTypeIndex<Candidate>;
+  /** Made when first needed: most projects have no dynamic events, and none for an owner that matches nothing. */
+  #byUrl: ReadonlyMap<string, RoutedEndpoint> | undefined;
+  #owners: ReadonlySet<string> | undefined;
   /** The oldest subscription of each endpoint. */
   readonly #oldest: ReadonlyMap<string, RoutedSubscription>;
 
@@ -90,6 +93,10 @@ export class ProjectRouting {
     this.alerts = rows.alerts;
     const expiring = [...rows.alerts].filter(([, { kind, isRaised }]) => isRaised && kind === 'certificate');
     this.#expiring = new Set(expiring.map(([subject]) => certificateSideOf(subject)));
+    if (before?.endpoints === rows.endpoints) {
+      this.#byUrl = before.#byUrl;
+      this.#owners = before.#owners;
+    }
     if (before?.subscriptions === rows.subscriptions) {
       this.#oldest = before.#oldest;
       this.#byEventType = before.#byEventType;
@@ -138,6 +145,11 @@ export class ProjectRouting {
     if (endpoint.row.delivery !== 'push') return false;
     const isClosed = this.breaker(endpoint.row.id).state === 'closed';
     return isClosed && endpoint.limit === null && subscription.limit === null;
+  }
+
+  hasOwner(ownerId: string): boolean {
+    this.#owners ??= new Set([...this.endpoints.values()].map(({ row }) => row.owner_id));
+    return this.#owners.has(ownerId);
   }
 
   isDevice(endpointId: string): boolean {
@@ -190,7 +202,8 @@ export class ProjectRouting {
   }
 
   #oldestAt(url: string): RoutedSubscription[] {
-    const endpoint = [...this.endpoints.values()].find(({ row }) => row.url === url);
+    this.#byUrl ??= new Map([...this.endpoints.values()].toReversed().map((one) => [one.row.url, one]));
+    const endpoint = this.#byUrl.get(url);
     return endpoint === undefined ? [] : this.#only(this.oldestSubscription(endpoint.row.id)?.row.id ?? '');
   }
 
