@@ -44,6 +44,31 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await close();
     });
 
+    it('sees that a consumer fetched a delivery, and no request to an empty address', async () => {
+      const { visit, link, app } = get();
+      const owner_id = 'customer-pull';
+      const endpoint = await app.project.post('/endpoints', {
+        name: 'Warehouse',
+        delivery: 'pull',
+        owner_id,
+      });
+      const filter_config = { event_types: ['stock.low'] };
+      await app.project.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid, filter_config });
+      await app.project.post('/events/fanout', { owner_id, event_type: 'stock.low', data: { left: 3 } });
+      const { deliveries } = await app.project.post(`/endpoints/${endpoint.uid}/pull`, {}, 200);
+      const results = deliveries.map(({ uid, lease }: Json) => ({ uid, lease, ok: true }));
+      await app.project.post(`/endpoints/${endpoint.uid}/pull/results`, { results }, 200);
+      const { url } = await link({ owner_id });
+      const { page, wrongs, close } = await visit(url);
+      await goTo(page, `#/deliveries/${deliveries[0].uid}`);
+      await page.getByText('A consumer fetched it and reported the result.').waitFor();
+      await page.getByText('webhook-id').waitFor();
+      expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0);
+      expect(await page.getByText('POST', { exact: true }).count()).toBe(0);
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
     it('adds an endpoint, chooses its events, sees the answer of the test, changes it and rolls its secret', async () => {
       const { visit, link, app } = get();
       const receiver = await Receiver.start();

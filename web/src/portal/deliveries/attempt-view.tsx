@@ -34,22 +34,39 @@ export function AttemptView({ attempt, number, body, open }: Props) {
       </summary>
       <div className="@container grid gap-3 py-2">
         <TimingBar parts={timingParts(attempt)} names={t.timings} />
-        <div className="flex flex-wrap items-center gap-2">
-          <span className="min-w-0 grow break-all">
-            <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
-          </span>
-          <CopyButton text={() => curlOf({ ...attempt, headers: knownHeaders(attempt) }, body)}>
-            {t.curl}
-          </CopyButton>
-        </div>
-        <Part title={t.answerBody} text={attempt.response_data} />
-        <div className="grid gap-3 @xl:grid-cols-2">
-          <Part title={t.requestHeaders} text={lines(attempt.request_http_header)} />
-          <Part title={t.answerHeaders} text={lines(attempt.response_http_header)} />
-        </div>
+        {attempt.url === '' ? (
+          <>
+            <p>{t.fetched}</p>
+            <Part title={t.fetchedHeaders} text={lines(attempt.request_http_header)} />
+          </>
+        ) : (
+          <Exchange attempt={attempt} body={body} />
+        )}
         {isMasked(attempt) && <p className="text-xs text-muted">{t.masked}</p>}
       </div>
     </details>
+  );
+}
+
+/** The request and its answer. */
+function Exchange({ attempt, body }: Pick<Props, 'attempt' | 'body'>) {
+  const { deliveries: t } = useWords();
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="min-w-0 grow break-all">
+          <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
+        </span>
+        <CopyButton text={() => curlOf({ ...attempt, headers: knownHeaders(attempt) }, body)}>
+          {t.curl}
+        </CopyButton>
+      </div>
+      <Part title={t.answerBody} text={attempt.response_data} />
+      <div className="grid gap-3 @xl:grid-cols-2">
+        <Part title={t.requestHeaders} text={lines(attempt.request_http_header)} />
+        <Part title={t.answerHeaders} text={lines(attempt.response_http_header)} />
+      </div>
+    </>
   );
 }
 

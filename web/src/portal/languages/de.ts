@@ -237,6 +237,8 @@ export const words: Messages = {
     answerHeaders: 'Kopfzeilen der Antwort',
     answerBody: 'Antwort',
     curl: 'Als curl kopieren',
+    fetched: 'Ein Verbraucher hat sie abgeholt und das Ergebnis gemeldet.',
+    fetchedHeaders: 'Kopfzeilen, die er bekam',
     id: 'Nummer',
     tries: 'Versuche',
     masked: 'Werte, die geheim sein können, sind verborgen: ***.',

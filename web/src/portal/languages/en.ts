@@ -215,6 +215,8 @@ export const words = {
     answerHeaders: 'Answer headers',
     answerBody: 'Answer body',
     curl: 'Copy as curl',
+    fetched: 'A consumer fetched it and reported the result.',
+    fetchedHeaders: 'Headers that it got',
     id: 'Id',
     tries: 'Tries',
     masked: 'Values that may be secret are hidden: ***.',

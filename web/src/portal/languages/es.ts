@@ -235,6 +235,8 @@ export const words: Messages = {
     answerHeaders: 'Cabeceras de la respuesta',
     answerBody: 'Respuesta',
     curl: 'Copiar como curl',
+    fetched: 'Un consumidor la recogió e informó del resultado.',
+    fetchedHeaders: 'Cabeceras que recibió',
     id: 'Número',
     tries: 'Intentos',
     masked: 'Los valores que pueden ser secretos están ocultos: ***.',

@@ -240,6 +240,8 @@ export const words: Messages = {
     answerHeaders: 'En-têtes de la réponse',
     answerBody: 'Réponse',
     curl: 'Copier comme curl',
+    fetched: 'Un consommateur l’a récupérée et a signalé le résultat.',
+    fetchedHeaders: 'En-têtes qu’il a reçus',
     id: 'Numéro',
     tries: 'Essais',
     masked: 'Les valeurs qui peuvent être secrètes sont masquées : ***.',
