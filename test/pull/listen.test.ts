@@ -241,7 +241,8 @@ test('a revoked key ends its connection, and a stop of the node asks to connect 
 function connectMany(client: ApiClient, count: number): Listener[] {
   return Array.from({ length: count }, (_, n) => {
     const listener = new Listener(client);
-    void listener.listen({ host_name: `host-${n}`, event_types: [newType()] });
+    const message = { type: 'listen', host_name: `host-${n}`, event_types: [newType()] };
+    listener.socket.on('open', () => listener.send(message));
     return listener;
   });
 }
