@@ -175,6 +175,13 @@ create table endpoint_counters (
   constraint endpoint_counters_pkey PRIMARY KEY (endpoint_id, minute, node_id)
 ) with (fillfactor=70);
 
+create table endpoint_totals (
+  endpoint_id text collate "C" not null,
+  deliveries bigint not null,
+  until timestamp with time zone not null,
+  constraint endpoint_totals_pkey PRIMARY KEY (endpoint_id)
+) with (fillfactor=70);
+
 create table endpoints (
   id text collate "C" not null,
   project_id text collate "C" not null,

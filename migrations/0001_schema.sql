@@ -526,6 +526,14 @@ create table endpoint_counters (
   primary key (endpoint_id, minute, node_id)
 ) with (fillfactor = 70);
 
+-- Deliveries of each endpoint up to a minute. Upkeep adds the counters of later minutes, and removes counters only then.
+create table endpoint_totals (
+  endpoint_id text collate "C" primary key,
+  deliveries bigint not null,
+  -- counters of earlier minutes are in the total
+  until timestamptz not null
+) with (fillfactor = 70);
+
 -- Counts per minute and per hour of each project, endpoint and source, for charts. A node writes the totals of its own
 -- rows, every 10 s while they change. Minutes are kept for two days, hours as long as events.
 create table traffic (

@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { PageRequest } from '../../src/domain/pagination.ts';
+import { endpointHealth } from '../../src/store/config/endpoints.ts';
 import type { Queryable } from '../../src/store/database/database.ts';
 import { type DeliveryFilter, listDeliveries } from '../../src/store/history/event-deliveries.ts';
 import { type EventFilter, listEvents } from '../../src/store/history/events.ts';
 import { searchPayloads } from '../../src/store/history/search-payloads.ts';
+import { addUpCounters } from '../../src/store/upkeep/add-up-counters.ts';
+import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { startTestApp } from '../support/app.ts';
 import { shared } from '../support/shared.ts';
 
@@ -86,13 +89,18 @@ function explaining(tx: Queryable, plans: Plan[]): Queryable {
 async function explained(list: (tx: Queryable) => Promise<{ rows: unknown[] }>) {
   const plans: Plan[] = [];
   const { rows } = await db.reading(app.projectId, (tx) => list(explaining(tx, plans)));
+  return { rows: rows.length, ...read(plans) };
+}
+
+/** The kinds of steps of some plans, and the rows that they read. */
+function read(plans: readonly Plan[]) {
   const all = plans.flatMap(nodes);
   const scans = all.filter((node) => node['Node Type'].includes('Scan'));
   const touched = scans.reduce(
     (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
     0,
   );
-  return { rows: rows.length, types: new Set(all.map((node) => node['Node Type'])), touched };
+  return { types: new Set(all.map((node) => node['Node Type'])), touched };
 }
 
 const page: PageRequest = { perPage: 20, direction: 'next', cursor: null, order: 'DESC' };
@@ -183,6 +191,49 @@ for (const state of ['before', 'after']) {
     });
   });
 }
+
+test('counts of endpoints read their totals and the last minutes, and outlive the retention', async () => {
+  const ids: string[] = await Promise.all(
+    [1, 2, 3].map(
+      async () => (await app.project.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:1' })).uid,
+    ),
+  );
+  const count = (from: number, to: number) =>
+    app.database.query(
+      `insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
+       select id, date_trunc('minute', now()) - n * interval '1 minute', 'n', 2, 1, 1
+       from unnest($1::text[]) id, generate_series($2::int, $3::int) n`,
+      [ids, from, to],
+    );
+  await count(1, 43_200);
+  const deliveries = async () =>
+    [...(await endpointHealth(db, ids, 5)).values()].map((one) => one.deliveries);
+  const { signal } = new AbortController();
+  expect(await deliveries()).toEqual([86_400, 86_400, 86_400]);
+  await addUpCounters(db, signal);
+  await addUpCounters(db, signal);
+  expect(await deliveries()).toEqual([86_400, 86_400, 86_400]);
+  await removeLeftovers(db, { retentionMs: Date.now() - 86_400_000, configMs: 0 }, signal);
+  await count(0, 0);
+  // As the totals were three minutes ago.
+  await app.database.query(
+    "update endpoint_totals set until = until - interval '3 minutes', deliveries = deliveries - 6",
+  );
+  expect(await deliveries()).toEqual([86_402, 86_402, 86_402]);
+  await addUpCounters(db, signal);
+  expect(await deliveries()).toEqual([86_402, 86_402, 86_402]);
+  // The attempts are those of the last minutes, whatever is in the total.
+  const [one] = (await endpointHealth(db, ids, 60)).values();
+  expect([59, 60, 61]).toContain(one?.successes);
+  expect(one?.failures).toBe(one?.successes);
+  for (const state of ['before', 'after']) {
+    if (state === 'after') await app.database.query('analyze endpoint_counters, endpoint_totals');
+    const plans: Plan[] = [];
+    await db.transaction((tx) => endpointHealth(explaining(tx, plans), ids, 5));
+    // The minutes that are not settled, and the total.
+    expect(read(plans).touched).toBeLessThan(ids.length * 50);
+  }
+});
 
 test('a search that times out says how to narrow it', async () => {
   const search = { filter: {}, page, patterns: [{ n: 'nowhere' }], limitMs: 1 };

@@ -59,6 +59,11 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'endpoint_totals',
+    'endpoint_id',
+    { goes: [{ endpoint_id: 'of none' }], stays: [{ endpoint_id: 'deleted lately' }] },
+  ],
+  [
     'traffic',
     'subject_id',
     {

@@ -108,7 +108,7 @@ export class EndpointStore extends SealedTable<EndpointRow> {
 const notDevice = (row: EndpointRow | undefined) => (row?.delivery === 'device' ? undefined : row);
 
 export interface EndpointHealth {
-  /** Deliveries created so far. */
+  /** Deliveries so far that had an attempt. */
   deliveries: number;
   /** Attempts within the window. */
   successes: number;
@@ -117,7 +117,10 @@ export interface EndpointHealth {
   breaker?: string;
 }
 
-/** Counts per endpoint, summed over nodes: all stored deliveries, and attempts of the last minutes. */
+/**
+ * Counts per endpoint, summed over nodes: all deliveries so far, and attempts of the last minutes. Of each endpoint it
+ * reads the total and the counters that are not in it yet (src/store/upkeep/add-up-counters.ts).
+ */
 export async function endpointHealth(
   db: Queryable,
   ids: readonly string[],
@@ -125,11 +128,16 @@ export async function endpointHealth(
 ): Promise<Map<string, EndpointHealth>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ endpoint_id: string } & EndpointHealth>(
-    `select endpoint_id, sum(deliveries)::int as deliveries,
-       coalesce(sum(successes) filter (where minute > now() - $2 * interval '1 minute'), 0)::int as successes,
-       coalesce(sum(failures) filter (where minute > now() - $2 * interval '1 minute'), 0)::int as failures
-     from endpoint_counters where endpoint_id = any($1)
-     group by endpoint_id`,
+    `select e.id as endpoint_id, (coalesce(t.deliveries, 0) + recent.deliveries)::bigint as deliveries,
+       recent.successes, recent.failures
+     from unnest($1::text[]) e(id) left join endpoint_totals t on t.endpoint_id = e.id
+     cross join lateral (
+       select coalesce(sum(deliveries) filter (where minute >= coalesce(t.until, '-infinity')), 0) as deliveries,
+         coalesce(sum(successes) filter (where minute > window_start), 0)::int as successes,
+         coalesce(sum(failures) filter (where minute > window_start), 0)::int as failures
+       from (select now() - $2 * interval '1 minute' as window_start) w join endpoint_counters c
+         on c.endpoint_id = e.id and c.minute >= least(coalesce(t.until, '-infinity'), window_start)
+     ) recent`,
     [[...new Set(ids)], minutes],
   );
   return new Map(rows.map((row) => [row.endpoint_id, row]));

@@ -53,6 +53,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['endpoints', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
+  ['endpoint_totals', 'not exists (select from endpoints e where e.id = endpoint_id)'],
   ['sources', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ...[
     'event_types',
