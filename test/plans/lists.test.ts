@@ -5,10 +5,12 @@ import { endpointHealth } from '../../src/store/config/endpoints.ts';
 import type { Queryable } from '../../src/store/database/database.ts';
 import { type DeliveryFilter, listDeliveries } from '../../src/store/history/event-deliveries.ts';
 import { type EventFilter, listEvents } from '../../src/store/history/events.ts';
+import { hasMoreOpen, keysWithRetries, sampleFailures } from '../../src/store/history/failure-groups.ts';
 import { searchPayloads } from '../../src/store/history/search-payloads.ts';
 import { addUpCounters } from '../../src/store/upkeep/add-up-counters.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { startTestApp } from '../support/app.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 
 /**
@@ -233,6 +235,78 @@ test('counts of endpoints read their totals and the last minutes, and outlive th
     // The minutes that are not settled, and the total.
     expect(read(plans).touched).toBeLessThan(ids.length * 50);
   }
+});
+
+describe('300,000 deliveries that wait for a retry', () => {
+  let client: ApiClient;
+  let endpointIds: string[];
+
+  beforeAll(async () => {
+    client = await app.newProject();
+    const add = async () => (await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:1' })).uid;
+    endpointIds = [await add(), await add(), await add()];
+    // The second endpoint has few, and they are the oldest.
+    await app.database.query(
+      `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
+         delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, last_outcome, description, updated_at)
+       select $1 || 'G' || lpad(n::text, 15, '0'), $2, $1, ($3::text[])[case when n <= 100 then 2 else 1 end], 's', 'type', 'Retry',
+         'at_least_once', 'linear', 60, 7200, 3, 1, case when n <= 100 then 'http_500' when n % 10 = 0 then 'timeout' else 'http_503' end, 'reason', now()
+       from generate_series(1, 300000) n`,
+      [time, client.projectId, endpointIds],
+    );
+    await app.database.query(
+      `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
+       select id, event_id, project_id, endpoint_id, 1, now() + random() * interval '1 hour'
+       from event_deliveries where project_id = $1`,
+      [client.projectId],
+    );
+  });
+
+  const causes = async (query = '') => {
+    const { groups, complete } = await client.get(`/failures${query}`);
+    const causesOf = groups.map(({ endpoint_id, outcome, at_least }: Json) => [
+      endpointIds.indexOf(endpoint_id),
+      outcome,
+      at_least,
+    ]);
+    return { groups, causes: causesOf, complete };
+  };
+
+  test('are grouped by a part of each endpoint, and the answer says so', async () => {
+    const found = await causes();
+    expect(found.causes).toEqual([
+      [0, 'http_503', true],
+      [0, 'timeout', true],
+      [1, 'http_500', false],
+    ]);
+    expect(found.complete).toBe(false);
+    const [many, some, few] = found.groups;
+    expect(many.retrying + some.retrying).toBe(10_000);
+    expect(few).toMatchObject({ count: 100, retrying: 100, failed: 0, description: 'reason' });
+    // An endpoint with few is counted whole.
+    const narrow = await causes(`?endpointId=${endpointIds[1]}`);
+    expect([narrow.causes, narrow.complete]).toEqual([[[1, 'http_500', false]], true]);
+    expect(narrow.groups[0].count).toBe(100);
+    expect(await causes(`?endpointId=${endpointIds[2]}`)).toEqual({ groups: [], causes: [], complete: true });
+  });
+
+  test('are read by index, as many as the answer may count', async () => {
+    for (const state of ['before', 'after']) {
+      if (state === 'after') await app.database.query('analyze event_deliveries, delivery_queue');
+      const plans: Plan[] = [];
+      await db.reading(client.projectId, async (tx) => {
+        const explain = explaining(tx, plans);
+        expect(await hasMoreOpen(explain, client.projectId, 20_000)).toBe(true);
+        const keys = await keysWithRetries(explain, endpointIds);
+        expect(keys).toEqual(endpointIds.slice(0, 2));
+        await sampleFailures(explain, client.projectId, { filter: {}, keys, most: 10_000 });
+      });
+      const { types, touched } = read(plans);
+      expect(types).not.toContain('Seq Scan');
+      // 20,001 to see that there are many. Then 10,100, in each of five steps.
+      expect(touched).toBeLessThan(20_100 + 5 * 10_200);
+    }
+  });
 });
 
 test('a search that times out says how to narrow it', async () => {

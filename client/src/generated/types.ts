@@ -2280,6 +2280,8 @@ export interface ListFailuresResult {
     retrying: number;
     /** Deliveries that ended as Failure. */
     failed: number;
+    /** True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read. */
+    at_least: boolean;
     /** RFC 3339, UTC, milliseconds. */
     first_at: string;
     /** RFC 3339, UTC, milliseconds. */
@@ -2300,7 +2302,7 @@ export interface ListFailuresResult {
       };
     } | null;
   }>;
-  /** False: the time was up before every failing endpoint was read, or there are more than 500 groups. */
+  /** False: not all that fails is counted. So many deliveries wait that a part of them was read of each endpoint (`at_least` marks these groups), the time was up before every failing endpoint was read, or there are more than 500 groups. */
   complete: boolean;
 }
 

@@ -1,29 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/config/failure-mutes.ts';
-import type { ProjectRow } from '../../store/config/projects.ts';
-import { type FailureGroup, groupFailures } from '../../store/history/delivery-groups.ts';
-import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
-import { endpointsWithFailures } from '../../store/history/traffic.ts';
+import type { FailureGroup } from '../../store/history/failure-groups.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
 import { FailureMute, toFailureMute } from './failure-mutes.ts';
+import { findFailures, groupKey } from './find-failures.ts';
 
-/**
- * What fails now, by endpoint and cause: open deliveries that were tried and failed, of any age, and deliveries of the
- * range that ended as Failure. The queue has the former. No index has the latter: deliveries are read by endpoint, and
- * only those endpoints are read that had failures according to the time series. So a project of 10,000 endpoints with
- * few failing ones costs little. Endpoints are read some at a time until the time is up.
- */
-const RANGE_MS = 86_400_000;
-const LIMIT_MS = 3_000;
-const ENDPOINTS_AT_A_TIME = 20;
 const MAX_GROUPS = 500;
 
 const { startDate, endDate, endpointId, ownerId, eventType } = deliveryFilterQuery;
@@ -42,6 +30,10 @@ const Failures = Type.Object({
       count: Type.Integer(),
       retrying: Type.Integer({ description: 'Open deliveries that are tried again.' }),
       failed: Type.Integer({ description: 'Deliveries that ended as Failure.' }),
+      at_least: Type.Boolean({
+        description:
+          'True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read.',
+      }),
       first_at: Time,
       last_at: Time,
       oldest_at: Time,
@@ -53,7 +45,7 @@ const Failures = Type.Object({
   ),
   complete: Type.Boolean({
     description:
-      'False: the time was up before every failing endpoint was read, or there are more than 500 groups.',
+      'False: not all that fails is counted. So many deliveries wait that a part of them was read of each endpoint (`at_least` marks these groups), the time was up before every failing endpoint was read, or there are more than 500 groups.',
   }),
 });
 
@@ -73,7 +65,7 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
       const routing = await context.cache.get(project.id);
-      const { groups, isComplete } = await findFailures(context, project, filter);
+      const { groups, isComplete } = await findFailures(context, project.id, filter);
       const rows = scope === undefined ? await listFailureMutes(context.db, project.id) : [];
       const mutes = new Map(rows.map((row) => [groupKey(row), row]));
       const sorted = groups.toSorted((a, b) => b.retrying + b.failed - (a.retrying + a.failed));
@@ -85,71 +77,6 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
       };
     },
   });
-}
-
-async function findFailures(
-  { db, cache, now }: ApiContext,
-  project: ProjectRow,
-  filter: DeliveryFilter,
-): Promise<{ groups: FailureGroup[]; isComplete: boolean }> {
-  const deadline = performance.now() + LIMIT_MS;
-  const toMs = filter.toMs ?? now();
-  const range = { fromMs: filter.fromMs ?? toMs - RANGE_MS, toMs };
-  const read = (wanted: DeliveryFilter) =>
-    db.reading(project.id, (tx) => groupFailures(tx, project.id, wanted));
-  const open = await read({ ...filter, fromMs: undefined, statuses: ['Retry'] });
-  const named = filter.endpointIds ?? [];
-  const known = named.length > 0 ? named : [...(await cache.get(project.id)).endpoints.keys()];
-  const failing = await db.reading(project.id, (tx) =>
-    endpointsWithFailures(tx, project.id, { endpointIds: known, ...range }),
-  );
-  const ended: FailureGroup[] = [];
-  let isComplete = true;
-  for (let at = 0; at < failing.length; at += ENDPOINTS_AT_A_TIME) {
-    const endpointIds = failing.slice(at, at + ENDPOINTS_AT_A_TIME);
-    const groups =
-      performance.now() > deadline
-        ? null
-        : await unlessTooSlow(read({ ...filter, ...range, statuses: ['Failure'], endpointIds }));
-    if (groups === null) isComplete = false;
-    else ended.push(...groups);
-  }
-  return { groups: merged([...open, ...ended]), isComplete };
-}
-
-/** Null: it took too long. Groups of other endpoints are worth showing. */
-async function unlessTooSlow<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'search_timeout') return null;
-    throw error;
-  }
-}
-
-const groupKey = ({ endpoint_id, outcome }: Pick<FailureGroup, 'endpoint_id' | 'outcome'>): string =>
-  `${endpoint_id} ${outcome}`;
-
-/** An endpoint may have open and ended deliveries with the same cause. */
-function merged(groups: readonly FailureGroup[]): FailureGroup[] {
-  const byCause = new Map<string, FailureGroup>();
-  for (const group of groups) {
-    const key = groupKey(group);
-    const known = byCause.get(key);
-    byCause.set(key, known === undefined ? group : bothOf(known, group));
-  }
-  return [...byCause.values()];
-}
-
-function bothOf(a: FailureGroup, b: FailureGroup): FailureGroup {
-  return {
-    ...a,
-    retrying: a.retrying + b.retrying,
-    failed: a.failed + b.failed,
-    first_at: Math.min(a.first_at, b.first_at),
-    last_at: Math.max(a.last_at, b.last_at),
-    oldest: a.oldest < b.oldest ? a.oldest : b.oldest,
-  };
 }
 
 function toGroup(
@@ -168,6 +95,7 @@ function toGroup(
     count: retrying + failed,
     retrying,
     failed,
+    at_least: group.has_more,
     first_at: iso(group.first_at),
     last_at: iso(group.last_at),
     oldest_at: iso(idTime(group.oldest)),

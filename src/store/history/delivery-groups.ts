@@ -13,9 +13,9 @@ export interface DeliverySummary {
   outcomes: { outcome: string; count: number }[];
 }
 
-const OUTCOME = `coalesce(d.last_outcome, '${NOT_SENT}')`;
+export const OUTCOME = `coalesce(d.last_outcome, '${NOT_SENT}')`;
 
-function walkOf(
+export function walkOf(
   projectId: string,
   filter: DeliveryFilter,
 ): { from: string; where: string; values: unknown[] } {
@@ -54,35 +54,4 @@ export async function summarizeDeliveries(
     statuses: by('status').map(({ value, count }) => ({ status: value as DeliveryStatus, count })),
     outcomes: by('outcome').map(({ value, count }) => ({ outcome: value, count })),
   };
-}
-
-/** Deliveries to one endpoint that failed for one cause. */
-export interface FailureGroup {
-  endpoint_id: string;
-  outcome: string;
-  /** Open deliveries, which are tried again. */
-  retrying: number;
-  /** Deliveries that ended as Failure. */
-  failed: number;
-  first_at: number;
-  last_at: number;
-  oldest: string;
-  description: string | null;
-}
-
-/** The deliveries of a filter by endpoint and the result of their last attempt. */
-export function groupFailures(
-  db: Queryable,
-  projectId: string,
-  filter: DeliveryFilter,
-): Promise<FailureGroup[]> {
-  const { from, where, values } = walkOf(projectId, filter);
-  return db.query<FailureGroup>(
-    `select d.endpoint_id, ${OUTCOME} as outcome,
-       (count(*) filter (where d.status <> 'Failure'))::int as retrying,
-       (count(*) filter (where d.status = 'Failure'))::int as failed,
-       min(d.updated_at) as first_at, max(d.updated_at) as last_at, min(d.id) as oldest, max(d.description) as description
-     from ${from} where ${where} group by 1, 2`,
-    values,
-  );
 }

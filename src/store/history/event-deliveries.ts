@@ -113,14 +113,11 @@ export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<Li
   const where = deliveryConditions(projectId, filter);
   if (gates !== undefined || (isOpen && filter.eventId === undefined)) {
     where.add('q.project_id = ?', projectId);
-    // The offset keeps the planner from reversing the join and scanning all deliveries for the few open ones.
-    const from = `delivery_queue q cross join lateral (
-        select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
     addIdRange(where, 'q.delivery_id', filter);
     if (gates !== undefined) where.add(`${gateColumn(where, gates.sets)} = any(?)`, gates.names);
     return {
       select: 'q.delivery_id as id',
-      from,
+      from: ofQueueRows('delivery_queue'),
       where: where.addIf('d.endpoint_id = any(?)', endpointIds),
       id: 'q.delivery_id',
     };
@@ -129,6 +126,15 @@ export function deliveryWalk(projectId: string, filter: DeliveryFilter): Omit<Li
   if (filter.eventId !== undefined || endpointIds.length === 0)
     return { ...walk, where: where.addIf('d.endpoint_id = any(?)', endpointIds) };
   return { ...walk, perKey: { column: 'd.endpoint_id', values: endpointIds } };
+}
+
+/**
+ * Queue rows with their deliveries. The offset keeps the planner from reversing the join and scanning all deliveries for
+ * the few open ones.
+ */
+export function ofQueueRows(rows: string): string {
+  return `${rows} q cross join lateral (
+        select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
 }
 
 function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {

@@ -53,7 +53,8 @@ export function FailureTable({ groups, time, acts, areMuted = false }: Props) {
       name: 'Waiting to retry',
       cell: (group) => (
         <Link className="link" href={rows(group, 'Retry')}>
-          {count(group.retrying)} waiting
+          {count(group.retrying)}
+          {group.at_least ? '+' : ''} waiting
         </Link>
       ),
     },

@@ -52,7 +52,9 @@ export function Groups({ found: { groups, complete }, time, range }: Props) {
       )}
       <p className="py-1 text-xs text-muted">
         {plural(shown.length, 'group')}
-        {complete ? '' : '. There are more: narrow the filters.'}
+        {complete
+          ? ''
+          : '. Not everything was counted: a + marks numbers that are higher. Narrow the filters.'}
       </p>
       {hidden.length > 0 && (
         <Section title={`Muted: ${plural(hidden.length, 'group')}`}>

@@ -1,0 +1,91 @@
+import { LANE } from '../../domain/delivery.ts';
+import type { Queryable } from '../database/database.ts';
+import { OUTCOME, walkOf } from './delivery-groups.ts';
+import { type DeliveryFilter, deliveryWalk, ofQueueRows } from './event-deliveries.ts';
+
+/** Deliveries to one endpoint that failed for one cause. */
+export interface FailureGroup {
+  endpoint_id: string;
+  outcome: string;
+  /** Open deliveries, which are tried again. */
+  retrying: number;
+  /** Deliveries that ended as Failure. */
+  failed: number;
+  first_at: number;
+  last_at: number;
+  oldest: string;
+  description: string | null;
+  /** More of the endpoint wait than were counted. */
+  has_more: boolean;
+}
+
+const GROUP = `d.endpoint_id, ${OUTCOME} as outcome,
+       (count(*) filter (where d.status <> 'Failure'))::int as retrying,
+       (count(*) filter (where d.status = 'Failure'))::int as failed,
+       min(d.updated_at) as first_at, max(d.updated_at) as last_at, min(d.id) as oldest, max(d.description) as description`;
+
+/** The deliveries of a filter by endpoint and the result of their last attempt. */
+export function groupFailures(
+  db: Queryable,
+  projectId: string,
+  filter: DeliveryFilter,
+): Promise<FailureGroup[]> {
+  const { from, where, values } = walkOf(projectId, filter);
+  return db.query<FailureGroup>(
+    `select ${GROUP}, false as has_more from ${from} where ${where} group by 1, 2`,
+    values,
+  );
+}
+
+/** Whether a project has more open deliveries than that. */
+export async function hasMoreOpen(db: Queryable, projectId: string, than: number): Promise<boolean> {
+  const [row] = await db.query<{ count: number }>(
+    'select count(*)::int as count from (select from delivery_queue where project_id = $1 limit $2) q',
+    [projectId, than + 1],
+  );
+  return row !== undefined && row.count > than;
+}
+
+/** Where deliveries wait that were tried: for their next try, or with a consumer. */
+const TRIED = `array[${LANE.retry}, ${LANE.leased}]`;
+const WAITING = 'key = k.key and lane = l.lane and node_id is null';
+
+/** Those of the queue keys at which deliveries wait that were tried. */
+export async function keysWithRetries(db: Queryable, keys: readonly string[]): Promise<string[]> {
+  const rows = await db.query<{ key: string }>(
+    `select k.key from unnest($1::text[]) k(key) where exists (
+       select from unnest(${TRIED}) l(lane)
+       cross join lateral (select from delivery_queue where ${WAITING} limit 1) q)`,
+    [keys],
+  );
+  return rows.map(({ key }) => key);
+}
+
+/** The same groups, of at most so many deliveries that wait at each queue key: those that are due first. */
+export async function sampleFailures(
+  db: Queryable,
+  projectId: string,
+  { filter, keys, most }: { filter: DeliveryFilter; keys: readonly string[]; most: number },
+): Promise<{ groups: FailureGroup[]; isWhole: boolean }> {
+  const { where } = deliveryWalk(projectId, { ...filter, statuses: ['Retry'] });
+  const at = where.place('unnest(?::text[]) k(key)', [...keys]);
+  const limit = where.place('?::int', most);
+  const rows = await db.query<FailureGroup & { any_more: boolean; endpoint_id: string | null }>(
+    `with sampled as materialized (
+       select q.project_id, q.delivery_id, count(*) over (partition by k.key, l.lane) >= ${limit} as has_more
+       from ${at} cross join unnest(${TRIED}) l(lane)
+       cross join lateral (
+         select project_id, delivery_id from delivery_queue where ${WAITING} order by due_at limit ${limit}) q
+     )
+     select any_more, g.* from (select coalesce(bool_or(has_more), false) as any_more from sampled) s
+     left join (
+       select ${GROUP}, bool_or(q.has_more) as has_more from ${ofQueueRows('sampled')}
+       where ${where.toString()} group by 1, 2
+     ) g on true`,
+    where.values,
+  );
+  return {
+    groups: rows.filter(({ endpoint_id }) => endpoint_id !== null),
+    isWhole: rows.every(({ any_more }) => !any_more),
+  };
+}
