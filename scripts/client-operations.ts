@@ -140,9 +140,10 @@ function querySchema({ parameters = [] }: DocumentOperation): JsonSchema | undef
 }
 
 function resultOf({ operationId, responses }: DocumentOperation): Result {
-  const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
-  const fields = success.content['application/json']!.schema.properties!;
-  const { status: _status, message: _message, warnings: _warnings, data, ...beside } = fields;
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+  const envelopes = successes.map(([, { content }]) => content['application/json']!.schema.properties!);
+  const { status: _status, message: _message, warnings: _warnings, data: first, ...beside } = envelopes[0]!;
+  const data = envelopes.length === 1 ? first : { anyOf: envelopes.map((envelope) => envelope['data']!) };
   if (data === undefined) throw new Error(`${operationId} has no data`);
   if (EVENTS.has(operationId)) return { kind: 'event', schema: data };
   if (data.properties?.['pagination'] !== undefined)

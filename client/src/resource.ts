@@ -54,10 +54,10 @@ export class Scope {
    */
   async event(
     at: string,
-    body: { idempotency_key?: string },
+    body: { idempotency_key?: string | null },
     options: CallOptions | undefined,
   ): Promise<Event> {
-    const isOwnKey = body.idempotency_key === undefined || body.idempotency_key === '';
+    const isOwnKey = (body.idempotency_key ?? '') === '';
     const keyed = isOwnKey ? { ...body, idempotency_key: crypto.randomUUID() } : body;
     const event = await this.data<Event>('POST', at, { body: keyed, repeatable: true, options });
     if (!isOwnKey || !event.is_duplicate_event || event.duplicate_of === '') return event;

@@ -1,6 +1,13 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { CSRF_HEADER, SESSION_COOKIE } from './http/access/session-cookie.ts';
+import { withNulls } from './http/validation.ts';
 import { nameSchemas } from './reference/name-schemas.ts';
-import { namedSchemas } from './reference/named-schemas.ts';
+import { answerSchemas, requestSchemas } from './reference/named-schemas.ts';
+
+const namedSchemas: Record<string, object> = {
+  ...answerSchemas,
+  ...Object.fromEntries(Object.entries(requestSchemas).map(([name, schema]) => [name, withNulls(schema)])),
+};
 
 /** How the OpenAPI document is generated from the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
@@ -22,6 +29,19 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
           name: 'Authorization',
           description: 'The API key, bare or as `Bearer <key>`.',
         },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description:
+            'The session of a person, which sign-in sets. Its name begins with `__Host-` over https.',
+        },
+        csrf: {
+          type: 'apiKey',
+          in: 'header',
+          name: CSRF_HEADER,
+          description: 'Any value. It shows that a script of the own origin makes this change.',
+        },
       },
     },
     security: [{ key: [] }],
@@ -30,6 +50,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     url,
     schema: {
       ...schema,
+      ...(typeof schema?.body === 'object' && schema.body !== null && { body: withNulls(schema.body) }),
       ...(route.config?.query !== undefined && { querystring: route.config.query }),
     },
   }),

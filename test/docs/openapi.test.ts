@@ -82,6 +82,84 @@ it('each resource of the interface has a name', () => {
   expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(names.split(' ')));
 });
 
+const JSON_TYPE = 'application/json';
+const resolved = (schema: Json): Json =>
+  schema?.$ref === undefined ? schema : document.components.schemas[schema.$ref.split('/').at(-1)];
+const bodies: [string, Json][] = operations.flatMap(([name, { requestBody }]) =>
+  requestBody === undefined ? [] : [[name, requestBody.content[JSON_TYPE].schema]],
+);
+
+/** The fields of a body by path, as far as the service looks into it for null. */
+function* fieldsOf(schema: Json, at: string): Generator<[string, Json, boolean]> {
+  const { properties = {}, required = [], items } = resolved(schema);
+  for (const [name, field] of Object.entries<Json>(properties)) {
+    yield [`${at}.${name}`, field, required.includes(name)];
+    const [only, ...others] = (resolved(field).anyOf ?? [field]).filter(({ type }: Json) => type !== 'null');
+    if (others.length === 0) yield* fieldsOf(only, `${at}.${name}`);
+  }
+  if (items !== undefined) yield* fieldsOf(items, `${at}[]`);
+}
+
+it('a field of a body may be null if it may be absent', () => {
+  const isFreeForm = ({ type, anyOf }: Json): boolean => type === undefined && anyOf === undefined;
+  const allowsNull = ({ anyOf = [] }: Json): boolean => anyOf.some(({ type }: Json) => type === 'null');
+  const fields = bodies.flatMap(([name, schema]) => [...fieldsOf(schema, name)]);
+  expect(fields.length).toBeGreaterThan(500);
+  const wrong = fields.filter(([, field, isRequired]) => {
+    const schema = resolved(field);
+    return !isFreeForm(schema) && allowsNull(schema) === isRequired;
+  });
+  expect(wrong.map(([at]) => at)).toEqual([]);
+});
+
+it('bodies and results have names, and no object with several fields is written twice', () => {
+  const isNamed = (schema: Json): boolean => schema?.properties === undefined;
+  const unnamed = bodies.filter(([, schema]) => !isNamed(schema) || !isNamed(schema.items));
+  expect(unnamed.map(([name]) => name)).toEqual([]);
+  const places = new Map<string, string[]>();
+  for (const [at, schema] of schemasOf(document, '')) {
+    const names = Object.keys(schema.properties ?? {});
+    // The envelope and the page have the names of what they contain.
+    if (
+      schema.type !== 'object' ||
+      names.length < 4 ||
+      names.includes('message') ||
+      names.includes('pagination')
+    )
+      continue;
+    const text = JSON.stringify(schema);
+    places.set(text, [...(places.get(text) ?? []), at]);
+  }
+  expect([...places.values()].filter((found) => found.length > 1)).toEqual([]);
+});
+
+it('each operation says what it takes as a credential: a key, a session or nothing', () => {
+  const securityOf = (operationId: string): Json => {
+    const found = operations.find(([, operation]) => operation.operationId === operationId);
+    return (found?.[1].security ?? document.security) as Json;
+  };
+  const wanted = (access: string, method: string): Json => {
+    if (access === 'public') return [];
+    if (access !== 'session') return [{ key: [] }];
+    return [method === 'get' ? { session: [] } : { session: [], csrf: [] }];
+  };
+  for (const [name, { operationId, 'x-access': access }] of operations)
+    expect([name, securityOf(operationId)]).toEqual([name, wanted(access, name.split(' ')[0] ?? '')]);
+  expect(document.components.securitySchemes).toMatchObject({
+    key: { in: 'header', name: 'Authorization' },
+    session: { in: 'cookie', name: 'posthorn_session' },
+    csrf: { in: 'header', name: 'X-Posthorn-Csrf' },
+  });
+});
+
+it('a variant of a call has its own status and result', () => {
+  const [, onboard] = operations.find(([, { operationId }]) => operationId === 'onboard')!;
+  const resultOf = (status: number): Json =>
+    onboard.responses[status].content[JSON_TYPE].schema.properties.data;
+  expect(resultOf(200)).toEqual({ $ref: '#/components/schemas/OnboardCheck' });
+  expect(resultOf(202)).toEqual({ $ref: '#/components/schemas/OnboardJob' });
+});
+
 it('the document stays small enough to read', () => {
   expect(text.length).toBeLessThan(700_000);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** Random JSON by the schemas the service documents. */
 export interface Schema {
-  type?: string;
+  type?: string | undefined;
   enum?: string[];
   format?: string;
   pattern?: string;
@@ -90,12 +90,13 @@ export interface Spoilt {
 
 export function spoiltValue(schema: Schema, known: Known): fc.Arbitrary<Spoilt> {
   const { properties = {}, required = [] } = schema;
-  const typed = Object.entries(properties).filter(([, { type }]) => type !== undefined);
-  const wrong = typed.map(([field, { type }]) =>
-    fc
-      .tuple(validValue(schema, known), wrongFor(type as string))
-      .map(([body, value]): Spoilt => ({ body: { ...(body as object), [field]: value }, field })),
-  );
+  const wrong = Object.entries(properties).flatMap(([field, { type, anyOf = [{ type }] }]) => {
+    const [only, ...others] = anyOf.map((branch) => branch.type).filter((name) => name !== 'null');
+    if (only === undefined || others.length > 0) return [];
+    return fc
+      .tuple(validValue(schema, known), wrongFor(only))
+      .map(([body, value]): Spoilt => ({ body: { ...(body as object), [field]: value }, field }));
+  });
   const missing = required.map((field) =>
     validValue(schema, known).map((body): Spoilt => {
       const { [field]: _, ...rest } = body as Record<string, unknown>;

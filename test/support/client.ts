@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
+import { answerProblems } from './suite/answer-problems.ts';
 import { callLine } from './suite/operation-coverage.ts';
 
 /** A caller of the API. Every call names its expected status, so a test cannot miss an error. */
@@ -47,6 +48,14 @@ export class ApiClient {
       `${options.expected} ${method} ${path} `,
     );
     const answer = JSON.parse(text) as Json;
+    // Earlier versions of the interface have other shapes.
+    if (options.headers === undefined) {
+      const problems = answerProblems(method, `${this.base}${path}`, {
+        status: response.status,
+        body: answer,
+      });
+      expect([method, path, problems]).toEqual([method, path, []]);
+    }
     return answer.status === true ? answer.data : answer;
   }
 

@@ -21,7 +21,6 @@ import type {
   CountBatchReplayEventsQuery,
   CountBatchReplayEventsResult,
   CountBatchRetryEventDeliveriesQuery,
-  CountBatchRetryEventDeliveriesResult,
   CreateEndpoint,
   CreateEvent,
   CreateEventType,
@@ -35,6 +34,7 @@ import type {
   CreateSource,
   CreateSubscription,
   DeliveryAttempt,
+  Device,
   DynamicEvent,
   Endpoint,
   Event,
@@ -50,7 +50,6 @@ import type {
   GetDashboardSummaryResult,
   GetLicenseFeaturesResult,
   GetPeriodFailureRatesQuery,
-  GetPeriodFailureRatesResult,
   GetPortalAuthConfigurationResult,
   GetPortalConfigurationResult,
   GetReceiverResult,
@@ -61,15 +60,14 @@ import type {
   GetWaitingTotalsQuery,
   GetWaitingTotalsResult,
   ImportEventTypes,
+  InstanceSetting,
   InviteToInstanceBody,
-  InviteToInstanceResult,
   InviteToProjectBody,
   InviteToProjectResult,
   Job,
   ListAccountsQuery,
   ListAuditQuery,
   ListDevicesQuery,
-  ListDevicesResult,
   ListEndpointsQuery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
@@ -79,23 +77,21 @@ import type {
   ListInstanceAuditQuery,
   ListJobsQuery,
   ListMetaEventsQuery,
-  ListNodesResult,
   ListPortalLinksQuery,
   ListProvidersResult,
-  ListSettingsResult,
   ListSourcesQuery,
   ListSubscriptionsQuery,
-  ListViewsResult,
   Me,
   Member,
   MetaEvent,
   MuteFailuresBody,
   MuteFailuresResult,
   NewApiKey,
+  Node,
   OnboardBody,
   OnboardQuery,
   OnboardResult,
-  PassSecondFactorBody,
+  PeriodFailureRate,
   Person,
   PortalLink,
   PreviewSubscriptionBody,
@@ -103,13 +99,11 @@ import type {
   Project,
   PullEndpointBody,
   PullEndpointResult,
-  RemoveSecondFactorBody,
-  RenewRecoveryCodesBody,
   ReportResultsBody,
   ReportResultsResult,
   RequestResetBody,
+  SavedView,
   SaveViewBody,
-  SaveViewResult,
   SearchQuery,
   SearchResult,
   Session,
@@ -121,8 +115,6 @@ import type {
   TestOAuth2Body,
   TestOAuth2Result,
   TestSourceConnectionResult,
-  TestSourceFunctionBody,
-  TestSourceFunctionResult,
   TestSubscriptionFunctionBody,
   TestSubscriptionFunctionResult,
   TryEndpointBody,
@@ -133,7 +125,7 @@ import type {
   UpdateEndpoint,
   UpdateEventType,
   UpdateFilter,
-  UpdateFiltersBody,
+  UpdateFilterById,
   UpdateMeBody,
   UpdatePortalLink,
   UpdateProjectBody,
@@ -257,7 +249,7 @@ export class Endpoints extends Resource {
   getPeriodFailureRates(
     query: GetPeriodFailureRatesQuery = {},
     options?: CallOptions,
-  ): Promise<GetPeriodFailureRatesResult> {
+  ): Promise<PeriodFailureRate[]> {
     return this.scope.data('GET', this.scope.at`/endpoints/period-failure-rates`, { query, options });
   }
 
@@ -316,7 +308,10 @@ export class Sources extends Resource {
   }
 
   /** Run a function on a payload and show its result and its log. Nothing is stored. */
-  testFunction(body: TestSourceFunctionBody, options?: CallOptions): Promise<TestSourceFunctionResult> {
+  testFunction(
+    body: TestSubscriptionFunctionBody,
+    options?: CallOptions,
+  ): Promise<TestSubscriptionFunctionResult> {
     return this.scope.data('POST', this.scope.at`/sources/test_function`, {
       body,
       repeatable: true,
@@ -460,7 +455,7 @@ export class Filters extends Resource {
   }
 
   /** Update several filters. If one is refused, none is changed. */
-  updateMany(subscriptionId: string, body: UpdateFiltersBody, options?: CallOptions): Promise<Filter[]> {
+  updateMany(subscriptionId: string, body: UpdateFilterById[], options?: CallOptions): Promise<Filter[]> {
     return this.scope.data('PUT', this.scope.at`/subscriptions/${subscriptionId}/filters/bulk_update`, {
       body,
       repeatable: true,
@@ -596,7 +591,7 @@ export class EventDeliveries extends Resource {
   countBatchRetry(
     query: CountBatchRetryEventDeliveriesQuery = {},
     options?: CallOptions,
-  ): Promise<CountBatchRetryEventDeliveriesResult> {
+  ): Promise<CountBatchReplayEventsResult> {
     return this.scope.data('GET', this.scope.at`/eventdeliveries/countbatchretryevents`, { query, options });
   }
 
@@ -658,7 +653,7 @@ export class Jobs extends Resource {
 
 export class Devices extends Resource {
   /** List the devices that listen to a project, or did in the last 30 days. */
-  list(query: ListDevicesQuery = {}, options?: CallOptions): List<ListDevicesResult> {
+  list(query: ListDevicesQuery = {}, options?: CallOptions): List<Device> {
     return this.scope.list(this.scope.at`/devices`, query, options);
   }
 
@@ -695,12 +690,12 @@ export class Dashboard extends Resource {
 
 export class Views extends Resource {
   /** List the saved views by page and name. */
-  list(options?: CallOptions): Promise<ListViewsResult> {
+  list(options?: CallOptions): Promise<SavedView[]> {
     return this.scope.data('GET', this.scope.at`/views`, { options });
   }
 
   /** Save a view. A view with the same page and name is replaced. */
-  save(body: SaveViewBody, options?: CallOptions): Promise<SaveViewResult> {
+  save(body: SaveViewBody, options?: CallOptions): Promise<SavedView> {
     return this.scope.data('POST', this.scope.at`/views`, { body, options });
   }
 
@@ -712,12 +707,12 @@ export class Views extends Resource {
 
 export class Nodes extends Resource {
   /** List the nodes of the instance. */
-  list(options?: CallOptions): Promise<ListNodesResult> {
+  list(options?: CallOptions): Promise<Node[]> {
     return this.scope.data('GET', path`/api/v1/nodes`, { options });
   }
 
   /** List the settings of the node that answers. Secrets are left out. */
-  listSettings(options?: CallOptions): Promise<ListSettingsResult> {
+  listSettings(options?: CallOptions): Promise<InstanceSetting[]> {
     return this.scope.data('GET', path`/api/v1/settings`, { options });
   }
 }
@@ -854,17 +849,17 @@ export class OwnAccount extends Resource {
   }
 
   /** Send a code, for a session that began without one. The session gets a new cookie. */
-  passSecondFactor(body: PassSecondFactorBody, options?: CallOptions): Promise<Me> {
+  passSecondFactor(body: ConfirmSecondFactorBody, options?: CallOptions): Promise<Me> {
     return this.scope.data('POST', path`/auth/second-factor`, { body, options });
   }
 
   /** Remove the second factor. */
-  removeSecondFactor(body: RemoveSecondFactorBody, options?: CallOptions): Promise<null> {
+  removeSecondFactor(body: ConfirmSecondFactorBody, options?: CallOptions): Promise<null> {
     return this.scope.data('POST', path`/auth/second-factor/remove`, { body, options });
   }
 
   /** Create new recovery codes. The earlier ones stop working. */
-  renewRecoveryCodes(body: RenewRecoveryCodesBody, options?: CallOptions): Promise<string[]> {
+  renewRecoveryCodes(body: ConfirmSecondFactorBody, options?: CallOptions): Promise<string[]> {
     return this.scope.data('POST', path`/auth/second-factor/recovery-codes`, { body, options });
   }
 }
@@ -896,7 +891,7 @@ export class People extends Resource {
   }
 
   /** Make a person an administrator of the instance. A person without an account gets one, and an invitation. */
-  inviteToInstance(body: InviteToInstanceBody, options?: CallOptions): Promise<InviteToInstanceResult> {
+  inviteToInstance(body: InviteToInstanceBody, options?: CallOptions): Promise<InviteToProjectResult> {
     return this.scope.data('POST', path`/api/v1/people`, { body, options });
   }
 

@@ -15,15 +15,7 @@ export interface WholeEvent {
   } | null;
   endpoints: string[];
   endpoint_metadata: Endpoint[];
-  source_metadata: {
-    uid: string;
-    project_id: string;
-    name: string;
-    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-    provider: string;
-    is_disabled: boolean;
-    idempotency_keys: string[];
-  } | null;
+  source_metadata: SourceSummary | null;
   headers: Record<string, string[]>;
   /** The payload. */
   data: unknown;
@@ -74,29 +66,8 @@ export interface WholeEventDelivery {
   metadata: RetryMetadata;
   endpoint_metadata: Endpoint | null;
   event_metadata: Event;
-  source_metadata: {
-    uid: string;
-    project_id: string;
-    name: string;
-    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-    provider: string;
-    is_disabled: boolean;
-    idempotency_keys: string[];
-  } | null;
-  device_metadata: {
-    uid: string;
-    project_id: string;
-    endpoint_id: string;
-    host_name: string;
-    status: 'offline' | 'online' | 'disabled';
-    /** RFC 3339, UTC, milliseconds. */
-    last_seen_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    created_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    updated_at: string;
-    deleted_at: string | null;
-  } | null;
+  source_metadata: SourceSummary | null;
+  device_metadata: Device | null;
   cli_metadata: {
     event_type: string;
     source_id: string;
@@ -400,29 +371,8 @@ export interface EventDelivery {
     /** RFC 3339, UTC, milliseconds. */
     created_at: string;
   };
-  source_metadata: {
-    uid: string;
-    project_id: string;
-    name: string;
-    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-    provider: string;
-    is_disabled: boolean;
-    idempotency_keys: string[];
-  } | null;
-  device_metadata: {
-    uid: string;
-    project_id: string;
-    endpoint_id: string;
-    host_name: string;
-    status: 'offline' | 'online' | 'disabled';
-    /** RFC 3339, UTC, milliseconds. */
-    last_seen_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    created_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    updated_at: string;
-    deleted_at: string | null;
-  } | null;
+  source_metadata: SourceSummary | null;
+  device_metadata: Device | null;
   cli_metadata: {
     event_type: string;
     source_id: string;
@@ -453,56 +403,6 @@ export interface RetryMetadata {
   max_retry_seconds: number;
 }
 
-export interface CreateEndpoint {
-  name: string;
-  /** Required unless delivery is pull. */
-  url?: string;
-  app_id?: string;
-  description?: string;
-  owner_id?: string;
-  /** Sign with timestamps; true by default. */
-  advanced_signatures?: boolean;
-  authentication?: {
-    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
-    api_key?: {
-      /** Header with the key. */
-      header_name: string;
-      header_value: string;
-    };
-    basic_auth?: {
-      username: string;
-      password: string;
-    };
-    oauth2?: OAuth2;
-  };
-  /** Client certificate for endpoints that require one; both parts empty removes it. */
-  mtls_client_cert?: {
-    /** PEM. */
-    client_cert?: string;
-    /** PEM; `***` keeps the stored key. */
-    client_key?: string;
-  };
-  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
-  signing_key?: {
-    type?: 'ed25519' | '';
-  };
-  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '';
-  http_timeout?: number;
-  rate_limit?: number;
-  rate_limit_duration?: number;
-  support_email?: string;
-  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
-  delivery?: 'push' | 'pull' | '';
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
-  slack_webhook_url?: string;
-  teams_webhook_url?: string;
-  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
-  is_disabled?: boolean;
-  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
-  secret?: string;
-}
-
 export interface Endpoint {
   uid: string;
   project_id: string;
@@ -524,19 +424,7 @@ export interface Endpoint {
   /** The newest secret in the form of Standard Webhooks libraries. */
   standard_webhooks_secret: string;
   advanced_signatures: boolean;
-  authentication: {
-    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
-    api_key?: {
-      /** Header with the key. */
-      header_name: string;
-      header_value: string;
-    };
-    basic_auth?: {
-      username: string;
-      password: string;
-    };
-    oauth2?: OAuth2;
-  } | null;
+  authentication: Authentication | null;
   mtls_client_cert?: {
     /** PEM. */
     client_cert: string;
@@ -575,13 +463,6 @@ export interface Endpoint {
   /** RFC 3339, UTC, milliseconds. */
   updated_at: string;
   deleted_at: string | null;
-}
-
-export interface ExpireSecret {
-  /** Seconds until the old secret stops signing; 0 = at once. */
-  expiration?: number;
-  /** The new secret; generated if absent. */
-  secret?: string;
 }
 
 /** Client credentials with a secret or with an assertion signed by a key. */
@@ -624,108 +505,6 @@ export interface OAuth2 {
   expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours' | '';
 }
 
-export interface UpdateEndpoint {
-  name?: string;
-  url?: string;
-  description?: string;
-  owner_id?: string;
-  /** Sign with timestamps; true by default. */
-  advanced_signatures?: boolean;
-  authentication?: {
-    type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
-    api_key?: {
-      /** Header with the key. */
-      header_name: string;
-      header_value: string;
-    };
-    basic_auth?: {
-      username: string;
-      password: string;
-    };
-    oauth2?: OAuth2;
-  };
-  /** Client certificate for endpoints that require one; both parts empty removes it. */
-  mtls_client_cert?: {
-    /** PEM. */
-    client_cert?: string;
-    /** PEM; `***` keeps the stored key. */
-    client_key?: string;
-  };
-  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
-  signing_key?: {
-    type?: 'ed25519' | '';
-  };
-  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '';
-  http_timeout?: number;
-  rate_limit?: number;
-  rate_limit_duration?: number;
-  support_email?: string;
-  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
-  delivery?: 'push' | 'pull' | '';
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
-  slack_webhook_url?: string;
-  teams_webhook_url?: string;
-  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
-  is_disabled?: boolean;
-  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
-  secret?: string;
-}
-
-export interface BroadcastEvent {
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string>;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string;
-  acknowledged_at?: string;
-  /** The source of the event, of type rest_api. */
-  source_id?: string;
-  /** Free text stored with the event. */
-  metadata?: string;
-}
-
-export interface CreateEvent {
-  endpoint_id?: string;
-  /** Deprecated: use endpoint_id. */
-  app_id?: string;
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string>;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string;
-  acknowledged_at?: string;
-  /** The source of the event, of type rest_api. */
-  source_id?: string;
-  /** Free text stored with the event. */
-  metadata?: string;
-}
-
-export interface DynamicEvent {
-  /** URL of the endpoint. It is created if there is none. */
-  url: string;
-  /** The signing secret of a created endpoint. */
-  secret?: string;
-  /** The event types of the endpoint’s subscription. */
-  event_types?: string[];
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string>;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string;
-  acknowledged_at?: string;
-  /** The source of the event, of type rest_api. */
-  source_id?: string;
-  /** Free text stored with the event. */
-  metadata?: string;
-}
-
 export interface EndpointSummary {
   uid: string;
   project_id: string;
@@ -752,15 +531,7 @@ export interface Event {
   endpoints: string[];
   /** The endpoints in short form. Absent in lists. */
   endpoint_metadata?: EndpointSummary[];
-  source_metadata: {
-    uid: string;
-    project_id: string;
-    name: string;
-    type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-    provider: string;
-    is_disabled: boolean;
-    idempotency_keys: string[];
-  } | null;
+  source_metadata: SourceSummary | null;
   headers: Record<string, string[]>;
   /** The payload. */
   data: unknown;
@@ -781,30 +552,6 @@ export interface Event {
   deleted_at: string | null;
 }
 
-export interface FanoutEvent {
-  owner_id: string;
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string>;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string;
-  acknowledged_at?: string;
-  /** The source of the event, of type rest_api. */
-  source_id?: string;
-  /** Free text stored with the event. */
-  metadata?: string;
-}
-
-export interface CreateEventType {
-  name: string;
-  category?: string;
-  description?: string;
-  /** JSON Schema of the payload, for readers. Payloads are not validated. */
-  json_schema?: Record<string, unknown>;
-}
-
 export interface EventType {
   uid: string;
   name: string;
@@ -812,18 +559,6 @@ export interface EventType {
   description: string;
   json_schema: Record<string, unknown> | null;
   deprecated_at: string | null;
-}
-
-export interface ImportEventTypes {
-  /** An OpenAPI document, JSON or YAML. */
-  spec: string;
-}
-
-export interface UpdateEventType {
-  category?: string;
-  description?: string;
-  /** JSON Schema of the payload, for readers. Payloads are not validated. */
-  json_schema?: Record<string, unknown>;
 }
 
 export interface Pagination {
@@ -836,16 +571,6 @@ export interface Pagination {
 
 /** Warnings about the request, such as unknown query parameters and body fields (`X-Posthorn-Strict: true` turns them into errors), and rows that a list omits because they cannot be shown. */
 export type Warnings = string[];
-
-export interface CreateFilter {
-  event_type: string;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
-  body?: Record<string, unknown>;
-  headers?: Record<string, unknown>;
-  query?: Record<string, unknown>;
-  path?: Record<string, unknown>;
-}
 
 export interface Filter {
   uid: string;
@@ -864,18 +589,6 @@ export interface Filter {
   raw_headers: Record<string, unknown>;
   raw_query: Record<string, unknown>;
   raw_path: Record<string, unknown>;
-}
-
-export interface UpdateFilter {
-  event_type?: string;
-  /** Accepted for compatibility; both forms are read. */
-  is_flattened?: boolean;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
-  body?: Record<string, unknown>;
-  headers?: Record<string, unknown>;
-  query?: Record<string, unknown>;
-  path?: Record<string, unknown>;
 }
 
 export interface Job {
@@ -897,73 +610,13 @@ export interface Job {
   /** Why the job failed. */
   error: string;
   /** What the job would do, for a call with `dry_run=true`; else null. */
-  dry_run: {
-    /** Rows of the job, exactly. */
-    total: number;
-    /** Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions. */
-    deliveries: number;
-    /** Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all. */
-    examined: number;
-    /** Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were. */
-    is_estimate: boolean;
-    oldest_at: string | null;
-    /** How many endpoints the deliveries are for. */
-    endpoints: number;
-    /** The largest first, at most 100. */
-    by_endpoint: Array<{
-      endpoint_id: string;
-      name: string;
-      count: number;
-    }>;
-    by_status: Array<{
-      status: string;
-      count: number;
-    }>;
-    /** Of deliveries, by the result of the last attempt. Empty for events. */
-    by_outcome: Array<{
-      outcome: string;
-      count: number;
-    }>;
-    /** The newest of them. */
-    sample: Array<{
-      uid: string;
-      event_type: string;
-      /** Empty for events. */
-      endpoint_id: string;
-      status: string;
-      last_outcome: string;
-      /** RFC 3339, UTC, milliseconds. */
-      created_at: string;
-    }>;
-  } | null;
+  dry_run: DryRun | null;
   started_at: string | null;
   finished_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   /** RFC 3339, UTC, milliseconds. */
   updated_at: string;
-}
-
-export interface CreatePortalLink {
-  name: string;
-  owner_id: string;
-  /** Endpoints without an owner to assign to the owner. */
-  endpoints?: string[];
-  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
-  can_manage_endpoint?: boolean;
-  /** Whether the holder may send new events to the endpoints. False by default. */
-  can_create_events?: boolean;
-  /** Whether the holder may send earlier events again, and test events. True by default. */
-  can_retry?: boolean;
-  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
-  can_see_secrets?: boolean | null;
-  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
-  can_edit_functions?: boolean | null;
-  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
-  event_types?: string[];
-  auth_type?: 'static_token' | 'refresh_token' | '';
-  /** When the link expires; never if null. */
-  expires_at?: string | null;
 }
 
 export interface PortalLink {
@@ -994,146 +647,6 @@ export interface PortalLink {
   /** RFC 3339, UTC, milliseconds. */
   updated_at: string;
   deleted_at: string | null;
-}
-
-export interface UpdatePortalLink {
-  name?: string;
-  owner_id?: string;
-  /** Endpoints without an owner to assign to the owner. */
-  endpoints?: string[];
-  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
-  can_manage_endpoint?: boolean;
-  /** Whether the holder may send new events to the endpoints. False by default. */
-  can_create_events?: boolean;
-  /** Whether the holder may send earlier events again, and test events. True by default. */
-  can_retry?: boolean;
-  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
-  can_see_secrets?: boolean | null;
-  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
-  can_edit_functions?: boolean | null;
-  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
-  event_types?: string[];
-  auth_type?: 'static_token' | 'refresh_token' | '';
-  /** When the link expires; never if null. */
-  expires_at?: string | null;
-}
-
-export interface PartialProjectConfig {
-  /** Largest accepted payload in bytes. */
-  max_payload_read_size?: number;
-  /** Deliveries to every endpoint of the project are signed with timestamps. */
-  replay_attacks_prevention_enabled?: boolean;
-  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
-  add_event_id_trace_headers?: boolean;
-  /** Whether an endpoint that keeps failing becomes inactive. */
-  disable_endpoint?: boolean;
-  /** Whether callers with the role viewer see no payloads and responses. False by default. */
-  hide_payload_from_viewers?: boolean;
-  /** Whether people need a session with a second factor to use the project. False by default. */
-  require_second_factor?: boolean;
-  /** Whether an endpoint may have several subscriptions. */
-  multiple_endpoint_subscriptions?: boolean;
-  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
-  verify_dynamic_events?: boolean;
-  /** Whether a dynamic event with a new URL creates an endpoint. */
-  allow_unmatched_dynamic_urls?: boolean;
-  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
-  search_policy?: string;
-  /** Header with the idempotency key of an event. */
-  request_id_header?: string;
-  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
-  visible_headers?: string[];
-  strategy?: {
-    /** How the wait between attempts grows. */
-    type?: 'linear' | 'exponential';
-    /** Seconds between attempts (the first wait, if exponential). */
-    duration?: number;
-    /** Total number of attempts, the first included. */
-    retry_count?: number;
-  };
-  ratelimit?: {
-    /** Events accepted per duration; 0 = no limit. */
-    count?: number;
-    /** Length of the window in seconds. */
-    duration?: number;
-  };
-  ssl?: {
-    /** Endpoints must use https. */
-    enforce_secure_endpoints?: boolean;
-  };
-  signature?: {
-    header?: string;
-    versions?: Array<{
-      uid?: string;
-      hash:
-        | 'MD5'
-        | 'SHA1'
-        | 'SHA224'
-        | 'SHA256'
-        | 'SHA384'
-        | 'SHA512'
-        | 'SHA3_224'
-        | 'SHA3_256'
-        | 'SHA3_384'
-        | 'SHA3_512'
-        | 'SHA512_224'
-        | 'SHA512_256';
-      encoding: 'hex' | 'base64';
-      created_at?: string;
-    }>;
-    /** Signature schemes of deliveries. */
-    schemes?: Array<'convoy' | 'standard'>;
-  };
-  meta_event?: {
-    is_enabled?: boolean;
-    /** Transport; http only. */
-    type?: 'http' | '';
-    event_type?: string[];
-    url?: string;
-    secret?: string;
-  };
-  circuit_breaker?: {
-    /** Seconds between two checks of the failure rate. */
-    sample_rate?: number;
-    /** Seconds the breaker stays open before a probe. */
-    error_timeout?: number;
-    /** Percentage of failures that opens the breaker. */
-    failure_threshold?: number;
-    /** Percentage of successes while half-open that closes the breaker. */
-    success_threshold?: number;
-    /** Minimum number of attempts before the rate counts. */
-    minimum_request_count?: number;
-    /** Length of the observed window in minutes. */
-    observability_window?: number;
-    /** How often the breaker opens in a row before disable_endpoint applies. */
-    consecutive_failure_threshold?: number;
-  };
-  retention_policy?: {
-    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
-    policy?: string;
-    /** Whether the policy applies. True by default if a policy is set. */
-    retention_policy_enabled?: boolean;
-  };
-  portal?: {
-    /** Name at the top of the page; empty = Webhooks. */
-    title?: string;
-    /** https URL of an image; empty = none. */
-    logo_url?: string;
-    /** https URL of the image on a dark ground; empty = logo_url. */
-    logo_url_dark?: string;
-    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
-    font?: string;
-    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
-    accent?: string;
-    /** Radius of corners in pixels. */
-    radius?: number;
-    /** auto follows the reader’s system. */
-    color_scheme?: 'auto' | 'light' | 'dark';
-    /** Language of the page, such as de; empty = as the reader’s browser asks. */
-    language?: string;
-    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
-    frame_origins?: string[];
-  };
 }
 
 export interface ListedProject {
@@ -1217,111 +730,6 @@ export interface PubSub {
     bindedExchange: string | null;
     routingKey: string;
   } | null;
-}
-
-export interface PubSubInput {
-  type?: 'sqs' | 'google' | 'kafka' | 'amqp' | '';
-  /** Consumers per node; 1 by default. */
-  workers?: number;
-  sqs?: {
-    queue_name?: string;
-    access_key_id?: string;
-    secret_key?: string;
-    default_region?: string;
-    /** Another server with the same protocol, as an http or https URL. */
-    endpoint?: string;
-  };
-  google?: {
-    project_id?: string;
-    subscription_id?: string;
-    /** The key file: base64, or an array of byte values. */
-    service_account?: string | number[];
-    /** Another server with the same protocol, as an http or https URL. */
-    endpoint?: string;
-  };
-  kafka?: {
-    /** Each as host:port. */
-    brokers?: string[];
-    consumer_group_id?: string;
-    topic_name?: string;
-    auth?: {
-      type?: 'plain' | 'scram' | '';
-      /** For scram. */
-      hash?: 'SHA256' | 'SHA512' | '';
-      username?: string;
-      password?: string;
-      tls?: boolean;
-    };
-  };
-  amqp?: {
-    schema?: 'amqp' | 'amqps' | '';
-    host?: string;
-    port?: string;
-    queue?: string;
-    vhost?: string;
-    deadLetterExchange?: string;
-    auth?: {
-      user?: string;
-      password?: string;
-    };
-    bindExchange?: {
-      exchange?: string;
-      routingKey?: string;
-    };
-  };
-}
-
-export interface CreateSource {
-  name: string;
-  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-  /** A sender with a known signature scheme; needs only verifier.hmac.secret. */
-  provider?:
-    | 'github'
-    | 'shopify'
-    | 'twitter'
-    | 'stripe'
-    | 'slack'
-    | 'standard_webhooks'
-    | 'svix'
-    | 'gitlab'
-    | 'twilio'
-    | '';
-  /** A disabled source refuses every request. */
-  is_disabled?: boolean;
-  /** JavaScript that changes the incoming payload. */
-  body_function?: string;
-  /** JavaScript that changes the incoming headers. */
-  header_function?: string;
-  /** Parts of a request that identify its event, such as request.body.id. */
-  idempotency_keys?: string[];
-  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
-  event_type_location?: string;
-  /** Headers forwarded with each delivery. */
-  forward_headers?: string[];
-  custom_response?: {
-    /** 51,200 bytes at most. */
-    body?: string;
-    /** JSON, plain text, XML or form. */
-    content_type?: string;
-  };
-  pub_sub?: PubSubInput;
-  db_change_stream?: {
-    /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
-    connection_url?: string;
-    /** Made if it does not exist. Empty: a name is made up. */
-    slot_name?: string;
-    /** Made for the tables if it does not exist. Empty: a name is made up. */
-    publication_name?: string;
-    /** Each as schema.table. Empty: those of the publication. */
-    tables?: string[];
-    /** The rows that are there become events too. */
-    snapshot?: boolean;
-  };
-  verifier?: VerifierInput;
-  rate_limit?: number;
-  rate_limit_duration?: number;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
 }
 
 export interface Source {
@@ -1413,126 +821,6 @@ export interface Source {
   deleted_at: string | null;
 }
 
-export interface UpdateSource {
-  name?: string;
-  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-  /** A disabled source refuses every request. */
-  is_disabled?: boolean;
-  /** JavaScript that changes the incoming payload. */
-  body_function?: string;
-  /** JavaScript that changes the incoming headers. */
-  header_function?: string;
-  /** Parts of a request that identify its event, such as request.body.id. */
-  idempotency_keys?: string[];
-  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
-  event_type_location?: string;
-  /** Headers forwarded with each delivery. */
-  forward_headers?: string[];
-  custom_response?: {
-    /** 51,200 bytes at most. */
-    body?: string;
-    /** JSON, plain text, XML or form. */
-    content_type?: string;
-  };
-  pub_sub?: PubSubInput;
-  db_change_stream?: {
-    /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
-    connection_url?: string;
-    /** Made if it does not exist. Empty: a name is made up. */
-    slot_name?: string;
-    /** Made for the tables if it does not exist. Empty: a name is made up. */
-    publication_name?: string;
-    /** Each as schema.table. Empty: those of the publication. */
-    tables?: string[];
-    /** The rows that are there become events too. */
-    snapshot?: boolean;
-  };
-  verifier?: VerifierInput;
-  rate_limit?: number;
-  rate_limit_duration?: number;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
-}
-
-export interface VerifierInput {
-  type?: 'noop' | 'hmac' | 'basic_auth' | 'api_key' | '';
-  hmac?: {
-    /** Header with the signature. */
-    header?: string;
-    hash?:
-      | 'MD5'
-      | 'SHA1'
-      | 'SHA224'
-      | 'SHA256'
-      | 'SHA384'
-      | 'SHA512'
-      | 'SHA3_224'
-      | 'SHA3_256'
-      | 'SHA3_384'
-      | 'SHA3_512'
-      | 'SHA512_224'
-      | 'SHA512_256'
-      | '';
-    secret?: string;
-    encoding?: 'hex' | 'base64' | '';
-  };
-  basic_auth?: {
-    username?: string;
-    password?: string;
-  };
-  api_key?: {
-    /** Empty: the Authorization header. */
-    header_name?: string;
-    header_value?: string;
-  };
-}
-
-export interface CreateSubscription {
-  name: string;
-  endpoint_id?: string;
-  /** Deprecated: use endpoint_id. */
-  app_id?: string;
-  /** Only events of this source; without one, events of any origin. */
-  source_id?: string;
-  /** JavaScript that returns the payload to send. */
-  function?: string;
-  delivery_mode?: 'at_least_once' | 'at_most_once' | '';
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
-  /** Needs both members; an empty object removes the alert. */
-  alert_config?: {
-    /** Failed attempts that raise the alert. */
-    count?: number;
-    /** Time within which they must occur, as a duration such as 1h. */
-    threshold?: string;
-  };
-  /** Needs both members; an empty object removes the limit. */
-  rate_limit_config?: {
-    /** Sends per duration; 0 = no limit. */
-    count?: number;
-    /** Seconds. */
-    duration?: number;
-  };
-  retry_config?: {
-    type?: 'linear' | 'exponential' | '';
-    /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
-    duration?: string;
-    interval_seconds?: number;
-    /** Retries after the first attempt. */
-    retry_count?: number;
-  };
-  filter_config?: {
-    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
-    event_types?: string[];
-    filter?: {
-      body?: Record<string, unknown>;
-      headers?: Record<string, unknown>;
-      query?: Record<string, unknown>;
-      path?: Record<string, unknown>;
-    };
-  };
-}
-
 export interface Subscription {
   uid: string;
   project_id: string;
@@ -1541,20 +829,7 @@ export interface Subscription {
   status: 'active' | 'inactive';
   endpoint_metadata: Endpoint | null;
   source_metadata: Source | null;
-  device_metadata: {
-    uid: string;
-    project_id: string;
-    endpoint_id: string;
-    host_name: string;
-    status: 'offline' | 'online' | 'disabled';
-    /** RFC 3339, UTC, milliseconds. */
-    last_seen_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    created_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    updated_at: string;
-    deleted_at: string | null;
-  } | null;
+  device_metadata: Device | null;
   function: string;
   delivery_mode: 'at_least_once' | 'at_most_once';
   key: string;
@@ -1592,52 +867,6 @@ export interface Subscription {
   /** RFC 3339, UTC, milliseconds. */
   updated_at: string;
   deleted_at: string | null;
-}
-
-export interface UpdateSubscription {
-  name?: string;
-  endpoint_id?: string;
-  /** Deprecated: use endpoint_id. */
-  app_id?: string;
-  /** Only events of this source; without one, events of any origin. */
-  source_id?: string;
-  /** JavaScript that returns the payload to send. */
-  function?: string;
-  delivery_mode?: 'at_least_once' | 'at_most_once' | '';
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string;
-  /** Needs both members; an empty object removes the alert. */
-  alert_config?: {
-    /** Failed attempts that raise the alert. */
-    count?: number;
-    /** Time within which they must occur, as a duration such as 1h. */
-    threshold?: string;
-  };
-  /** Needs both members; an empty object removes the limit. */
-  rate_limit_config?: {
-    /** Sends per duration; 0 = no limit. */
-    count?: number;
-    /** Seconds. */
-    duration?: number;
-  };
-  retry_config?: {
-    type?: 'linear' | 'exponential' | '';
-    /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
-    duration?: string;
-    interval_seconds?: number;
-    /** Retries after the first attempt. */
-    retry_count?: number;
-  };
-  filter_config?: {
-    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
-    event_types?: string[];
-    filter?: {
-      body?: Record<string, unknown>;
-      headers?: Record<string, unknown>;
-      query?: Record<string, unknown>;
-      path?: Record<string, unknown>;
-    };
-  };
 }
 
 export interface CircuitBreaker {
@@ -1767,12 +996,870 @@ export interface Strategy {
   retry_count: number;
 }
 
+export interface Authentication {
+  type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
+  api_key?: {
+    /** Header with the key. */
+    header_name: string;
+    header_value: string;
+  };
+  basic_auth?: {
+    username: string;
+    password: string;
+  };
+  oauth2?: OAuth2;
+}
+
+export interface Device {
+  uid: string;
+  project_id: string;
+  endpoint_id: string;
+  host_name: string;
+  status: 'offline' | 'online' | 'disabled';
+  /** RFC 3339, UTC, milliseconds. */
+  last_seen_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+}
+
+export interface DryRun {
+  /** Rows of the job, exactly. */
+  total: number;
+  /** Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions. */
+  deliveries: number;
+  /** Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all. */
+  examined: number;
+  /** Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were. */
+  is_estimate: boolean;
+  oldest_at: string | null;
+  /** How many endpoints the deliveries are for. */
+  endpoints: number;
+  /** The largest first, at most 100. */
+  by_endpoint: Array<{
+    endpoint_id: string;
+    name: string;
+    count: number;
+  }>;
+  by_status: Array<{
+    status: string;
+    count: number;
+  }>;
+  /** Of deliveries, by the result of the last attempt. Empty for events. */
+  by_outcome: Array<{
+    outcome: string;
+    count: number;
+  }>;
+  /** The newest of them. */
+  sample: Array<{
+    uid: string;
+    event_type: string;
+    /** Empty for events. */
+    endpoint_id: string;
+    status: string;
+    last_outcome: string;
+    /** RFC 3339, UTC, milliseconds. */
+    created_at: string;
+  }>;
+}
+
+/** The first condition that failed, with the actual value. */
+export interface FilterExplanation {
+  matched: boolean;
+  scope?: string;
+  path?: string;
+  operator?: string;
+  expected?: unknown;
+  actual?: unknown;
+  reason?: string;
+}
+
+export interface InstanceSetting {
+  /** The environment variable. */
+  name: string;
+  /** The value in use, as it is given in the environment. Null for secrets. */
+  value: string | null;
+  /** Whether the environment sets it. */
+  is_set: boolean;
+  default: string;
+  description: string;
+}
+
+export interface Node {
+  uid: string;
+  roles: string[];
+  /** Whether it was heard of in the last 10 s. */
+  is_alive: boolean;
+  /** RFC 3339, UTC, milliseconds. */
+  started_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  last_seen_at: string;
+  /** The number of the newest migration that it knows. */
+  schema: string;
+}
+
+export interface OnboardCheck {
+  total_rows: number;
+  valid_count: number;
+  errors: Array<{
+    /** The number of the item, from 1. */
+    row: number;
+    /** Its line in the CSV file. */
+    line?: number;
+    field: string;
+    message: string;
+  }>;
+}
+
+export interface OnboardJob {
+  uid: string;
+  project_id: string;
+  type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
+  /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
+  status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
+  /** What the job does with each row. */
+  description: string;
+  /** Rows to process; null while they are too many to count. */
+  total: number | null;
+  /** Rows processed so far. */
+  done: number;
+  /** Rows that could not be processed. */
+  failed: number;
+  /** Rows per second at most; null: as fast as it can. */
+  rate: number | null;
+  /** Why the job failed. */
+  error: string;
+  /** What the job would do, for a call with `dry_run=true`; else null. */
+  dry_run: DryRun | null;
+  started_at: string | null;
+  finished_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  batch_count: number;
+  total_items: number;
+  message: string;
+}
+
+export interface PeriodFailureRate {
+  uid: string;
+  /** Percentage of ended deliveries that failed; null if none has ended. */
+  period_failure_rate: number | null;
+  success_count: number;
+  failure_count: number;
+  /** Deliveries that failed and wait for their next attempt. */
+  retry_count: number;
+}
+
+export interface SavedView {
+  uid: string;
+  /** The page of the dashboard, such as `deliveries`. */
+  page: string;
+  name: string;
+  /** The filters of the page, as in the query of its address. */
+  query: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+}
+
+export interface SourceSummary {
+  uid: string;
+  project_id: string;
+  name: string;
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  provider: string;
+  is_disabled: boolean;
+  idempotency_keys: string[];
+}
+
+export interface CreateEndpoint {
+  name: string;
+  /** Required unless delivery is pull. */
+  url?: string | null;
+  app_id?: string | null;
+  description?: string | null;
+  owner_id?: string | null;
+  /** Sign with timestamps; true by default. */
+  advanced_signatures?: boolean | null;
+  authentication?: AuthenticationInput | null;
+  /** Client certificate for endpoints that require one; both parts empty removes it. */
+  mtls_client_cert?: ClientCertificateInput | null;
+  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
+  signing_key?: {
+    type?: 'ed25519' | '' | null;
+  } | null;
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
+  http_timeout?: number | null;
+  rate_limit?: number | null;
+  rate_limit_duration?: number | null;
+  support_email?: string | null;
+  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
+  delivery?: 'push' | 'pull' | '' | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+  slack_webhook_url?: string | null;
+  teams_webhook_url?: string | null;
+  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  is_disabled?: boolean | null;
+  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  secret?: string | null;
+}
+
+export interface ExpireSecret {
+  /** Seconds until the old secret stops signing; 0 = at once. */
+  expiration?: number | null;
+  /** The new secret; generated if absent. */
+  secret?: string | null;
+}
+
+export interface UpdateEndpoint {
+  name?: string | null;
+  url?: string | null;
+  description?: string | null;
+  owner_id?: string | null;
+  /** Sign with timestamps; true by default. */
+  advanced_signatures?: boolean | null;
+  authentication?: AuthenticationInput | null;
+  /** Client certificate for endpoints that require one; both parts empty removes it. */
+  mtls_client_cert?: ClientCertificateInput | null;
+  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
+  signing_key?: {
+    type?: 'ed25519' | '' | null;
+  } | null;
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
+  http_timeout?: number | null;
+  rate_limit?: number | null;
+  rate_limit_duration?: number | null;
+  support_email?: string | null;
+  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
+  delivery?: 'push' | 'pull' | '' | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+  slack_webhook_url?: string | null;
+  teams_webhook_url?: string | null;
+  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  is_disabled?: boolean | null;
+  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  secret?: string | null;
+}
+
+export interface BroadcastEvent {
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string> | null;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string | null;
+  acknowledged_at?: string | null;
+  /** The source of the event, of type rest_api. */
+  source_id?: string | null;
+  /** Free text stored with the event. */
+  metadata?: string | null;
+}
+
+export interface CreateEvent {
+  endpoint_id?: string | null;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string | null;
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string> | null;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string | null;
+  acknowledged_at?: string | null;
+  /** The source of the event, of type rest_api. */
+  source_id?: string | null;
+  /** Free text stored with the event. */
+  metadata?: string | null;
+}
+
+export interface DynamicEvent {
+  /** URL of the endpoint. It is created if there is none. */
+  url: string;
+  /** The signing secret of a created endpoint. */
+  secret?: string | null;
+  /** The event types of the endpoint’s subscription. */
+  event_types?: string[] | null;
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string> | null;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string | null;
+  acknowledged_at?: string | null;
+  /** The source of the event, of type rest_api. */
+  source_id?: string | null;
+  /** Free text stored with the event. */
+  metadata?: string | null;
+}
+
+export interface FanoutEvent {
+  owner_id: string;
+  event_type: string;
+  /** The payload: any JSON. */
+  data: unknown;
+  /** Headers sent with the event. */
+  custom_headers?: Record<string, string> | null;
+  /** A second event with the same key is stored as a duplicate and not sent. */
+  idempotency_key?: string | null;
+  acknowledged_at?: string | null;
+  /** The source of the event, of type rest_api. */
+  source_id?: string | null;
+  /** Free text stored with the event. */
+  metadata?: string | null;
+}
+
+export interface CreateEventType {
+  name: string;
+  category?: string | null;
+  description?: string | null;
+  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  json_schema?: Record<string, unknown> | null;
+}
+
+export interface ImportEventTypes {
+  /** An OpenAPI document, JSON or YAML. */
+  spec: string;
+}
+
+export interface UpdateEventType {
+  category?: string | null;
+  description?: string | null;
+  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  json_schema?: Record<string, unknown> | null;
+}
+
+export interface CreateFilter {
+  event_type: string;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown> | null;
+  headers?: Record<string, unknown> | null;
+  query?: Record<string, unknown> | null;
+  path?: Record<string, unknown> | null;
+}
+
+export interface UpdateFilter {
+  event_type?: string | null;
+  /** Accepted for compatibility; both forms are read. */
+  is_flattened?: boolean | null;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown> | null;
+  headers?: Record<string, unknown> | null;
+  query?: Record<string, unknown> | null;
+  path?: Record<string, unknown> | null;
+}
+
+export interface CreatePortalLink {
+  name: string;
+  owner_id: string;
+  /** Endpoints without an owner to assign to the owner. */
+  endpoints?: string[] | null;
+  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
+  can_manage_endpoint?: boolean | null;
+  /** Whether the holder may send new events to the endpoints. False by default. */
+  can_create_events?: boolean | null;
+  /** Whether the holder may send earlier events again, and test events. True by default. */
+  can_retry?: boolean | null;
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
+  can_see_secrets?: boolean | null;
+  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  can_edit_functions?: boolean | null;
+  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
+  event_types?: string[] | null;
+  auth_type?: 'static_token' | 'refresh_token' | '' | null;
+  /** When the link expires; never if null. */
+  expires_at?: string | null;
+}
+
+export interface UpdatePortalLink {
+  name?: string | null;
+  owner_id?: string | null;
+  /** Endpoints without an owner to assign to the owner. */
+  endpoints?: string[] | null;
+  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
+  can_manage_endpoint?: boolean | null;
+  /** Whether the holder may send new events to the endpoints. False by default. */
+  can_create_events?: boolean | null;
+  /** Whether the holder may send earlier events again, and test events. True by default. */
+  can_retry?: boolean | null;
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
+  can_see_secrets?: boolean | null;
+  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  can_edit_functions?: boolean | null;
+  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
+  event_types?: string[] | null;
+  auth_type?: 'static_token' | 'refresh_token' | '' | null;
+  /** When the link expires; never if null. */
+  expires_at?: string | null;
+}
+
+export interface PartialProjectConfig {
+  /** Largest accepted payload in bytes. */
+  max_payload_read_size?: number | null;
+  /** Deliveries to every endpoint of the project are signed with timestamps. */
+  replay_attacks_prevention_enabled?: boolean | null;
+  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
+  add_event_id_trace_headers?: boolean | null;
+  /** Whether an endpoint that keeps failing becomes inactive. */
+  disable_endpoint?: boolean | null;
+  /** Whether callers with the role viewer see no payloads and responses. False by default. */
+  hide_payload_from_viewers?: boolean | null;
+  /** Whether people need a session with a second factor to use the project. False by default. */
+  require_second_factor?: boolean | null;
+  /** Whether an endpoint may have several subscriptions. */
+  multiple_endpoint_subscriptions?: boolean | null;
+  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
+  verify_dynamic_events?: boolean | null;
+  /** Whether a dynamic event with a new URL creates an endpoint. */
+  allow_unmatched_dynamic_urls?: boolean | null;
+  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
+  search_policy?: string | null;
+  /** Header with the idempotency key of an event. */
+  request_id_header?: string | null;
+  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
+  visible_headers?: string[] | null;
+  strategy?: {
+    /** How the wait between attempts grows. */
+    type?: 'linear' | 'exponential' | null;
+    /** Seconds between attempts (the first wait, if exponential). */
+    duration?: number | null;
+    /** Total number of attempts, the first included. */
+    retry_count?: number | null;
+  } | null;
+  ratelimit?: {
+    /** Events accepted per duration; 0 = no limit. */
+    count?: number | null;
+    /** Length of the window in seconds. */
+    duration?: number | null;
+  } | null;
+  ssl?: {
+    /** Endpoints must use https. */
+    enforce_secure_endpoints?: boolean | null;
+  } | null;
+  signature?: {
+    header?: string | null;
+    versions?: Array<{
+      uid?: string | null;
+      hash:
+        | 'MD5'
+        | 'SHA1'
+        | 'SHA224'
+        | 'SHA256'
+        | 'SHA384'
+        | 'SHA512'
+        | 'SHA3_224'
+        | 'SHA3_256'
+        | 'SHA3_384'
+        | 'SHA3_512'
+        | 'SHA512_224'
+        | 'SHA512_256';
+      encoding: 'hex' | 'base64';
+      created_at?: string | null;
+    }> | null;
+    /** Signature schemes of deliveries. */
+    schemes?: Array<'convoy' | 'standard'> | null;
+  } | null;
+  meta_event?: {
+    is_enabled?: boolean | null;
+    /** Transport; http only. */
+    type?: 'http' | '' | null;
+    event_type?: string[] | null;
+    url?: string | null;
+    secret?: string | null;
+  } | null;
+  circuit_breaker?: {
+    /** Seconds between two checks of the failure rate. */
+    sample_rate?: number | null;
+    /** Seconds the breaker stays open before a probe. */
+    error_timeout?: number | null;
+    /** Percentage of failures that opens the breaker. */
+    failure_threshold?: number | null;
+    /** Percentage of successes while half-open that closes the breaker. */
+    success_threshold?: number | null;
+    /** Minimum number of attempts before the rate counts. */
+    minimum_request_count?: number | null;
+    /** Length of the observed window in minutes. */
+    observability_window?: number | null;
+    /** How often the breaker opens in a row before disable_endpoint applies. */
+    consecutive_failure_threshold?: number | null;
+  } | null;
+  retention_policy?: {
+    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
+    policy?: string | null;
+    /** Whether the policy applies. True by default if a policy is set. */
+    retention_policy_enabled?: boolean | null;
+  } | null;
+  portal?: {
+    /** Name at the top of the page; empty = Webhooks. */
+    title?: string | null;
+    /** https URL of an image; empty = none. */
+    logo_url?: string | null;
+    /** https URL of the image on a dark ground; empty = logo_url. */
+    logo_url_dark?: string | null;
+    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
+    font?: string | null;
+    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
+    accent?: string | null;
+    /** Radius of corners in pixels. */
+    radius?: number | null;
+    /** auto follows the reader’s system. */
+    color_scheme?: 'auto' | 'light' | 'dark' | null;
+    /** Language of the page, such as de; empty = as the reader’s browser asks. */
+    language?: string | null;
+    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
+    frame_origins?: string[] | null;
+  } | null;
+}
+
+export interface PubSubInput {
+  type?: 'sqs' | 'google' | 'kafka' | 'amqp' | '' | null;
+  /** Consumers per node; 1 by default. */
+  workers?: number | null;
+  sqs?: {
+    queue_name?: string | null;
+    access_key_id?: string | null;
+    secret_key?: string | null;
+    default_region?: string | null;
+    /** Another server with the same protocol, as an http or https URL. */
+    endpoint?: string | null;
+  } | null;
+  google?: {
+    project_id?: string | null;
+    subscription_id?: string | null;
+    /** The key file: base64, or an array of byte values. */
+    service_account?: string | number[] | null;
+    /** Another server with the same protocol, as an http or https URL. */
+    endpoint?: string | null;
+  } | null;
+  kafka?: {
+    /** Each as host:port. */
+    brokers?: string[] | null;
+    consumer_group_id?: string | null;
+    topic_name?: string | null;
+    auth?: {
+      type?: 'plain' | 'scram' | '' | null;
+      /** For scram. */
+      hash?: 'SHA256' | 'SHA512' | '' | null;
+      username?: string | null;
+      password?: string | null;
+      tls?: boolean | null;
+    } | null;
+  } | null;
+  amqp?: {
+    schema?: 'amqp' | 'amqps' | '' | null;
+    host?: string | null;
+    port?: string | null;
+    queue?: string | null;
+    vhost?: string | null;
+    deadLetterExchange?: string | null;
+    auth?: {
+      user?: string | null;
+      password?: string | null;
+    } | null;
+    bindExchange?: {
+      exchange?: string | null;
+      routingKey?: string | null;
+    } | null;
+  } | null;
+}
+
+export interface CreateSource {
+  name: string;
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  /** A sender with a known signature scheme; needs only verifier.hmac.secret. */
+  provider?:
+    | 'github'
+    | 'shopify'
+    | 'twitter'
+    | 'stripe'
+    | 'slack'
+    | 'standard_webhooks'
+    | 'svix'
+    | 'gitlab'
+    | 'twilio'
+    | ''
+    | null;
+  /** A disabled source refuses every request. */
+  is_disabled?: boolean | null;
+  /** JavaScript that changes the incoming payload. */
+  body_function?: string | null;
+  /** JavaScript that changes the incoming headers. */
+  header_function?: string | null;
+  /** Parts of a request that identify its event, such as request.body.id. */
+  idempotency_keys?: string[] | null;
+  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  event_type_location?: string | null;
+  /** Headers forwarded with each delivery. */
+  forward_headers?: string[] | null;
+  custom_response?: CustomResponseInput | null;
+  pub_sub?: PubSubInput | null;
+  db_change_stream?: ChangeStreamInput | null;
+  verifier?: VerifierInput | null;
+  rate_limit?: number | null;
+  rate_limit_duration?: number | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+}
+
+export interface UpdateSource {
+  name?: string | null;
+  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | null;
+  /** A disabled source refuses every request. */
+  is_disabled?: boolean | null;
+  /** JavaScript that changes the incoming payload. */
+  body_function?: string | null;
+  /** JavaScript that changes the incoming headers. */
+  header_function?: string | null;
+  /** Parts of a request that identify its event, such as request.body.id. */
+  idempotency_keys?: string[] | null;
+  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  event_type_location?: string | null;
+  /** Headers forwarded with each delivery. */
+  forward_headers?: string[] | null;
+  custom_response?: CustomResponseInput | null;
+  pub_sub?: PubSubInput | null;
+  db_change_stream?: ChangeStreamInput | null;
+  verifier?: VerifierInput | null;
+  rate_limit?: number | null;
+  rate_limit_duration?: number | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+}
+
+export interface VerifierInput {
+  type?: 'noop' | 'hmac' | 'basic_auth' | 'api_key' | '' | null;
+  hmac?: {
+    /** Header with the signature. */
+    header?: string | null;
+    hash?:
+      | 'MD5'
+      | 'SHA1'
+      | 'SHA224'
+      | 'SHA256'
+      | 'SHA384'
+      | 'SHA512'
+      | 'SHA3_224'
+      | 'SHA3_256'
+      | 'SHA3_384'
+      | 'SHA3_512'
+      | 'SHA512_224'
+      | 'SHA512_256'
+      | ''
+      | null;
+    secret?: string | null;
+    encoding?: 'hex' | 'base64' | '' | null;
+  } | null;
+  basic_auth?: {
+    username?: string | null;
+    password?: string | null;
+  } | null;
+  api_key?: {
+    /** Empty: the Authorization header. */
+    header_name?: string | null;
+    header_value?: string | null;
+  } | null;
+}
+
+export interface CreateSubscription {
+  name: string;
+  endpoint_id?: string | null;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string | null;
+  /** Only events of this source; without one, events of any origin. */
+  source_id?: string | null;
+  /** JavaScript that returns the payload to send. */
+  function?: string | null;
+  delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+  /** Needs both members; an empty object removes the alert. */
+  alert_config?: AlertConfigInput | null;
+  /** Needs both members; an empty object removes the limit. */
+  rate_limit_config?: RateLimitConfigInput | null;
+  retry_config?: RetryConfigInput | null;
+  filter_config?: FilterConfigInput | null;
+}
+
+export interface UpdateSubscription {
+  name?: string | null;
+  endpoint_id?: string | null;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string | null;
+  /** Only events of this source; without one, events of any origin. */
+  source_id?: string | null;
+  /** JavaScript that returns the payload to send. */
+  function?: string | null;
+  delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
+  /** Its name in the file of a project, unique per kind; empty: none. */
+  key?: string | null;
+  /** Needs both members; an empty object removes the alert. */
+  alert_config?: AlertConfigInput | null;
+  /** Needs both members; an empty object removes the limit. */
+  rate_limit_config?: RateLimitConfigInput | null;
+  retry_config?: RetryConfigInput | null;
+  filter_config?: FilterConfigInput | null;
+}
+
+/** Client credentials with a secret or with an assertion signed by a key. */
+export interface OAuth2Input {
+  /** The token server. */
+  url: string;
+  client_id: string;
+  authentication_type: 'shared_secret' | 'client_assertion';
+  /** Needed for shared_secret. */
+  client_secret?: string | null;
+  /** client_credentials by default. */
+  grant_type?: string | null;
+  scope?: string | null;
+  audience?: string | null;
+  /** A private key as JWK, EC or RSA. Needed for client_assertion. */
+  signing_key?: Record<string, unknown> | null;
+  /** ES256 by default. */
+  signing_algorithm?:
+    | 'ES256'
+    | 'ES384'
+    | 'ES512'
+    | 'RS256'
+    | 'RS384'
+    | 'RS512'
+    | 'PS256'
+    | 'PS384'
+    | 'PS512'
+    | ''
+    | null;
+  /** client_id by default. */
+  issuer?: string | null;
+  /** client_id by default. */
+  subject?: string | null;
+  /** Other names of the fields of the token response. */
+  field_mapping?: {
+    access_token?: string | null;
+    token_type?: string | null;
+    expires_in?: string | null;
+  } | null;
+  /** Unit of expires_in; seconds by default. */
+  expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours' | '' | null;
+}
+
+export interface AuthenticationInput {
+  type?: 'api_key' | 'basic_auth' | 'oauth2' | '' | null;
+  api_key?: {
+    /** Header with the key. */
+    header_name: string;
+    header_value: string;
+  } | null;
+  basic_auth?: {
+    username: string;
+    password: string;
+  } | null;
+  /** Client credentials with a secret or with an assertion signed by a key. */
+  oauth2?: OAuth2Input | null;
+}
+
+/** Client certificate for endpoints that require one; both parts empty removes it. */
+export interface ClientCertificateInput {
+  /** PEM. */
+  client_cert?: string | null;
+  /** PEM; `***` keeps the stored key. */
+  client_key?: string | null;
+}
+
+export interface ChangeStreamInput {
+  /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
+  connection_url?: string | null;
+  /** Made if it does not exist. Empty: a name is made up. */
+  slot_name?: string | null;
+  /** Made for the tables if it does not exist. Empty: a name is made up. */
+  publication_name?: string | null;
+  /** Each as schema.table. Empty: those of the publication. */
+  tables?: string[] | null;
+  /** The rows that are there become events too. */
+  snapshot?: boolean | null;
+}
+
+export interface CustomResponseInput {
+  /** 51,200 bytes at most. */
+  body?: string | null;
+  /** JSON, plain text, XML or form. */
+  content_type?: string | null;
+}
+
+/** Needs both members; an empty object removes the alert. */
+export interface AlertConfigInput {
+  /** Failed attempts that raise the alert. */
+  count?: number | null;
+  /** Time within which they must occur, as a duration such as 1h. */
+  threshold?: string | null;
+}
+
+export interface FilterConfigInput {
+  /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
+  event_types?: string[] | null;
+  filter?: {
+    body?: Record<string, unknown> | null;
+    headers?: Record<string, unknown> | null;
+    query?: Record<string, unknown> | null;
+    path?: Record<string, unknown> | null;
+  } | null;
+}
+
+/** Needs both members; an empty object removes the limit. */
+export interface RateLimitConfigInput {
+  /** Sends per duration; 0 = no limit. */
+  count?: number | null;
+  /** Seconds. */
+  duration?: number | null;
+}
+
+export interface RetryConfigInput {
+  type?: 'linear' | 'exponential' | '' | null;
+  /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
+  duration?: string | null;
+  interval_seconds?: number | null;
+  /** Retries after the first attempt. */
+  retry_count?: number | null;
+}
+
+export interface SampleRequest {
+  body?: unknown;
+  header?: Record<string, unknown> | null;
+  headers?: Record<string, unknown> | null;
+  /** An object, or a query string. */
+  query?: unknown;
+  /** The path, or an object with it under `path`. */
+  path?: unknown;
+}
+
+export interface UpdateFilterById {
+  uid: string;
+  event_type?: string | null;
+  /** Accepted for compatibility; both forms are read. */
+  is_flattened?: boolean | null;
+  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  enabled_at?: string | null | Record<string, unknown>;
+  body?: Record<string, unknown> | null;
+  headers?: Record<string, unknown> | null;
+  query?: Record<string, unknown> | null;
+  path?: Record<string, unknown> | null;
+}
+
 export interface CreateProjectBody {
   name: string;
   /** A label without effect: both kinds can do everything. */
   type: 'outgoing' | 'incoming';
-  logo_url?: string;
-  config?: PartialProjectConfig;
+  logo_url?: string | null;
+  config?: PartialProjectConfig | null;
 }
 
 export interface CreateProjectResult {
@@ -1781,16 +1868,536 @@ export interface CreateProjectResult {
 }
 
 export interface UpdateProjectBody {
-  name?: string;
-  logo_url?: string;
-  config?: PartialProjectConfig;
+  name?: string | null;
+  logo_url?: string | null;
+  config?: PartialProjectConfig | null;
 }
 
 export interface CreateKeyBody {
   name: string;
   /** What the key may do; `admin` by default. */
-  role?: 'viewer' | 'developer' | 'admin';
-  expires_at?: string;
+  role?: 'viewer' | 'developer' | 'admin' | null;
+  expires_at?: string | null;
+}
+
+export interface TestSourceConnectionResult {
+  ok: boolean;
+  /** Why it is not; empty where it is. */
+  reason: string;
+}
+
+export interface TestFilterBody {
+  request?: SampleRequest | null;
+  schema?: {
+    body?: Record<string, unknown> | null;
+    header?: Record<string, unknown> | null;
+    headers?: Record<string, unknown> | null;
+    query?: Record<string, unknown> | null;
+    path?: Record<string, unknown> | null;
+  } | null;
+}
+
+export interface PreviewSubscriptionBody {
+  filter_config?: FilterConfigInput | null;
+  /** JavaScript that returns the payload to send. */
+  function?: string | null;
+  /** How many of the latest events of the types subscribed to; 20 by default. */
+  limit?: number | null;
+}
+
+export interface PreviewSubscriptionResult {
+  /** How many of the events would be delivered. */
+  matched: number;
+  /** Set if older events were omitted: after 5 s, or 8388608 bytes of payloads. */
+  cut: 'time' | 'bytes' | null;
+  /** Newest first. */
+  events: Array<{
+    event_id: string;
+    event_type: string;
+    acknowledged_at: string;
+    matched: boolean;
+    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    reason: string;
+    filter_id: string | null;
+    clause: FilterExplanation | null;
+    /** The payload, if it matched and there is a function; else null. */
+    before: unknown;
+    /** The result of the function; null if it fails or there is none. */
+    after: unknown;
+    function_error: string | null;
+  }>;
+}
+
+export interface TryFiltersBody {
+  /** The body alone. Alternatively send a whole request. */
+  payload?: unknown;
+  request?: SampleRequest | null;
+}
+
+export interface TryFiltersResult {
+  is_match: boolean;
+}
+
+export interface CountBatchReplayEventsResult {
+  num: number;
+}
+
+export interface ExplainEventResult {
+  event_id: string;
+  event_type: string;
+  /** New deliveries that a replay would make now. */
+  replay_deliveries: number;
+  subscriptions: Array<{
+    subscription_id: string;
+    name: string;
+    endpoint_id: string;
+    matched: boolean;
+    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    reason: string;
+    filter_id: string | null;
+    clause: FilterExplanation | null;
+  }>;
+}
+
+export interface GetWaitingTotalsResult {
+  paused: number;
+  circuit_breaker: number;
+  rate_limit: number;
+  retry: number;
+  sending: number;
+  pull: number;
+  node: number;
+}
+
+export interface ForceResendEventDeliveriesBody {
+  ids: string[];
+}
+
+export interface ForceResendEventDeliveriesResult {
+  successful: number;
+  failed: number;
+}
+
+export interface ListFailuresResult {
+  /** The largest first. */
+  groups: Array<{
+    endpoint_id: string;
+    endpoint_name: string;
+    owner_id: string;
+    /** The result of the last attempt, as in the filter of deliveries; `not_sent` without one. */
+    outcome: string;
+    /** The reason of one of these deliveries. */
+    description: string;
+    count: number;
+    /** Open deliveries that are tried again. */
+    retrying: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    /** True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read. */
+    at_least: boolean;
+    /** RFC 3339, UTC, milliseconds. */
+    first_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    last_at: string;
+    /** RFC 3339, UTC, milliseconds. */
+    oldest_at: string;
+    /** Who muted the group, and until when. Null if it is not muted, and for portal links. */
+    muted: {
+      uid: string;
+      /** RFC 3339, UTC, milliseconds. */
+      until: string;
+      /** Who muted it. */
+      by: {
+        type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
+        uid: string | null;
+        /** Of the person or key; empty if there is none. */
+        name: string;
+      };
+    } | null;
+  }>;
+  /** False: not all that fails is counted. So many deliveries wait that a part of them was read of each endpoint (`at_least` marks these groups), the time was up before every failing endpoint was read, or there are more than 500 groups. */
+  complete: boolean;
+}
+
+export interface MuteFailuresBody {
+  endpoint_id: string;
+  /** The cause, as `outcome` of the group. */
+  outcome: string;
+  /** When the mute ends: in 24 hours by default, in 90 days at the latest. */
+  until?: string | null;
+}
+
+export interface MuteFailuresResult {
+  uid: string;
+  endpoint_id: string;
+  outcome: string;
+  /** RFC 3339, UTC, milliseconds. */
+  until: string;
+}
+
+export interface TryEndpointBody {
+  /** A saved endpoint. Fields of `endpoint` are tried in place of its own. */
+  endpoint_id?: string | null;
+  endpoint?: UpdateEndpoint | null;
+  /** For links that may see some event types only. */
+  event_type?: string | null;
+  /** The body to send; a sample by default. */
+  data?: unknown;
+}
+
+export interface GetReceiverResult {
+  /** An endpoint with this URL is the built-in receiver. */
+  url: string;
+  /** The latest 20, newest first. */
+  requests: Array<{
+    event_delivery_id: string;
+    event_id: string;
+    event_type: string;
+    endpoint_id: string;
+    headers: Record<string, string>;
+    body: string;
+    /** RFC 3339, UTC, milliseconds. */
+    received_at: string;
+  }>;
+}
+
+/** At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`. */
+export interface OnboardBody {
+  items: Array<{
+    name?: string | null;
+    url?: string | null;
+    event_type?: string | null;
+    auth_username?: string | null;
+    auth_password?: string | null;
+    /** Its line in a file, for error messages. */
+    line?: number | null;
+  }>;
+}
+
+export interface TestOAuth2Body {
+  oauth2: OAuth2Input;
+}
+
+export interface TestOAuth2Result {
+  success: boolean;
+  access_token?: string;
+  token_type?: string;
+  expires_at: string | null;
+  error?: string;
+  message?: string;
+}
+
+export interface PullEndpointBody {
+  /** Deliveries at most; 10 by default. */
+  max?: number | null;
+  /** How long to wait for the first; 0 by default. */
+  wait_seconds?: number | null;
+  /** Time for the results; 30 by default. */
+  lease_seconds?: number | null;
+}
+
+export interface PullEndpointResult {
+  deliveries: Array<{
+    uid: string;
+    /** Send it back with the result. */
+    lease: string;
+    event_id: string;
+    event_type: string;
+    /** From 1. */
+    attempt: number;
+    /** RFC 3339, UTC, milliseconds. */
+    leased_until: string;
+    /** What a push would have had behind its URL. */
+    url_query_params: string;
+    /** The headers that a push would have had, with its signatures. */
+    headers: Record<string, string>;
+    /** The exact bytes, in base64. */
+    body: string;
+  }>;
+}
+
+export interface ReportResultsBody {
+  results: Array<{
+    uid: string;
+    lease: string;
+    ok: boolean;
+    /** Why it failed. */
+    reason?: string | null;
+  }>;
+}
+
+export interface ReportResultsResult {
+  results: Array<{
+    uid: string;
+    state: 'recorded' | 'late' | 'conflict' | 'unknown';
+  }>;
+}
+
+export interface GetDashboardSummaryResult {
+  /** Deliveries that were attempted. */
+  events_sent: number;
+  /** Endpoints. */
+  apps: number;
+  period: string;
+  event_data: Array<{
+    data: {
+      index: number;
+      /** RFC 3339, UTC, milliseconds. */
+      date: string;
+    };
+    count: number;
+    /** Attempts that succeeded. */
+    successes: number;
+    /** Attempts that failed. */
+    failures: number;
+  }>;
+}
+
+export interface GetStatusTotalsResult {
+  Scheduled: number;
+  Processing: number;
+  Discarded: number;
+  Failure: number;
+  Success: number;
+  Retry: number;
+}
+
+export interface GetTimeSeriesResult {
+  step: 'minute' | 'hour' | 'day';
+  /** One for each step, oldest first, also where nothing happened. */
+  points: Array<{
+    /** RFC 3339, UTC, milliseconds. */
+    start: string;
+    /** Events of the project or source. For endpoints: deliveries made. */
+    accepted: number;
+    /** Deliveries that ended as Success. */
+    delivered: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    attempts: number;
+    failed_attempts: number;
+    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+    latency: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  }>;
+  totals: {
+    /** Events of the project or source. For endpoints: deliveries made. */
+    accepted: number;
+    /** Deliveries that ended as Success. */
+    delivered: number;
+    /** Deliveries that ended as Failure. */
+    failed: number;
+    attempts: number;
+    failed_attempts: number;
+    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+    latency: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  };
+}
+
+export interface SearchResult {
+  hits: Array<{
+    kind:
+      | 'event'
+      | 'event_delivery'
+      | 'endpoint'
+      | 'subscription'
+      | 'source'
+      | 'event_type'
+      | 'customer'
+      | 'job'
+      | 'meta_event';
+    /** The id, or the name of an event type or customer. */
+    uid: string;
+    title: string;
+    /** Where the text was found: `name`, `idempotency_key`, `data.invoice.id`. */
+    field: string;
+    /** The value with the text in it; the part around the text if it is long. */
+    value: string;
+    created_at: string | null;
+  }>;
+  /** Events whose contents were looked at. */
+  searched_events: number;
+  /** Contents of events since this time were looked at; null: of all events. */
+  searched_from: string | null;
+  /** False: the time was up, or enough events were found, before `searched_from` could be earlier. */
+  complete: boolean;
+}
+
+export interface SaveViewBody {
+  /** The page of the dashboard, such as `deliveries`. */
+  page: string;
+  name: string;
+  /** The filters of the page, as in the query of its address. */
+  query: string;
+}
+
+export interface TestSubscriptionFunctionBody {
+  /** The argument of the function. */
+  payload?: unknown;
+  /** Source text that defines `transform`. */
+  function: string;
+  /** For sources: which of the two functions it is. */
+  type?: 'body' | 'header' | '' | null;
+}
+
+export interface TestSubscriptionFunctionResult {
+  /** The result of the function. */
+  payload: unknown;
+  /** Lines written to the console. */
+  log: string[];
+  /** CPU time used. */
+  duration_ms: number;
+  limits: {
+    cpu_ms: number;
+    heap_bytes: number;
+    output_bytes: number;
+    heap_used_bytes: number;
+  };
+}
+
+export interface UpdateMeBody {
+  name?: string | null;
+}
+
+export interface ChangePasswordBody {
+  /** Not needed if the account has none yet. */
+  current_password?: string | null;
+  new_password: string;
+}
+
+export interface BeginSecondFactorResult {
+  /** For typing into the app. */
+  secret: string;
+  /** For a QR code. */
+  url: string;
+}
+
+export interface ConfirmSecondFactorBody {
+  /** A code of the app. Where a second factor is set up, also a recovery code. */
+  code: string;
+}
+
+export interface ConfirmSecondFactorResult {
+  /** Each works once. They are shown this once. */
+  recovery_codes: string[];
+  me: Me;
+}
+
+export interface InviteToProjectBody {
+  email: string;
+  name?: string | null;
+  role: 'viewer' | 'developer' | 'admin';
+}
+
+export interface InviteToProjectResult {
+  person: Person;
+  /** The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed. */
+  link: string | null;
+}
+
+export interface ChangeRoleBody {
+  role?: 'viewer' | 'developer' | 'admin' | null;
+}
+
+export interface InviteToInstanceBody {
+  email: string;
+  name?: string | null;
+}
+
+export interface UpdateAccountBody {
+  /** A new address of another person removes the password, second factor and sessions of the account. Its owner gets an invitation. */
+  email?: string | null;
+  name?: string | null;
+  instance_admin?: boolean | null;
+  /** False: the person cannot sign in. */
+  is_active?: boolean | null;
+}
+
+export interface UpdateAccountResult {
+  uid: string;
+  email: string;
+  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
+  email_verified: boolean;
+  name: string;
+  /** Whether the person may do anything in any project. */
+  instance_admin: boolean;
+  /** `invited`: has never signed in. */
+  status: 'active' | 'invited' | 'deactivated';
+  last_sign_in_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null. */
+  link: string | null;
+}
+
+export interface CreateSignInLinkBody {
+  /** The first administrator of the instance by default. */
+  email?: string | null;
+  /** `sign_in` by default. */
+  purpose?: 'sign_in' | 'invitation' | 'reset' | null;
+  /** Whether the use of the link removes the second factor. */
+  remove_second_factor?: boolean | null;
+}
+
+export interface CreateSignInLinkResult {
+  person: Person;
+  link: string;
+}
+
+export interface SignInBody {
+  email: string;
+  password: string;
+  /** A code of the second factor, or a recovery code. */
+  code?: string | null;
+}
+
+export interface RequestResetBody {
+  email: string;
+}
+
+export interface ListProvidersResult {
+  /** Whether people may sign in with a password. */
+  password: boolean;
+  /** Whether a forgotten password can be reset by mail. */
+  reset_by_mail: boolean;
+  providers: Array<{
+    name: string;
+    title: string;
+    /** Where the browser goes to sign in. */
+    url: string;
+  }>;
+}
+
+export interface CheckLinkBody {
+  /** The part of the link after `#link=`. */
+  token: string;
+}
+
+export interface CheckLinkResult {
+  purpose: 'sign_in' | 'invitation' | 'reset';
+  email: string;
+  name: string;
+  /** Whether its use sets a password. */
+  needs_password: boolean;
+  /** Whether its use needs a code of the second factor. */
+  needs_code: boolean;
+}
+
+export interface UseLinkBody {
+  /** The part of the link after `#link=`. */
+  token: string;
+  /** The new password, for an invitation or a reset. */
+  password?: string | null;
+  name?: string | null;
+  /** A code of the second factor, or a recovery code. */
+  code?: string | null;
 }
 
 export interface ListEndpointsQuery {
@@ -1822,12 +2429,6 @@ export interface ListSourcesQuery {
   provider?: string;
 }
 
-export interface TestSourceConnectionResult {
-  ok: boolean;
-  /** Why it is not; empty where it is. */
-  reason: string;
-}
-
 export interface ListSubscriptionsQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
@@ -1843,130 +2444,16 @@ export interface ListSubscriptionsQuery {
   name?: string;
 }
 
-export interface TestFilterBody {
-  request?: {
-    body?: unknown;
-    header?: Record<string, unknown>;
-    headers?: Record<string, unknown>;
-    /** An object, or a query string. */
-    query?: unknown;
-    /** The path, or an object with it under `path`. */
-    path?: unknown;
-  };
-  schema?: {
-    body?: Record<string, unknown>;
-    header?: Record<string, unknown>;
-    headers?: Record<string, unknown>;
-    query?: Record<string, unknown>;
-    path?: Record<string, unknown>;
-  };
-}
-
 export interface TestFilterResult {
   /** Whether the filter matches the request. */
   data: boolean;
-  /** The first condition that failed, with the actual value. */
-  explain?: {
-    matched: boolean;
-    scope?: string;
-    path?: string;
-    operator?: string;
-    expected?: unknown;
-    actual?: unknown;
-    reason?: string;
-  };
-}
-
-export interface PreviewSubscriptionBody {
-  filter_config?: {
-    /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
-    event_types?: string[];
-    filter?: {
-      body?: Record<string, unknown>;
-      headers?: Record<string, unknown>;
-      query?: Record<string, unknown>;
-      path?: Record<string, unknown>;
-    };
-  };
-  /** JavaScript that returns the payload to send. */
-  function?: string;
-  /** How many of the latest events of the types subscribed to; 20 by default. */
-  limit?: number;
-}
-
-export interface PreviewSubscriptionResult {
-  /** How many of the events would be delivered. */
-  matched: number;
-  /** Set if older events were omitted: after 5 s, or 8388608 bytes of payloads. */
-  cut: 'time' | 'bytes' | null;
-  /** Newest first. */
-  events: Array<{
-    event_id: string;
-    event_type: string;
-    acknowledged_at: string;
-    matched: boolean;
-    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
-    reason: string;
-    filter_id: string | null;
-    clause: {
-      matched: boolean;
-      scope?: string;
-      path?: string;
-      operator?: string;
-      expected?: unknown;
-      actual?: unknown;
-      reason?: string;
-    } | null;
-    /** The payload, if it matched and there is a function; else null. */
-    before: unknown;
-    /** The result of the function; null if it fails or there is none. */
-    after: unknown;
-    function_error: string | null;
-  }>;
-}
-
-export interface TryFiltersBody {
-  /** The body alone. Alternatively send a whole request. */
-  payload?: unknown;
-  request?: {
-    body?: unknown;
-    header?: Record<string, unknown>;
-    headers?: Record<string, unknown>;
-    /** An object, or a query string. */
-    query?: unknown;
-    /** The path, or an object with it under `path`. */
-    path?: unknown;
-  };
+  explain?: FilterExplanation;
 }
 
 export interface TryFiltersResult {
-  data: {
-    is_match: boolean;
-  };
-  /** The first condition that failed, with the actual value. */
-  explain?: {
-    matched: boolean;
-    scope?: string;
-    path?: string;
-    operator?: string;
-    expected?: unknown;
-    actual?: unknown;
-    reason?: string;
-  };
+  data: TryFiltersResult;
+  explain?: FilterExplanation;
 }
-
-export type UpdateFiltersBody = Array<{
-  uid: string;
-  event_type?: string;
-  /** Accepted for compatibility; both forms are read. */
-  is_flattened?: boolean;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
-  body?: Record<string, unknown>;
-  headers?: Record<string, unknown>;
-  query?: Record<string, unknown>;
-  path?: Record<string, unknown>;
-}>;
 
 export interface ListEventsQuery {
   /** Items per page; 20 by default. */
@@ -2045,35 +2532,6 @@ export interface CountBatchReplayEventsQuery {
   body?: string;
 }
 
-export interface CountBatchReplayEventsResult {
-  num: number;
-}
-
-export interface ExplainEventResult {
-  event_id: string;
-  event_type: string;
-  /** New deliveries that a replay would make now. */
-  replay_deliveries: number;
-  subscriptions: Array<{
-    subscription_id: string;
-    name: string;
-    endpoint_id: string;
-    matched: boolean;
-    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
-    reason: string;
-    filter_id: string | null;
-    clause: {
-      matched: boolean;
-      scope?: string;
-      path?: string;
-      operator?: string;
-      expected?: unknown;
-      actual?: unknown;
-      reason?: string;
-    } | null;
-  }>;
-}
-
 export interface ListEventDeliveriesQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
@@ -2138,25 +2596,6 @@ export interface GetWaitingTotalsQuery {
   brokerMessageId?: string;
 }
 
-export interface GetWaitingTotalsResult {
-  paused: number;
-  circuit_breaker: number;
-  rate_limit: number;
-  retry: number;
-  sending: number;
-  pull: number;
-  node: number;
-}
-
-export interface ForceResendEventDeliveriesBody {
-  ids: string[];
-}
-
-export interface ForceResendEventDeliveriesResult {
-  successful: number;
-  failed: number;
-}
-
 export interface BatchRetryEventDeliveriesQuery {
   /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
   startDate?: string;
@@ -2217,10 +2656,6 @@ export interface CountBatchRetryEventDeliveriesQuery {
   brokerMessageId?: string;
 }
 
-export interface CountBatchRetryEventDeliveriesResult {
-  num: number;
-}
-
 export interface CancelEventDeliveriesQuery {
   /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
   startDate?: string;
@@ -2265,89 +2700,6 @@ export interface ListFailuresQuery {
   eventType?: string;
 }
 
-export interface ListFailuresResult {
-  /** The largest first. */
-  groups: Array<{
-    endpoint_id: string;
-    endpoint_name: string;
-    owner_id: string;
-    /** The result of the last attempt, as in the filter of deliveries; `not_sent` without one. */
-    outcome: string;
-    /** The reason of one of these deliveries. */
-    description: string;
-    count: number;
-    /** Open deliveries that are tried again. */
-    retrying: number;
-    /** Deliveries that ended as Failure. */
-    failed: number;
-    /** True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read. */
-    at_least: boolean;
-    /** RFC 3339, UTC, milliseconds. */
-    first_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    last_at: string;
-    /** RFC 3339, UTC, milliseconds. */
-    oldest_at: string;
-    /** Who muted the group, and until when. Null if it is not muted, and for portal links. */
-    muted: {
-      uid: string;
-      /** RFC 3339, UTC, milliseconds. */
-      until: string;
-      /** Who muted it. */
-      by: {
-        type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
-        uid: string | null;
-        /** Of the person or key; empty if there is none. */
-        name: string;
-      };
-    } | null;
-  }>;
-  /** False: not all that fails is counted. So many deliveries wait that a part of them was read of each endpoint (`at_least` marks these groups), the time was up before every failing endpoint was read, or there are more than 500 groups. */
-  complete: boolean;
-}
-
-export interface MuteFailuresBody {
-  endpoint_id: string;
-  /** The cause, as `outcome` of the group. */
-  outcome: string;
-  /** When the mute ends: in 24 hours by default, in 90 days at the latest. */
-  until?: string;
-}
-
-export interface MuteFailuresResult {
-  uid: string;
-  endpoint_id: string;
-  outcome: string;
-  /** RFC 3339, UTC, milliseconds. */
-  until: string;
-}
-
-export interface TryEndpointBody {
-  /** A saved endpoint. Fields of `endpoint` are tried in place of its own. */
-  endpoint_id?: string;
-  endpoint?: UpdateEndpoint;
-  /** For links that may see some event types only. */
-  event_type?: string;
-  /** The body to send; a sample by default. */
-  data?: unknown;
-}
-
-export interface GetReceiverResult {
-  /** An endpoint with this URL is the built-in receiver. */
-  url: string;
-  /** The latest 20, newest first. */
-  requests: Array<{
-    event_delivery_id: string;
-    event_id: string;
-    event_type: string;
-    endpoint_id: string;
-    headers: Record<string, string>;
-    body: string;
-    /** RFC 3339, UTC, milliseconds. */
-    received_at: string;
-  }>;
-}
-
 export interface ListJobsQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
@@ -2364,100 +2716,7 @@ export interface OnboardQuery {
   dry_run?: boolean;
 }
 
-/** At most 1,000 items; also as multipart/form-data with a CSV file in the field `file`. */
-export interface OnboardBody {
-  items: Array<{
-    name?: string;
-    url?: string;
-    event_type?: string;
-    auth_username?: string;
-    auth_password?: string;
-    /** Its line in a file, for error messages. */
-    line?: number;
-  }>;
-}
-
-export type OnboardResult =
-  | {
-      uid: string;
-      project_id: string;
-      type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
-      /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
-      status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
-      /** What the job does with each row. */
-      description: string;
-      /** Rows to process; null while they are too many to count. */
-      total: number | null;
-      /** Rows processed so far. */
-      done: number;
-      /** Rows that could not be processed. */
-      failed: number;
-      /** Rows per second at most; null: as fast as it can. */
-      rate: number | null;
-      /** Why the job failed. */
-      error: string;
-      /** What the job would do, for a call with `dry_run=true`; else null. */
-      dry_run: {
-        /** Rows of the job, exactly. */
-        total: number;
-        /** Deliveries that the job sends again or cancels. For a replay: new deliveries under the current subscriptions. */
-        deliveries: number;
-        /** Rows that were matched for `deliveries`: for a replay at most the oldest 2,000, else all. */
-        examined: number;
-        /** Not all rows were examined. `deliveries` and the counts of `by_endpoint` are extrapolated from those that were. */
-        is_estimate: boolean;
-        oldest_at: string | null;
-        /** How many endpoints the deliveries are for. */
-        endpoints: number;
-        /** The largest first, at most 100. */
-        by_endpoint: Array<{
-          endpoint_id: string;
-          name: string;
-          count: number;
-        }>;
-        by_status: Array<{
-          status: string;
-          count: number;
-        }>;
-        /** Of deliveries, by the result of the last attempt. Empty for events. */
-        by_outcome: Array<{
-          outcome: string;
-          count: number;
-        }>;
-        /** The newest of them. */
-        sample: Array<{
-          uid: string;
-          event_type: string;
-          /** Empty for events. */
-          endpoint_id: string;
-          status: string;
-          last_outcome: string;
-          /** RFC 3339, UTC, milliseconds. */
-          created_at: string;
-        }>;
-      } | null;
-      started_at: string | null;
-      finished_at: string | null;
-      /** RFC 3339, UTC, milliseconds. */
-      created_at: string;
-      /** RFC 3339, UTC, milliseconds. */
-      updated_at: string;
-      batch_count: number;
-      total_items: number;
-      message: string;
-    }
-  | {
-      total_rows: number;
-      valid_count: number;
-      errors: Array<{
-        /** The number of the item, from 1. */
-        row: number;
-        /** Its line in the CSV file. */
-        line?: number;
-        field: string;
-        message: string;
-      }>;
-    };
+export type OnboardResult = OnboardCheck | OnboardJob;
 
 export interface GetPeriodFailureRatesQuery {
   /** The endpoints. */
@@ -2466,75 +2725,6 @@ export interface GetPeriodFailureRatesQuery {
   startDate?: string;
   /** End time, in the same form. */
   endDate?: string;
-}
-
-export type GetPeriodFailureRatesResult = Array<{
-  uid: string;
-  /** Percentage of ended deliveries that failed; null if none has ended. */
-  period_failure_rate: number | null;
-  success_count: number;
-  failure_count: number;
-  /** Deliveries that failed and wait for their next attempt. */
-  retry_count: number;
-}>;
-
-export interface TestOAuth2Body {
-  oauth2: OAuth2;
-}
-
-export interface TestOAuth2Result {
-  success: boolean;
-  access_token?: string;
-  token_type?: string;
-  expires_at: string | null;
-  error?: string;
-  message?: string;
-}
-
-export interface PullEndpointBody {
-  /** Deliveries at most; 10 by default. */
-  max?: number;
-  /** How long to wait for the first; 0 by default. */
-  wait_seconds?: number;
-  /** Time for the results; 30 by default. */
-  lease_seconds?: number;
-}
-
-export interface PullEndpointResult {
-  deliveries: Array<{
-    uid: string;
-    /** Send it back with the result. */
-    lease: string;
-    event_id: string;
-    event_type: string;
-    /** From 1. */
-    attempt: number;
-    /** RFC 3339, UTC, milliseconds. */
-    leased_until: string;
-    /** What a push would have had behind its URL. */
-    url_query_params: string;
-    /** The headers that a push would have had, with its signatures. */
-    headers: Record<string, string>;
-    /** The exact bytes, in base64. */
-    body: string;
-  }>;
-}
-
-export interface ReportResultsBody {
-  results: Array<{
-    uid: string;
-    lease: string;
-    ok: boolean;
-    /** Why it failed. */
-    reason?: string;
-  }>;
-}
-
-export interface ReportResultsResult {
-  results: Array<{
-    uid: string;
-    state: 'recorded' | 'late' | 'conflict' | 'unknown';
-  }>;
 }
 
 export interface ListDevicesQuery {
@@ -2548,21 +2738,6 @@ export interface ListDevicesQuery {
   sort?: 'ASC' | 'DESC';
 }
 
-export interface ListDevicesResult {
-  uid: string;
-  project_id: string;
-  endpoint_id: string;
-  host_name: string;
-  status: 'offline' | 'online' | 'disabled';
-  /** RFC 3339, UTC, milliseconds. */
-  last_seen_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-  deleted_at: string | null;
-}
-
 export interface GetDashboardSummaryQuery {
   /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
   startDate?: string;
@@ -2572,26 +2747,6 @@ export interface GetDashboardSummaryQuery {
   type?: 'daily' | 'weekly' | 'monthly' | 'yearly';
 }
 
-export interface GetDashboardSummaryResult {
-  /** Deliveries that were attempted. */
-  events_sent: number;
-  /** Endpoints. */
-  apps: number;
-  period: string;
-  event_data: Array<{
-    data: {
-      index: number;
-      /** RFC 3339, UTC, milliseconds. */
-      date: string;
-    };
-    count: number;
-    /** Attempts that succeeded. */
-    successes: number;
-    /** Attempts that failed. */
-    failures: number;
-  }>;
-}
-
 export interface GetStatusTotalsQuery {
   /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
   startDate?: string;
@@ -2599,15 +2754,6 @@ export interface GetStatusTotalsQuery {
   endDate?: string;
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
-}
-
-export interface GetStatusTotalsResult {
-  Scheduled: number;
-  Processing: number;
-  Discarded: number;
-  Failure: number;
-  Success: number;
-  Retry: number;
 }
 
 export interface GetTimeSeriesQuery {
@@ -2623,45 +2769,6 @@ export interface GetTimeSeriesQuery {
   sourceId?: string[];
 }
 
-export interface GetTimeSeriesResult {
-  step: 'minute' | 'hour' | 'day';
-  /** One for each step, oldest first, also where nothing happened. */
-  points: Array<{
-    /** RFC 3339, UTC, milliseconds. */
-    start: string;
-    /** Events of the project or source. For endpoints: deliveries made. */
-    accepted: number;
-    /** Deliveries that ended as Success. */
-    delivered: number;
-    /** Deliveries that ended as Failure. */
-    failed: number;
-    attempts: number;
-    failed_attempts: number;
-    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
-    latency: {
-      p50: number;
-      p90: number;
-      p99: number;
-    } | null;
-  }>;
-  totals: {
-    /** Events of the project or source. For endpoints: deliveries made. */
-    accepted: number;
-    /** Deliveries that ended as Success. */
-    delivered: number;
-    /** Deliveries that ended as Failure. */
-    failed: number;
-    attempts: number;
-    failed_attempts: number;
-    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
-    latency: {
-      p50: number;
-      p90: number;
-      p99: number;
-    } | null;
-  };
-}
-
 export interface SearchQuery {
   /** The text. */
   q: string;
@@ -2670,93 +2777,6 @@ export interface SearchQuery {
   /** End time, in the same form. */
   endDate?: string;
 }
-
-export interface SearchResult {
-  hits: Array<{
-    kind:
-      | 'event'
-      | 'event_delivery'
-      | 'endpoint'
-      | 'subscription'
-      | 'source'
-      | 'event_type'
-      | 'customer'
-      | 'job'
-      | 'meta_event';
-    /** The id, or the name of an event type or customer. */
-    uid: string;
-    title: string;
-    /** Where the text was found: `name`, `idempotency_key`, `data.invoice.id`. */
-    field: string;
-    /** The value with the text in it; the part around the text if it is long. */
-    value: string;
-    created_at: string | null;
-  }>;
-  /** Events whose contents were looked at. */
-  searched_events: number;
-  /** Contents of events since this time were looked at; null: of all events. */
-  searched_from: string | null;
-  /** False: the time was up, or enough events were found, before `searched_from` could be earlier. */
-  complete: boolean;
-}
-
-export type ListViewsResult = Array<{
-  uid: string;
-  /** The page of the dashboard, such as `deliveries`. */
-  page: string;
-  name: string;
-  /** The filters of the page, as in the query of its address. */
-  query: string;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-}>;
-
-export interface SaveViewBody {
-  /** The page of the dashboard, such as `deliveries`. */
-  page: string;
-  name: string;
-  /** The filters of the page, as in the query of its address. */
-  query: string;
-}
-
-export interface SaveViewResult {
-  uid: string;
-  /** The page of the dashboard, such as `deliveries`. */
-  page: string;
-  name: string;
-  /** The filters of the page, as in the query of its address. */
-  query: string;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-}
-
-export type ListNodesResult = Array<{
-  uid: string;
-  roles: string[];
-  /** Whether it was heard of in the last 10 s. */
-  is_alive: boolean;
-  /** RFC 3339, UTC, milliseconds. */
-  started_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  last_seen_at: string;
-  /** The number of the newest migration that it knows. */
-  schema: string;
-}>;
-
-export type ListSettingsResult = Array<{
-  /** The environment variable. */
-  name: string;
-  /** The value in use, as it is given in the environment. Null for secrets. */
-  value: string | null;
-  /** Whether the environment sets it. */
-  is_set: boolean;
-  default: string;
-  description: string;
-}>;
 
 export interface ListPortalLinksQuery {
   /** Items per page; 20 by default. */
@@ -2840,113 +2860,6 @@ export interface ListInstanceAuditQuery {
   projectId?: string;
 }
 
-export interface TestSubscriptionFunctionBody {
-  /** The argument of the function. */
-  payload?: unknown;
-  /** Source text that defines `transform`. */
-  function: string;
-  /** For sources: which of the two functions it is. */
-  type?: 'body' | 'header' | '';
-}
-
-export interface TestSubscriptionFunctionResult {
-  /** The result of the function. */
-  payload: unknown;
-  /** Lines written to the console. */
-  log: string[];
-  /** CPU time used. */
-  duration_ms: number;
-  limits: {
-    cpu_ms: number;
-    heap_bytes: number;
-    output_bytes: number;
-    heap_used_bytes: number;
-  };
-}
-
-export interface TestSourceFunctionBody {
-  /** The argument of the function. */
-  payload?: unknown;
-  /** Source text that defines `transform`. */
-  function: string;
-  /** For sources: which of the two functions it is. */
-  type?: 'body' | 'header' | '';
-}
-
-export interface TestSourceFunctionResult {
-  /** The result of the function. */
-  payload: unknown;
-  /** Lines written to the console. */
-  log: string[];
-  /** CPU time used. */
-  duration_ms: number;
-  limits: {
-    cpu_ms: number;
-    heap_bytes: number;
-    output_bytes: number;
-    heap_used_bytes: number;
-  };
-}
-
-export interface UpdateMeBody {
-  name?: string;
-}
-
-export interface ChangePasswordBody {
-  /** Not needed if the account has none yet. */
-  current_password?: string;
-  new_password: string;
-}
-
-export interface BeginSecondFactorResult {
-  /** For typing into the app. */
-  secret: string;
-  /** For a QR code. */
-  url: string;
-}
-
-export interface ConfirmSecondFactorBody {
-  /** A code of the app. Where a second factor is set up, also a recovery code. */
-  code: string;
-}
-
-export interface ConfirmSecondFactorResult {
-  /** Each works once. They are shown this once. */
-  recovery_codes: string[];
-  me: Me;
-}
-
-export interface PassSecondFactorBody {
-  /** A code of the app. Where a second factor is set up, also a recovery code. */
-  code: string;
-}
-
-export interface RemoveSecondFactorBody {
-  /** A code of the app. Where a second factor is set up, also a recovery code. */
-  code: string;
-}
-
-export interface RenewRecoveryCodesBody {
-  /** A code of the app. Where a second factor is set up, also a recovery code. */
-  code: string;
-}
-
-export interface InviteToProjectBody {
-  email: string;
-  name?: string;
-  role: 'viewer' | 'developer' | 'admin';
-}
-
-export interface InviteToProjectResult {
-  person: Person;
-  /** The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed. */
-  link: string | null;
-}
-
-export interface ChangeRoleBody {
-  role?: 'viewer' | 'developer' | 'admin';
-}
-
 export interface ListAccountsQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
@@ -2956,104 +2869,4 @@ export interface ListAccountsQuery {
   prev_page_cursor?: string;
   /** `DESC` by default: newest first. */
   sort?: 'ASC' | 'DESC';
-}
-
-export interface InviteToInstanceBody {
-  email: string;
-  name?: string;
-}
-
-export interface InviteToInstanceResult {
-  person: Person;
-  /** The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed. */
-  link: string | null;
-}
-
-export interface UpdateAccountBody {
-  /** A new address of another person removes the password, second factor and sessions of the account. Its owner gets an invitation. */
-  email?: string;
-  name?: string;
-  instance_admin?: boolean;
-  /** False: the person cannot sign in. */
-  is_active?: boolean;
-}
-
-export interface UpdateAccountResult {
-  uid: string;
-  email: string;
-  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
-  email_verified: boolean;
-  name: string;
-  /** Whether the person may do anything in any project. */
-  instance_admin: boolean;
-  /** `invited`: has never signed in. */
-  status: 'active' | 'invited' | 'deactivated';
-  last_sign_in_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null. */
-  link: string | null;
-}
-
-export interface CreateSignInLinkBody {
-  /** The first administrator of the instance by default. */
-  email?: string;
-  /** `sign_in` by default. */
-  purpose?: 'sign_in' | 'invitation' | 'reset';
-  /** Whether the use of the link removes the second factor. */
-  remove_second_factor?: boolean;
-}
-
-export interface CreateSignInLinkResult {
-  person: Person;
-  link: string;
-}
-
-export interface SignInBody {
-  email: string;
-  password: string;
-  /** A code of the second factor, or a recovery code. */
-  code?: string;
-}
-
-export interface RequestResetBody {
-  email: string;
-}
-
-export interface ListProvidersResult {
-  /** Whether people may sign in with a password. */
-  password: boolean;
-  /** Whether a forgotten password can be reset by mail. */
-  reset_by_mail: boolean;
-  providers: Array<{
-    name: string;
-    title: string;
-    /** Where the browser goes to sign in. */
-    url: string;
-  }>;
-}
-
-export interface CheckLinkBody {
-  /** The part of the link after `#link=`. */
-  token: string;
-}
-
-export interface CheckLinkResult {
-  purpose: 'sign_in' | 'invitation' | 'reset';
-  email: string;
-  name: string;
-  /** Whether its use sets a password. */
-  needs_password: boolean;
-  /** Whether its use needs a code of the second factor. */
-  needs_code: boolean;
-}
-
-export interface UseLinkBody {
-  /** The part of the link after `#link=`. */
-  token: string;
-  /** The new password, for an invitation or a reset. */
-  password?: string;
-  name?: string;
-  /** A code of the second factor, or a recovery code. */
-  code?: string;
 }

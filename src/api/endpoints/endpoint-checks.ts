@@ -13,7 +13,7 @@ const path = '/api/v1/projects/:projectID/endpoints';
 const tag = 'Endpoints';
 const MAX_IDS = 100;
 
-const PeriodFailureRate = Type.Object({
+export const PeriodFailureRate = Type.Object({
   uid: Type.String(),
   period_failure_rate: Type.Union([Type.Number(), Type.Null()], {
     description: 'Percentage of ended deliveries that failed; null if none has ended.',

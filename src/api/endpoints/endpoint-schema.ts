@@ -68,7 +68,7 @@ export const OAuth2 = Type.Object(
   { description: 'Client credentials with a secret or with an assertion signed by a key.' },
 );
 
-const Authentication = Type.Object({
+export const Authentication = Type.Object({
   type: Type.Optional(oneOf(['api_key', 'basic_auth', 'oauth2', ''])),
   api_key: Type.Optional(ApiKeyAuth),
   basic_auth: Type.Optional(BasicAuth),

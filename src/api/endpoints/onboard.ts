@@ -44,12 +44,12 @@ const RowProblem = Type.Object({
   field: Type.String(),
   message: Type.String(),
 });
-const Checked = Type.Object({
+export const OnboardCheck = Type.Object({
   total_rows: Type.Integer(),
   valid_count: Type.Integer(),
   errors: Type.Array(RowProblem),
 });
-const Accepted = Type.Object({
+export const OnboardJob = Type.Object({
   ...Job.properties,
   batch_count: Type.Integer(),
   total_items: Type.Integer(),
@@ -75,7 +75,8 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
     status: 202,
     message: 'Onboarding started',
     variant: ({ query }) => (isDryRun(query) ? { status: 200, message: 'Items checked' } : undefined),
-    data: Type.Union([Accepted, Checked]),
+    data: Type.Union([OnboardJob, OnboardCheck]),
+    dataByStatus: { 202: OnboardJob, 200: OnboardCheck },
     access: 'developer',
     handle: async ({ project, body, query, actor }, _request, reply) => {
       const items = body.items;
@@ -95,7 +96,7 @@ async function accept(
   context: ApiContext,
   { reply, ...by }: { projectId: ProjectId; actor: Actor; reply: FastifyReply },
   items: OnboardItem[],
-): Promise<Static<typeof Accepted>> {
+): Promise<Static<typeof OnboardJob>> {
   const job = await startJob(context, by, {
     type: 'onboard',
     input: items,
@@ -110,7 +111,7 @@ async function accept(
   };
 }
 
-function validationFailed(checked: Static<typeof Checked>): AppError {
+function validationFailed(checked: Static<typeof OnboardCheck>): AppError {
   const [first] = checked.errors;
   const bad = checked.total_rows - checked.valid_count;
   const place = first?.line === undefined ? `row ${first?.row}` : `line ${first.line}`;

@@ -64,6 +64,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   /** Another response than `status` and `message`, for a variant of the call. */
   variant?(call: Call<Static<Body>, Path>): { status: 200 | 201 | 202; message: string } | undefined;
   data: Data;
+  /** The schemas of `data` by status, where a variant answers with another one. */
+  dataByStatus?: Readonly<Record<number, TSchema>>;
   /** The resource that clients send back in full, if it is not `data`. Its fields count as known. */
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
@@ -127,12 +129,12 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       summary: operation.summary,
       [ACCESS]: operation.access,
       ...(acts && { [ACTS]: true }),
-      ...(operation.access === 'public' && { security: [] }),
+      ...securityOf(operation),
       ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
       ...(body !== undefined && { body }),
       response: {
-        [status]: envelope(data, operation.beside),
+        ...envelopes(operation.dataByStatus ?? { [status]: data }, operation.beside),
         default: { $ref: `${REFUSAL_ID}#`, description: 'Refused, or failed.' },
       },
     },
@@ -259,6 +261,13 @@ function missingRight(caller: PortalCaller, right: PortalRight): string | undefi
   }
 }
 
+/** The schemes of `src/api/openapi.ts`, where the operation takes another credential than a key. */
+function securityOf({ access, method }: { access: Access; method: string }) {
+  if (access === 'public') return { security: [] };
+  if (access !== 'session') return {};
+  return { security: [method === 'GET' ? { session: [] } : { session: [], csrf: [] }] };
+}
+
 function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
   return Type.Object({
     status: Type.Boolean(),
@@ -267,6 +276,11 @@ function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema 
     ...beside,
     warnings: Type.Optional(WARNINGS),
   });
+}
+
+function envelopes(dataByStatus: Readonly<Record<number, TSchema>>, beside?: Record<string, TSchema>) {
+  const entries = Object.entries(dataByStatus).map(([status, data]) => [status, envelope(data, beside)]);
+  return Object.fromEntries(entries) as Record<string, TSchema>;
 }
 
 function pathParameters(path: string): TSchema {

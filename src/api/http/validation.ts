@@ -53,6 +53,8 @@ function article(type: string): string {
 
 interface ObjectSchema {
   type?: unknown;
+  description?: string;
+  required?: readonly string[];
   properties?: Record<string, ObjectSchema>;
   items?: ObjectSchema;
   anyOf?: ObjectSchema[];
@@ -74,6 +76,26 @@ export function dropNulls(schema: ObjectSchema, value: unknown): void {
     if (object[name] === null && !allowsNull(property)) delete object[name];
     else dropNulls(property, object[name]);
   }
+}
+
+/** The same schema as callers may use it: with null wherever `dropNulls` removes it. For the OpenAPI document. */
+export function withNulls(given: object): ObjectSchema {
+  const schema = given as ObjectSchema;
+  if (schema.items !== undefined) return { ...schema, items: withNulls(schema.items) };
+  if (schema.properties === undefined) return schema;
+  const fields = Object.entries(schema.properties).map(([name, property]) => {
+    const inner = withNulls(property);
+    const isRequired = schema.required?.includes(name) === true;
+    return [name, isRequired || allowsNull(inner) ? inner : orNull(inner)];
+  });
+  return { ...schema, properties: Object.fromEntries(fields) as Record<string, ObjectSchema> };
+}
+
+/** The description stays with the field. That of an object belongs to its name in the document, if it has one. */
+function orNull({ description, ...schema }: ObjectSchema): ObjectSchema {
+  const outer = description === undefined ? {} : { description };
+  const branches = schema.anyOf ?? [schema.type === 'object' ? { ...schema, ...outer } : schema];
+  return { ...outer, anyOf: [...branches, { type: 'null' }] };
 }
 
 function allowsNull(schema: ObjectSchema): boolean {

@@ -7,7 +7,7 @@ import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
-const Node = Type.Object({
+export const Node = Type.Object({
   uid: Type.String(),
   roles: Type.Array(Type.String()),
   is_alive: Type.Boolean({ description: `Whether it was heard of in the last ${SILENT_SECONDS} s.` }),

@@ -3,7 +3,7 @@ import { Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
 import { registerOperation } from '../http/operation.ts';
 
-const InstanceSetting = Type.Object({
+export const InstanceSetting = Type.Object({
   name: Type.String({ description: 'The environment variable.' }),
   value: Type.Union([Type.String(), Type.Null()], {
     description: 'The value in use, as it is given in the environment. Null for secrets.',

@@ -37,6 +37,8 @@ export interface Operation {
   tags?: string[];
   parameters?: Parameter[];
   requestBody?: Content;
+  /** Undefined: a key. */
+  security?: Record<string, string[]>[];
   responses: Record<string, Content>;
   /** What it needs of a key or a person. */
   'x-access'?: string;

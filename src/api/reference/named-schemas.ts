@@ -12,13 +12,17 @@ import {
   WholeEventDelivery,
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
+import { Device } from '../endpoints/device-schema.ts';
+import { PeriodFailureRate } from '../endpoints/endpoint-checks.ts';
 import {
+  Authentication,
   CreateEndpoint,
   Endpoint,
   ExpireSecret,
   OAuth2,
   UpdateEndpoint,
 } from '../endpoints/endpoint-schema.ts';
+import { OnboardCheck, OnboardJob } from '../endpoints/onboard.ts';
 import {
   CreateEventType,
   EventType,
@@ -36,7 +40,10 @@ import {
 } from '../events/event-schema.ts';
 import { WARNINGS } from '../http/error-handler.ts';
 import { Pagination } from '../http/fields.ts';
+import { DryRun } from '../jobs/dry-run.ts';
 import { Job } from '../jobs/jobs.ts';
+import { Node } from '../operator/nodes.ts';
+import { InstanceSetting } from '../operator/settings.ts';
 import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal-link-schema.ts';
 import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
@@ -44,15 +51,18 @@ import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project } from '../projects/projects.ts';
 import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
 import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
-import { CreateFilter, Filter, UpdateFilter } from '../subscriptions/filter-schema.ts';
+import { SourceSummary } from '../sources/source-summary.ts';
+import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import {
   CreateSubscription,
   Subscription,
   UpdateSubscription,
 } from '../subscriptions/subscription-schema.ts';
+import { FilterExplanation, SampleRequest } from '../subscriptions/test-filter.ts';
+import { View } from '../watching/views.ts';
 
 /** The named schemas of the OpenAPI document, and so of generated clients. */
-export const namedSchemas = {
+export const answerSchemas = {
   WholeEvent,
   WholeEventDelivery,
   AuditEntry,
@@ -67,44 +77,70 @@ export const namedSchemas = {
   DeliveryAttempt,
   EventDelivery,
   RetryMetadata,
-  CreateEndpoint,
   Endpoint,
-  ExpireSecret,
   OAuth2,
-  UpdateEndpoint,
-  BroadcastEvent,
-  CreateEvent,
-  DynamicEvent,
   EndpointSummary,
   Event,
-  FanoutEvent,
-  CreateEventType,
   EventType,
-  ImportEventTypes,
-  UpdateEventType,
   Pagination,
   Warnings: WARNINGS,
-  CreateFilter,
   Filter,
-  UpdateFilter,
   Job,
-  CreatePortalLink,
   PortalLink,
-  UpdatePortalLink,
-  PartialProjectConfig,
   ListedProject,
   Project,
   PubSub,
-  PubSubInput,
-  CreateSource,
   Source,
-  UpdateSource,
-  VerifierInput,
-  CreateSubscription,
   Subscription,
-  UpdateSubscription,
   CircuitBreaker,
   MetaEventConfig,
   ProjectConfig,
   Strategy,
+  Authentication,
+  Device,
+  DryRun,
+  FilterExplanation,
+  InstanceSetting,
+  Node,
+  OnboardCheck,
+  OnboardJob,
+  PeriodFailureRate,
+  SavedView: View,
+  SourceSummary,
+};
+
+/** The same for bodies of requests. */
+export const requestSchemas = {
+  CreateEndpoint,
+  ExpireSecret,
+  UpdateEndpoint,
+  BroadcastEvent,
+  CreateEvent,
+  DynamicEvent,
+  FanoutEvent,
+  CreateEventType,
+  ImportEventTypes,
+  UpdateEventType,
+  CreateFilter,
+  UpdateFilter,
+  CreatePortalLink,
+  UpdatePortalLink,
+  PartialProjectConfig,
+  PubSubInput,
+  CreateSource,
+  UpdateSource,
+  VerifierInput,
+  CreateSubscription,
+  UpdateSubscription,
+  OAuth2Input: OAuth2,
+  AuthenticationInput: Authentication,
+  ClientCertificateInput: CreateEndpoint.properties.mtls_client_cert,
+  ChangeStreamInput: CreateSource.properties.db_change_stream,
+  CustomResponseInput: CreateSource.properties.custom_response,
+  AlertConfigInput: CreateSubscription.properties.alert_config,
+  FilterConfigInput: CreateSubscription.properties.filter_config,
+  RateLimitConfigInput: CreateSubscription.properties.rate_limit_config,
+  RetryConfigInput: CreateSubscription.properties.retry_config,
+  SampleRequest,
+  UpdateFilterById: UpdateFilters.items,
 };

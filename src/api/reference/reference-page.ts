@@ -68,6 +68,7 @@ api=$url/api/v1/projects/$project</code></pre>
 <li><b>Answers.</b> Every answer is <code>{"status", "message", "data"}</code>. A refusal has <code>"status": false</code> and a stable <code>code</code>.</li>
 <li><b>Lists.</b> A list puts its items in <code>data.content</code> and its cursors in <code>data.pagination</code>. Pass <code>next_page_cursor</code> to get the next page.</li>
 <li><b>Updates.</b> A field that a PUT does not name keeps its value.</li>
+<li><b>Null.</b> In a body, a field without a star may be null. Unless its description says otherwise, it then counts as absent.</li>
 </ul>
 </section>`;
 }

@@ -4,7 +4,10 @@ import { type Html, html } from './html.ts';
 /** The fields of an object as rows. Nested objects fold out. Named schemas link to their own section. */
 export function schemaTable(document: OpenApiDocument, schema: Schema): Html {
   const required = new Set(schema.required);
-  const rows = Object.entries(schema.properties ?? {}).map(
+  const fields = Object.entries(schema.properties ?? {}).map(
+    ([name, field]) => [name, required.has(name) ? field : withoutNull(field)] as const,
+  );
+  const rows = fields.map(
     ([name, field]) => html`<tr>
 <td><code>${name}</code>${required.has(name) ? html`<b title="required">*</b>` : ''}</td>
 <td>${typeText(field)}</td>
@@ -12,6 +15,14 @@ export function schemaTable(document: OpenApiDocument, schema: Schema): Html {
 </tr>`,
   );
   return html`<table>${rows}</table>`;
+}
+
+/** A field that may be absent. The introduction of the page says what null means there. */
+function withoutNull(field: Schema): Schema {
+  const { anyOf, ...rest } = field;
+  const others = anyOf?.filter(({ type }) => type !== 'null') ?? [];
+  if (anyOf === undefined || others.length === anyOf.length) return field;
+  return others.length === 1 ? { ...others[0], ...rest } : { ...rest, anyOf: others };
 }
 
 /** The type of a field in a few words. */

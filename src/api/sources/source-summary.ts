@@ -5,7 +5,7 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import { oneOf } from '../http/fields.ts';
 
 /** A source as events and deliveries show it, without its credentials and its address. */
-const SourceSummary = Type.Object({
+export const SourceSummary = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   name: Type.String(),

@@ -28,7 +28,12 @@ const SaveView = Type.Object({
   query: Text(4_000, 'The filters of the page, as in the query of its address.'),
 });
 
-const View = Type.Object({ uid: Type.String(), ...SaveView.properties, created_at: Time, updated_at: Time });
+export const View = Type.Object({
+  uid: Type.String(),
+  ...SaveView.properties,
+  created_at: Time,
+  updated_at: Time,
+});
 
 /** Filters that are saved under a name, for all users of the project. */
 export function registerViews(app: FastifyInstance, context: ApiContext): void {

@@ -1,8 +1,8 @@
-import type { ListNodesResult } from 'posthorn-client';
+import type { Node } from 'posthorn-client';
 import { apiOf } from '../data/session.ts';
 import { StateBadge } from '../ui/text/state-badge.tsx';
 
-export type Node = ListNodesResult[number];
+export type { Node };
 
 const ALIVE = { tone: 'ok', shape: 'check', word: 'Alive' } as const;
 const SILENT = { tone: 'bad', shape: 'cross', word: 'Silent' } as const;

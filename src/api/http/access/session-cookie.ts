@@ -9,11 +9,11 @@ import { AppError } from '../../../domain/errors.ts';
  * With an https:// public URL the cookie is Secure and its name begins with `__Host-`, so that no other host of the domain
  * can set it.
  */
-const NAME = 'posthorn_session';
-const CSRF_HEADER = 'x-posthorn-csrf';
+export const SESSION_COOKIE = 'posthorn_session';
+export const CSRF_HEADER = 'X-Posthorn-Csrf';
 
 const isSecure = (publicUrl: string) => publicUrl.startsWith('https:');
-const nameOf = (publicUrl: string) => (isSecure(publicUrl) ? `__Host-${NAME}` : NAME);
+const nameOf = (publicUrl: string) => (isSecure(publicUrl) ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE);
 
 /** The value of the session cookie. Undefined: there is none. */
 export function sessionToken({ headers }: FastifyRequest, publicUrl: string): string | undefined {
@@ -44,11 +44,11 @@ export function setCookie(
 }
 
 export function setSessionCookie(reply: FastifyReply, publicUrl: string, token: string): void {
-  setCookie(reply, publicUrl, { name: NAME, value: token });
+  setCookie(reply, publicUrl, { name: SESSION_COOKIE, value: token });
 }
 
 export function removeSessionCookie(reply: FastifyReply, publicUrl: string): void {
-  setCookie(reply, publicUrl, { name: NAME, value: '', maxAgeSeconds: 0 });
+  setCookie(reply, publicUrl, { name: SESSION_COOKIE, value: '', maxAgeSeconds: 0 });
 }
 
 /** For calls with a session. Reads may also be typed into the address bar. */
@@ -56,7 +56,7 @@ export function refuseCrossSite(request: FastifyRequest, publicUrl: string): voi
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const isTyped = isRead && request.headers['sec-fetch-site'] === 'none';
   if (!isTyped && !isSameOrigin(request, publicUrl)) throw new AppError('cross_site');
-  if (!isRead && request.headers[CSRF_HEADER] === undefined) throw new AppError('cross_site');
+  if (!isRead && request.headers[CSRF_HEADER.toLowerCase()] === undefined) throw new AppError('cross_site');
 }
 
 /** For sign-in and sign-out, which scripts may call without the header. */

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import type { ListViewsResult } from 'posthorn-client';
+import type { SavedView as View } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useMay } from '../../data/may.ts';
@@ -21,8 +21,6 @@ function queryOf(search: Search): string {
   query.sort();
   return query.toString();
 }
-
-type View = ListViewsResult[number];
 
 /** Filters of a page under a name, for all users of the project. */
 export function SavedViews({ page }: { page: string }) {

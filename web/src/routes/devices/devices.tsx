@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ListDevicesResult as Device, Posthorn, Subscription } from 'posthorn-client';
+import type { Device, Posthorn, Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/danger-dialog.tsx';

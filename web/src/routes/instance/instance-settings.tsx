@@ -1,12 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ListSettingsResult } from 'posthorn-client';
+import type { InstanceSetting as Setting } from 'posthorn-client';
 import { apiOf } from '../../data/session.ts';
 import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { CopyIcon } from '../../ui/text/copy.tsx';
-
-type Setting = ListSettingsResult[number];
 
 /** What the environment of the node that answers sets. It is read at the start, so it is shown and not changed. */
 export function InstanceSettings() {
