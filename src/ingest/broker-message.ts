@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -200,20 +201,11 @@ const customHeaders = ({ custom_headers: given = {} }: Envelope): NewEvent['head
 const lowerCaseNames = (headers: NewEvent['headers']): NewEvent['headers'] =>
   Object.fromEntries(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]));
 
-const HOP_BY_HOP =
-  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-// oxlint-disable-next-line no-control-regex -- header values may hold none of these
-const NO_HEADER_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/;
-
 /** Headers of brokers are free text; a delivery carries those that can be headers of a request. Null: all of them. */
 function forwardedHeaders(headers: NewEvent['headers']): NewEvent['forwardedHeaders'] {
   const entries = Object.entries(headers);
   const sent = entries.filter(
-    ([name, values]) =>
-      HEADER_NAME.test(name) &&
-      !HOP_BY_HOP.test(name) &&
-      !values.some((value) => NO_HEADER_VALUE.test(value)),
+    ([name, values]) => isHeaderName(name) && !isConnectionHeader(name) && values.every(isHeaderValue),
   );
   return sent.length === entries.length ? null : Object.fromEntries(sent);
 }

@@ -1,3 +1,5 @@
+import { isConnectionHeader } from '../domain/http-header.ts';
+
 /** The local answer to a delivery, as a result tells it to the service. */
 export interface Forwarded {
   ok: boolean;
@@ -15,16 +17,6 @@ export const MAX_TIMEOUT_SECONDS = 25;
 const MAX_BODY_BYTES = 51_200;
 const MAX_HEADER = 8_192;
 const MAX_REASON = 1_024;
-/** Of the connection, which is another one here. */
-const OWN = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'transfer-encoding',
-  'keep-alive',
-  'expect',
-  'upgrade',
-]);
 
 /** Sends a delivery to a local program: the same bytes, with the same signatures. A redirect counts as an answer. */
 export async function forward(
@@ -37,7 +29,8 @@ export async function forward(
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: Object.entries(headers).filter(([name]) => !OWN.has(name.toLowerCase())),
+      // The connection is another one here.
+      headers: Object.entries(headers).filter(([name]) => !isConnectionHeader(name)),
       body: new Uint8Array(body),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutSeconds * 1000),

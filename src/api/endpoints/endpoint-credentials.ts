@@ -4,6 +4,7 @@ import { clientAssertion } from '../../dispatch/client/client-assertion.ts';
 import type { OAuth2Config } from '../../dispatch/client/oauth2-token.ts';
 import type { EndpointAuthentication, EndpointSecrets } from '../../domain/config/endpoint.ts';
 import { invalid } from '../../domain/errors.ts';
+import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import { generateEd25519 } from '../../signing/secrets.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -28,9 +29,6 @@ export function changedCredentials(
   });
 }
 
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
-
 /** The given authentication, checked for completeness. None if its type is blank or absent. */
 function authentication(
   context: Pick<ApiContext, 'checkUrl'>,
@@ -42,9 +40,10 @@ function authentication(
   const field = `authentication.${type}`;
   if (details === undefined) throw invalid(field, `is required when authentication.type is ${type}`);
   if (type === 'api_key' && given.api_key !== undefined) {
-    if (!HEADER_NAME.test(given.api_key.header_name))
-      throw invalid(`${field}.header_name`, 'is not a legal header name');
-    if (!HEADER_VALUE.test(given.api_key.header_value))
+    const { header_name, header_value } = given.api_key;
+    if (!isHeaderName(header_name)) throw invalid(`${field}.header_name`, 'is not a legal header name');
+    if (isConnectionHeader(header_name)) throw invalid(`${field}.header_name`, OF_CONNECTION);
+    if (!isHeaderValue(header_value))
       throw invalid(`${field}.header_value`, 'contains characters that a header value cannot have');
   }
   if (type === 'oauth2' && given.oauth2 !== undefined) {

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/config/project-config.ts';
 import { invalid } from '../../domain/errors.ts';
+import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
@@ -59,19 +60,13 @@ function idempotencyKey(project: ProjectRow, body: Input): string | null {
   return body.idempotency_key || null;
 }
 
-const ILLEGAL_HEADERS =
-  /^(host|content-length|connection|transfer-encoding|keep-alive|upgrade|te|trailer|proxy-authorization|proxy-connection)$/i;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
 function customHeaders(given: Record<string, string>): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (const [name, value] of Object.entries(given)) {
     const field = `custom_headers.${name}`;
-    if (!HEADER_NAME.test(name)) throw invalid(field, 'is not a legal header name');
-    if (ILLEGAL_HEADERS.test(name)) throw invalid(field, 'is set by the connection and not allowed here');
-    // oxlint-disable-next-line no-control-regex -- header values may hold none of these
-    if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      throw invalid(field, 'contains characters that a header value cannot have');
+    if (!isHeaderName(name)) throw invalid(field, 'is not a legal header name');
+    if (isConnectionHeader(name)) throw invalid(field, OF_CONNECTION);
+    if (!isHeaderValue(value)) throw invalid(field, 'contains characters that a header value cannot have');
     headers[name] = [value];
   }
   return headers;

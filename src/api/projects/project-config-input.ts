@@ -10,6 +10,7 @@ import {
 } from '../../domain/config/project-config.ts';
 import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import { invalid } from '../../domain/errors.ts';
+import { isConnectionHeader, isHeaderName } from '../../domain/http-header.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { Type } from '../../platform/type.ts';
@@ -61,9 +62,8 @@ export const PartialProjectConfig = Type.Object({
 });
 export type PartialProjectConfig = Static<typeof PartialProjectConfig>;
 
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const RESERVED_HEADERS =
-  /^(webhook-(id|timestamp|signature)|content-type|content-length|host|connection|transfer-encoding)$/i;
+/** Headers that every delivery has under their own names. */
+const RESERVED_HEADERS = /^(webhook-(id|timestamp|signature)|content-type)$/i;
 
 /** The config merged with the given parts, key by key. Errors name the wrong field. */
 export function mergeProjectConfig(
@@ -164,11 +164,11 @@ function checkProjectConfig(config: ProjectConfig): void {
     'config.request_id_header': config.request_id_header,
   };
   for (const [field, name] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name) || RESERVED_HEADERS.test(name))
+    if (!isHeaderName(name) || RESERVED_HEADERS.test(name) || isConnectionHeader(name))
       throw invalid(field, `"${name}" cannot be used as a header name`);
   }
   for (const name of config.visible_headers) {
-    if (!HEADER_NAME.test(name)) throw invalid('config.visible_headers', `"${name}" is not a header name`);
+    if (!isHeaderName(name)) throw invalid('config.visible_headers', `"${name}" is not a header name`);
     if (!mayBeVisible(name))
       throw invalid('config.visible_headers', `"${name}" is always a credential and never shown`);
   }

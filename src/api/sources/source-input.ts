@@ -6,6 +6,7 @@ import {
   type SourceSecrets,
   type SourceVerifier,
 } from '../../domain/config/source.ts';
+import { isConnectionHeader, isHeaderName, OF_CONNECTION } from '../../domain/http-header.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
@@ -22,7 +23,6 @@ type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 const NO_SECRETS: SourceSecrets = { verifier: { type: 'noop' }, pub_sub: null, db_change_stream: null };
 const MASK_CHARS = 16;
 const MAX_RESPONSE_BYTES = 51_200;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 export function newSource(input: Static<typeof CreateSource>): SourceContent {
   const provider = input.provider ?? '';
@@ -104,7 +104,7 @@ function readVerifier(given: VerifierInput, provider: string, problems: Problems
     }
     case 'api_key': {
       const { header_name = '', header_value = '' } = given.api_key ?? {};
-      if (header_name !== '' && !HEADER_NAME.test(header_name))
+      if (header_name !== '' && !isHeaderName(header_name))
         problems.add('verifier.api_key.header_name', 'is not a legal header name');
       if (given.api_key !== undefined) problems.text('verifier.api_key.header_value', header_value);
       return { type, api_key: { header_name, header_value } };
@@ -125,7 +125,7 @@ function readHmac(
     problems.text('verifier.hmac.secret', secret);
     problems.text('verifier.hmac.encoding', encoding);
   }
-  if (header !== '' && !HEADER_NAME.test(header))
+  if (header !== '' && !isHeaderName(header))
     problems.add('verifier.hmac.header', 'is not a legal header name');
   return { header, hash, secret, encoding };
 }
@@ -149,7 +149,8 @@ function checkLocations(fields: SourceFields, verifier: SourceVerifier, problems
 
 function checkHeadersAndResponse(fields: SourceFields, problems: Problems): void {
   fields.forward_headers.forEach((name, index) => {
-    if (!HEADER_NAME.test(name)) problems.add(`forward_headers.${index}`, 'is not a legal header name');
+    if (!isHeaderName(name)) problems.add(`forward_headers.${index}`, 'is not a legal header name');
+    else if (isConnectionHeader(name)) problems.add(`forward_headers.${index}`, OF_CONNECTION);
   });
   if (Buffer.byteLength(fields.custom_response.body) > MAX_RESPONSE_BYTES)
     problems.add('custom_response.body', `is larger than ${MAX_RESPONSE_BYTES} bytes`);

@@ -1,6 +1,7 @@
 import { withQuery } from '../../domain/config/endpoint.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/config/project-config.ts';
 import type { HeldDelivery } from '../../domain/delivery.ts';
+import { isConnectionHeader } from '../../domain/http-header.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { HOPS_HEADER } from '../../signing/hops.ts';
@@ -18,20 +19,6 @@ export interface BuiltRequest {
 }
 
 const USER_AGENT = `Posthorn/${VERSION}`;
-/** Set by the connection itself, never by an event. */
-const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'transfer-encoding',
-  'keep-alive',
-  'upgrade',
-  'te',
-  'trailer',
-  'expect',
-  'proxy-authorization',
-  'proxy-connection',
-]);
 
 export function buildRequest(
   delivery: Pick<
@@ -85,7 +72,7 @@ class HeaderList {
 
   put(name: string, value: string): void {
     const key = name.toLowerCase();
-    if (CONNECTION_HEADERS.has(key) || this.#seen.has(key)) return;
+    if (isConnectionHeader(key) || this.#seen.has(key)) return;
     this.#seen.add(key);
     this.list.push([name, value]);
   }

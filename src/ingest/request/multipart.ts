@@ -1,3 +1,4 @@
+import { isHeaderName } from '../../domain/http-header.ts';
 /**
  * Reads the text fields (and, on request, the files, as text) of multipart/form-data (RFC 2046, RFC 7578)
  * from a buffer that is already bounded.
@@ -105,7 +106,7 @@ function readPartHeaders(text: string): ReadonlyMap<string, string> | null {
   for (const line of text.split(lineBreak)) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || headers.has(name)) return null;
+    if (!isHeaderName(name) || headers.has(name)) return null;
     const value = line.slice(colon + 1).trim();
     if (value.includes('\n') || value.includes('\r') || value.includes('\0')) return null;
     headers.set(name, value);

@@ -1,32 +1,10 @@
 import { isNotStored, type VisibleHeaders } from '../../domain/config/credential-headers.ts';
+import { HOP_BY_HOP, isConnectionHeader } from '../../domain/http-header.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
 import { type VerifiedSource, verifierHeaders } from '../verify/compile-verifier.ts';
 
-/**
- * Headers of one connection (RFC 9110, 7.6.1), plus the names that `Connection` lists. They are neither
- * stored nor forwarded.
- */
-const hopByHop = [
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
-
-/** Headers of the delivery's own request and its body, which was decoded. */
-const ownOfDelivery = [
-  'host',
-  'content-length',
-  'content-type',
-  'content-encoding',
-  'accept-encoding',
-  'expect',
-];
+/** Headers of the body of the delivery's own request. The received one was decoded. */
+const ofBody: ReadonlySet<string> = new Set(['content-type', 'content-encoding', 'accept-encoding']);
 
 /** Names as on the wire (`X-Github-Event`), each with its values. */
 export type EventHeaders = Record<string, string[]>;
@@ -43,10 +21,10 @@ export interface HeaderPolicy {
 export function compileHeaderPolicy(
   source: VerifiedSource & { forward_headers: readonly string[] },
 ): HeaderPolicy {
-  const notStored = new Set([...hopByHop, ...verifierHeaders(source), 'host']);
-  const notForwarded = new Set([...hopByHop, ...ownOfDelivery]);
+  // Those of the connection are neither stored nor forwarded, and neither are the names that `Connection` lists.
+  const notStored = new Set([...HOP_BY_HOP, ...verifierHeaders(source), 'host']);
   const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
-  const forwardable = [...listed].filter((name) => !notForwarded.has(name));
+  const forwardable = [...listed].filter((name) => !isConnectionHeader(name) && !ofBody.has(name));
   return {
     stored: (headers, visible) => {
       const names = Object.keys(headers).filter(

@@ -1,3 +1,4 @@
+import { isHeaderName } from '../../domain/http-header.ts';
 /**
  * The location of a value in a request, as written in `idempotency_keys` and `event_type_location`:
  *   ("request" | "req") "." ("header" | "query" | "queryparam" | "body") "." selector
@@ -42,7 +43,7 @@ export function parseLocation(text: string): LocationReading {
   if (selector.length > 1)
     return bad(`may not have a dot in the name of the ${part}; put a backslash before it`);
   if (part === 'query') return { ok: true, location: { part, name } };
-  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) return bad('does not name a possible header');
+  if (!isHeaderName(name)) return bad('does not name a possible header');
   return { ok: true, location: { part, name: name.toLowerCase() } };
 }
 

@@ -98,6 +98,7 @@ describe('authentication', () => {
   test.each([
     [{ type: 'api_key' }, 'authentication.api_key'],
     [{ type: 'api_key', api_key: { header_name: 'a b', header_value: 'v' } }, 'header_name'],
+    [{ type: 'api_key', api_key: { header_name: 'Expect', header_value: 'v' } }, 'header_name'],
     [{ type: 'api_key', api_key: { header_name: 'a', header_value: 'v\r\nx: y' } }, 'header_value'],
     [{ type: 'basic_auth', basic_auth: { username: '' } }, 'authentication.basic_auth'],
     [{ type: 'oauth2', oauth2: { ...oauth2, client_secret: undefined } }, 'client_secret'],

@@ -223,6 +223,8 @@ describe('the settings of a project', () => {
     [{ signature: { header: 'webhook-id' } }, 'config.signature.header'],
     [{ signature: { schemes: ['morse'] } }, 'config.signature.schemes.0'],
     [{ request_id_header: 'Content-Length' }, 'config.request_id_header'],
+    [{ request_id_header: 'Expect' }, 'config.request_id_header'],
+    [{ signature: { header: 'TE' } }, 'config.signature.header'],
     [{ search_policy: 'a week' }, 'config.search_policy'],
     [{ visible_headers: ['X Key'] }, 'config.visible_headers'],
     [{ visible_headers: ['AUTHORIZATION'] }, 'config.visible_headers'],

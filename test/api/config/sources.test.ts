@@ -163,6 +163,11 @@ const bad: [string, object, string[]][] = [
       ['custom_response.content_type: must be application/json, text/plain, application/xml'],
     ],
   ),
+  [
+    'a header of the connection to forward',
+    http({ forward_headers: ['ok', 'Expect'] }),
+    ['forward_headers.1: is set by the connection'],
+  ],
   ['an illegal header to forward', http({ forward_headers: ['ok', 'not ok'] }), ['forward_headers.1']],
   [
     'a body function with a mistake',

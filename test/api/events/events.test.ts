@@ -204,6 +204,8 @@ describe('custom headers', () => {
     ['Keep-Alive', '1'],
     ['Upgrade', 'h2c'],
     ['TE', 'trailers'],
+    ['Expect', '100-continue'],
+    ['Proxy-Authenticate', 'Basic'],
     ['two words', 'x'],
     ['', 'x'],
     ['näme', 'x'],
