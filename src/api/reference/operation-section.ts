@@ -16,7 +16,9 @@ export function operationSection(document: OpenApiDocument, route: Route): Html 
   const { method, path, operation } = route;
   const { operationId: id, summary = '', description, parameters = [] } = operation;
   const body = jsonSchema(operation.requestBody);
-  const answer = answerOf(operation);
+  const answers = answersOf(operation);
+  // The last is that of the plain call. A dry run answers 200.
+  const usual = answers.at(-1);
   return html`<section id="${id}">
 <h3><a href="#${id}">${summary}</a></h3>
 <p class="route"><b class="method ${method.toLowerCase()}">${method}</b> <code>${path}</code></p>
@@ -24,10 +26,10 @@ ${description === undefined ? '' : html`<p>${description}</p>`}
 <div class="columns"><div>
 ${parameterTable(parameters.filter((one) => one.in === 'query'))}
 ${body === undefined ? '' : html`<h4>Body</h4>${schemaTable(document, resolved(document, body))}`}
-${answer === undefined ? '' : answerPart(document, answer)}
+${answers.map((answer) => answerPart(document, answer))}
 </div><div>
 <pre><code>${curlOf(document, route)}</code></pre>
-${answer === undefined ? '' : html`<pre><code>${JSON.stringify(exampleOf(document, answer.schema), null, 2)}</code></pre>`}
+${usual === undefined ? '' : html`<pre><code>${JSON.stringify(exampleOf(document, usual.schema), null, 2)}</code></pre>`}
 </div></div>
 </section>`;
 }
@@ -41,10 +43,11 @@ function parameterTable(parameters: Parameter[]): Html | string {
   return html`<h4>Query</h4><table>${rows}</table>`;
 }
 
-function answerOf(operation: Operation): { status: string; schema: Schema } | undefined {
-  const status = Object.keys(operation.responses).find((name) => name.startsWith('2'));
-  const schema = status === undefined ? undefined : jsonSchema(operation.responses[status]);
-  return status === undefined || schema === undefined ? undefined : { status, schema };
+function answersOf({ responses }: Operation): { status: string; schema: Schema }[] {
+  return Object.entries(responses).flatMap(([status, response]) => {
+    const schema = jsonSchema(response);
+    return status.startsWith('2') && schema !== undefined ? [{ status, schema }] : [];
+  });
 }
 
 function answerPart(document: OpenApiDocument, answer: { status: string; schema: Schema }): Html {

@@ -23,7 +23,8 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
     method: method.toUpperCase(),
     path: path.replace(PROJECT, '').replace(PORTAL, ''),
     isPortal: path.startsWith(PORTAL),
-    status: Number(Object.keys(responses)[0]),
+    // The last is that of the plain call. A dry run answers 200.
+    status: Number(Object.keys(responses).findLast((status) => status !== 'default')),
   })),
 );
 const caseOf = ({ method, path }: (typeof operations)[number]) => cases[`${method} ${path}`];
