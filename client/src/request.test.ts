@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -170,6 +171,29 @@ describe('the end of a call', () => {
     const controller = new AbortController();
     replies = [() => controller.abort(new Error('enough'))];
     await expect(posthorn.endpoints.get('e', { signal: controller.signal })).rejects.toThrow('enough');
+  });
+
+  it('a signal of many calls has one listener while they run, none after them, and ends them all', async () => {
+    const controller = new AbortController();
+    const listeners = () => getEventListeners(controller.signal, 'abort').length;
+    const counts: number[] = [];
+    replies = Array.from({ length: 24 }, () => (response) => {
+      counts.push(listeners());
+      good(response);
+    });
+    const call = () => posthorn.endpoints.get('e', { signal: controller.signal });
+    await Promise.all(replies.map(call));
+    expect([Math.max(...counts), listeners()]).toEqual([1, 0]);
+    const sent = Array.from({ length: 12 }, () => Promise.withResolvers<void>());
+    replies = sent.map(
+      ({ resolve }) =>
+        () =>
+          resolve(),
+    );
+    const calls = sent.map(() => expect(call()).rejects.toThrow('enough'));
+    await Promise.all(sent.map(({ promise }) => promise));
+    controller.abort(new Error('enough'));
+    await Promise.all(calls);
   });
 
   it('a signal ends a wait', async () => {

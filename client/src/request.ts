@@ -3,15 +3,16 @@
  *
  *   attempt -> success -> the answer
  *           -> refused -> PosthornError
- *           -> nothing was done (429, 408, 503, no connection) -> wait -> attempt
- *           -> the outcome is unknown (the answer is lost)     -> wait -> attempt, if the call may be repeated
+ *           -> nothing was done (a code that says so, any other 429, no connection) -> wait -> attempt
+ *           -> the outcome is unknown (the answer is lost, or a proxy's 502, 503 or 504)
+ *                                                  -> wait -> attempt, if the call may be repeated
  *
- * A call may be repeated if a second execution changes nothing: reads, updates, deletions, and events, which
- * have an idempotency key. Every other call is sent again only if nothing was done.
+ * A call may be repeated if a second execution changes nothing: reads, updates, deletions, tests that store
+ * nothing, and events, which have an idempotency key. Every other call is sent again only if nothing was done.
  */
 import { type FieldProblem, PosthornError } from './errors.ts';
 import type { ErrorCode } from './generated/error-codes.ts';
-import { delayBefore, pause, retryAfterSeconds } from './wait.ts';
+import { delayBefore, onAbort, pause, retryAfterSeconds } from './wait.ts';
 
 export interface ClientOptions {
   /** The address of the server, such as `https://posthorn.example.com`. */
@@ -157,8 +158,7 @@ export class Caller {
       isLate = true;
       controller.abort();
     }, timeout);
-    const abort = () => controller.abort();
-    signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => controller.abort());
     try {
       const send = this.#options.fetch ?? fetch;
       const url = this.#url + call.path + queryText(call.query as Query | undefined);
@@ -172,7 +172,7 @@ export class Caller {
       return { error, retry: wasNotSent(cause) ? 'safe' : 'unknown' };
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      forget();
     }
   }
 }

@@ -193,3 +193,20 @@ describe('is refused', () => {
     expect(read).toBeLessThan(10);
   });
 });
+
+describe('a secret that is not there', () => {
+  const unsigned = { headers: {}, body: '' };
+
+  it.each<[string, unknown, string]>([
+    ['undefined', undefined, 'secrets is undefined'],
+    ['null', null, 'secrets is null'],
+    ['among others', ['a', undefined], 'secrets[1] is undefined'],
+    ['a number', 5, 'secrets is a number'],
+  ])('(%s) is a TypeError that says so, whatever the request has', async (_name, secrets, message) => {
+    const checked = verifyWebhook(unsigned, secrets as string);
+    await expect(checked).rejects.toThrow(TypeError);
+    await expect(verifyWebhook(unsigned, secrets as string)).rejects.toThrow(
+      `${message}, not a string. Check the setting or environment variable that it comes from.`,
+    );
+  });
+});

@@ -92,6 +92,8 @@ export async function verifyWebhook(
   secrets: string | readonly string[],
   options: VerifyOptions = {},
 ): Promise<Webhook> {
+  checkTypes(secrets);
+  const given = [secrets].flat();
   const signed = readSignatures((name) => headerOf(input.headers, name), options);
   if (signed === undefined) throw new WebhookError('no_signature', 'The request has no known signature.');
   const time = timeOf(signed, options);
@@ -99,7 +101,6 @@ export async function verifyWebhook(
   if (body === undefined) throw new WebhookError('too_large', 'The body is too large.');
   const message = joinedBytes(utf8Bytes(signed.prefix), body);
   const hash = signed.scheme === 'standard' ? 'SHA256' : (options.convoyHash ?? 'SHA256');
-  const given = [secrets].flat();
   if (given.length === 0 || given.includes('')) throw new WebhookError('bad_secret', 'A secret is empty.');
   for (const secret of given) {
     const key = await importKey(secret, signed.scheme, HASHES[hash]);
@@ -109,6 +110,19 @@ export async function verifyWebhook(
     }
   }
   throw new WebhookError('wrong_signature', 'No signature of the request was made with these secrets.');
+}
+
+/** A secret that is missing is a fault of this program, and not of the request. */
+function checkTypes(secrets: unknown): void {
+  const entries: [string, unknown][] = Array.isArray(secrets)
+    ? secrets.map((secret, index) => [`secrets[${index}]`, secret])
+    : [['secrets', secrets]];
+  for (const [name, secret] of entries) {
+    if (typeof secret === 'string') continue;
+    const kind = secret === undefined || secret === null ? String(secret) : `a ${typeof secret}`;
+    const advice = 'Check the setting or environment variable that it comes from.';
+    throw new TypeError(`${name} is ${kind}, not a string. ${advice}`);
+  }
 }
 
 function verified({ scheme, id }: Signed, time: Date | undefined, body: Uint8Array<ArrayBuffer>): Webhook {

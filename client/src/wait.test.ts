@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { delayBefore, pause, retryAfterSeconds } from './wait.ts';
 
@@ -38,5 +39,13 @@ describe('the wait before the next attempt', () => {
     controller.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
     await expect(pause(60_000, controller.signal)).rejects.toThrow('enough');
+  });
+
+  it('leaves nothing at a signal that does not come', async () => {
+    const { signal } = new AbortController();
+    const waits = Array.from({ length: 12 }, () => pause(1, signal));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await Promise.all(waits);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 });

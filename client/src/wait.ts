@@ -23,18 +23,50 @@ export function retryAfterSeconds(header: string | null, now = Date.now()): numb
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
+/**
+ * The calls and waits of each signal. They share one listener, because Node 20 warns of a leak when a signal
+ * has more than ten.
+ */
+const endsOf = new WeakMap<AbortSignal, { ends: Set<() => void>; listener: () => void }>();
+
+/** Calls `end` when the signal comes. Returns a function that takes this back. */
+export function onAbort(signal: AbortSignal | undefined, end: () => void): () => void {
+  if (signal === undefined) return () => {};
+  let shared = endsOf.get(signal);
+  if (shared === undefined) {
+    const ends = new Set<() => void>();
+    const listener = () => {
+      for (const one of ends) one();
+    };
+    shared = { ends, listener };
+    endsOf.set(signal, shared);
+    signal.addEventListener('abort', listener, { once: true });
+  }
+  const { ends, listener } = shared;
+  ends.add(end);
+  return () => {
+    ends.delete(end);
+    if (ends.size > 0 || endsOf.get(signal)?.ends !== ends) return;
+    signal.removeEventListener('abort', listener);
+    endsOf.delete(signal);
+  };
+}
+
 /** Waits, and rejects with the reason of the signal if that comes first. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = () => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const forget = onAbort(signal, () => {
       clearTimeout(timer);
+      forget();
       reject(signal?.reason as Error);
-    };
+    });
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
+      forget();
       resolve();
     }, ms);
-    if (signal?.aborted === true) end();
-    else signal?.addEventListener('abort', end, { once: true });
   });
 }

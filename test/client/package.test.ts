@@ -41,9 +41,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the package', () => {
   const modules = () => globSync('dist/**/*.js', { cwd: installed });
 
-  it('contains the build, its types, the readme and the license, and nothing else', () => {
-    const others = globSync('**/*.*', { cwd: installed }).filter((path) => !/\.(js|d\.ts)$/.test(path));
-    expect(others.sort()).toEqual(['README.md', 'package.json']);
+  it('contains the build, its types, the examples, the readme and the license, and nothing else', () => {
+    const others = globSync('**/*.*', { cwd: installed }).filter(
+      (path) => !/^dist.*\.(js|d\.ts)$/.test(path),
+    );
+    const page = readFileSync(join(installed, 'README.md'), 'utf8');
+    const linked = [...page.matchAll(/\]\((examples\/[^)]+)\)/g)].map(([, path = '']) => path);
+    expect(linked).toHaveLength(4);
+    expect(others.sort()).toEqual(['README.md', ...linked, 'package.json'].sort());
     expect(globSync('LICENSE', { cwd: installed })).toHaveLength(1);
     expect(globSync('**/*.test.*', { cwd: installed })).toEqual([]);
   });
@@ -161,6 +166,7 @@ describe('the tour of the readme', () => {
       expect.stringMatching(/^listed \d+$/),
       expect.stringMatching(/^listed \d+$/),
       expect.stringMatching(/^listed \d+$/),
+      'followed invoice.due',
       'validation_failed 400 url true',
     ]);
     expect(received).toMatch(/^received true \d+$/);
@@ -186,7 +192,7 @@ describe('the examples', () => {
   const servers: Server[] = [];
 
   beforeAll(() => {
-    cpSync(join(ROOT, 'client/examples'), join(folder, 'examples'), { recursive: true });
+    cpSync(join(installed, 'examples'), join(folder, 'examples'), { recursive: true });
     for (const name of ['express', 'fastify', 'hono'])
       symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
   });
