@@ -311,8 +311,8 @@ describe('doctor', () => {
   it('looks at the database of settings of a server, also with a profile', async () => {
     const home = join(folder, 'doctor');
     const server = { XDG_CONFIG_HOME: home, DATABASE_URL: app.database.url, POSTHORN_SECRET_KEY: SECRET_KEY };
-    const { code, stdout } = await runPosthorn(['doctor'], { env: server });
-    expect([code, states(stdout)]).toMatchObject([0, { database: 'ok', schema: 'ok', partitions: 'ok' }]);
+    const { stdout } = await runPosthorn(['doctor'], { env: server });
+    expect(states(stdout)).toMatchObject({ database: 'ok', schema: 'ok', partitions: 'ok' });
   });
 });
 

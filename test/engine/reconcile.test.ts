@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { QueueRowKey } from '../../src/domain/delivery-sink.ts';
 import { asId } from '../../src/domain/ids.ts';
 import { Doubts } from '../../src/engine/queue/doubts.ts';
@@ -164,24 +164,26 @@ describe('doubts', () => {
   });
 });
 
-/** Stops the app, because the counters of a connection are complete when it has ended. */
+/** An app of its own: it has no search of an earlier test under way. It stops, because the counters of a connection are complete when it has ended. */
 test('a cancel of deliveries in flight reads no more of a long queue than those deliveries', async () => {
   const WAITING = 200_000;
+  const alone = await startTestApp();
+  onTestFinished(() => alone.stop());
   const hanging: (() => void)[] = [];
   receiver.answerAlways((_, response) => void hanging.push(() => response.writeHead(200).end()));
-  const { endpoint } = await subscribe(app.project, `${receiver.url}/hanging`, { eventTypes: ['hanging'] });
+  const { endpoint } = await subscribe(alone.project, `${receiver.url}/hanging`, { eventTypes: ['hanging'] });
   // Holds off the search for rows of unknown nodes.
-  await app.database.query('select pg_advisory_lock(7305503)');
-  await app.database.query('alter table delivery_queue set (autovacuum_enabled = off)');
-  await app.database.query(
+  await alone.database.query('select pg_advisory_lock(7305503)');
+  await alone.database.query('alter table delivery_queue set (autovacuum_enabled = off)');
+  await alone.database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
      select lpad(n::text, 26, '0'), lpad(n::text, 26, '0'), 'another', 'k', 0, now() + interval '1 day'
      from generate_series(1, ${WAITING}) n`,
   );
-  await app.database.query('vacuum analyze delivery_queue');
+  await alone.database.query('vacuum analyze delivery_queue');
   const pagesRead = async () => {
-    await app.database.query('select pg_stat_force_next_flush()');
-    const [row] = await app.database.query(
+    await alone.database.query('select pg_stat_force_next_flush()');
+    const [row] = await alone.database.query(
       "select (heap_blks_read + heap_blks_hit)::int as pages from pg_statio_user_tables where relname = 'delivery_queue'",
     );
     return row?.['pages'] as number;
@@ -189,20 +191,22 @@ test('a cancel of deliveries in flight reads no more of a long queue than those 
   const before = await pagesRead();
   receiver.requests.length = 0;
   for (let n = 0; n < 5; n++)
-    await app.project.post('/events/broadcast', { event_type: 'hanging', data: {} });
+    await alone.project.post('/events/broadcast', { event_type: 'hanging', data: {} });
   await receiver.received(5);
-  await app.project.post(`/eventdeliveries/cancel?endpointId=${endpoint.uid}`, undefined, 200);
+  await alone.project.post(`/eventdeliveries/cancel?endpointId=${endpoint.uid}`, undefined, 200);
   await eventually(
-    () => app.database.query("select 1 from event_deliveries where status = 'Discarded'"),
+    () => alone.database.query("select 1 from event_deliveries where status = 'Discarded'"),
     (discarded) => discarded.length === 5,
   );
   for (const answer of hanging) answer();
   await eventually(
-    () => app.database.query('select 1 from delivery_attempts where is_stale'),
+    () => alone.database.query('select 1 from delivery_attempts where is_stale'),
     (stale) => stale.length === 5,
   );
-  await app.app.stop();
-  const [size] = await app.database.query("select (pg_relation_size('delivery_queue') / 8192)::int as pages");
+  await alone.app.stop();
+  const [size] = await alone.database.query(
+    "select (pg_relation_size('delivery_queue') / 8192)::int as pages",
+  );
   expect(size?.['pages']).toBeGreaterThan(4_000);
   expect((await pagesRead()) - before).toBeLessThan(1_000);
 });
