@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import { Mailer } from '../../src/alerts/mailer.ts';
@@ -12,7 +13,7 @@ const LIMIT_MS = 2_000;
 /** Longer than the limit. */
 const PAUSE_MS = 3_000;
 
-const SCRIPT = new URL('./paused-mailer.ts', import.meta.url).pathname;
+const SCRIPT = join(import.meta.dirname, 'paused-mailer.ts');
 
 /** An SMTP server that answers each command with 250, and calls `heard` first. */
 async function smtpServer(onTestFinished: OnTestFinished, heard: (command: string) => void): Promise<string> {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -9,7 +10,7 @@ const PAUSE_MS = 3_000;
 const HALF = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1';
 
 async function startServer(): Promise<{ server: Program; port: number }> {
-  const script = new URL('./paused-server.ts', import.meta.url).pathname;
+  const script = join(import.meta.dirname, 'paused-server.ts');
   const server = new Program({ command: [process.execPath, script] });
   const text = await eventually(
     async () => server.stdout,

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Program } from '../support/program.ts';
@@ -21,7 +22,7 @@ test('a name server is not blamed for the time the process was stalled', async (
     return { addresses: ['127.0.0.1'] };
   });
   onTestFinished(() => server.close());
-  const script = new URL('./paused-resolver.ts', import.meta.url).pathname;
+  const script = join(import.meta.dirname, 'paused-resolver.ts');
   const resolving = new Program({ command: [process.execPath, script, server.address] });
   onTestFinished(() => resolving.kill());
   await paused.promise;

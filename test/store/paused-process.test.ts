@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
@@ -11,7 +12,7 @@ const PAUSE_MS = 4_000;
 test('database answers that arrived while the process was stalled count', async ({ onTestFinished }) => {
   const database = await createTestDatabase();
   onTestFinished(() => database.stop());
-  const script = new URL('./paused-asker.ts', import.meta.url).pathname;
+  const script = join(import.meta.dirname, 'paused-asker.ts');
   const asker = new Program({ command: [process.execPath, script, database.url] });
   onTestFinished(() => asker.kill());
   await eventually(
@@ -37,7 +38,7 @@ test('the time limit of a new connection excludes the time the process was stall
   const relay = await startDatabaseRelay();
   onTestFinished(() => relay.close());
   relay.freeze();
-  const script = new URL('./paused-connector.ts', import.meta.url).pathname;
+  const script = join(import.meta.dirname, 'paused-connector.ts');
   const url = relay.urlOf(new URL(database.url).pathname.slice(1));
   const connector = new Program({ command: [process.execPath, script, url] });
   onTestFinished(() => connector.kill());
