@@ -42,7 +42,10 @@ async function listen(args: string[], extra: Record<string, string> = {}): Promi
     listening.stderr += text.toString();
   });
   running.push(listening);
-  await says(listening, 'stderr', 'Listening as device');
+  await eventually(
+    async () => listening.stderr,
+    (output) => /signed with the secret \S+\n/.test(output),
+  );
   return listening;
 }
 
