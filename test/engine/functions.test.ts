@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { needs } from '../support/suite/parts.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
@@ -145,29 +146,33 @@ test('functions of a rest_api source run on events by API before they are matche
   expect([request?.json, request?.headers['x-added']]).toEqual([{ kind: 'seen', was: { n: 1.5 } }, 'yes']);
 });
 
-test('a lost sandbox uses no retry: the delivery is sent later, at its first attempt', async () => {
-  await listen(
-    '/lost',
-    'lost',
-    'function transform() { let n = 0; while (n < 1e7) n++; return { fine: true } }',
-    {
-      retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 },
-    },
-  );
-  killSandboxes();
-  const killing = setInterval(killSandboxes, 5);
-  try {
-    const event = await broadcast('lost');
-    await deliveryWith(event, (delivery) => delivery.description?.startsWith('Not tried:') === true);
-    clearInterval(killing);
-    const sent = await deliveryWith(event, (delivery) => delivery.status === 'Success');
-    expect(sent.metadata.num_trials).toBe(1);
-    expect(await app.project.get(`/eventdeliveries/${sent.uid}/deliveryattempts`)).toHaveLength(1);
-    expect(at('/lost').map((request) => request.json)).toEqual([{ fine: true }]);
-  } finally {
-    clearInterval(killing);
-  }
-});
+test(
+  'a lost sandbox uses no retry: the delivery is sent later, at its first attempt',
+  needs('ps'),
+  async () => {
+    await listen(
+      '/lost',
+      'lost',
+      'function transform() { let n = 0; while (n < 1e7) n++; return { fine: true } }',
+      {
+        retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 },
+      },
+    );
+    killSandboxes();
+    const killing = setInterval(killSandboxes, 5);
+    try {
+      const event = await broadcast('lost');
+      await deliveryWith(event, (delivery) => delivery.description?.startsWith('Not tried:') === true);
+      clearInterval(killing);
+      const sent = await deliveryWith(event, (delivery) => delivery.status === 'Success');
+      expect(sent.metadata.num_trials).toBe(1);
+      expect(await app.project.get(`/eventdeliveries/${sent.uid}/deliveryattempts`)).toHaveLength(1);
+      expect(at('/lost').map((request) => request.json)).toEqual([{ fine: true }]);
+    } finally {
+      clearInterval(killing);
+    }
+  },
+);
 
 /** The processes of the sandbox: children of this one that run its worker. */
 function killSandboxes(): void {

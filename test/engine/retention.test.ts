@@ -10,7 +10,6 @@ import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
 import { removeExpired } from '../../src/store/upkeep/retention.ts';
-import { UPKEEP_LOCK } from '../../src/store/upkeep/upkeep-lock.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
@@ -29,18 +28,22 @@ const lines = new Writable({
 });
 const directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
 afterAll(() => rm(directory, { recursive: true }));
-// Upkeep is done once, by each node as it starts.
-const app = await shared(startTestApp({}, pino({ level: 'info' }, lines)));
+// Upkeep is done once, by each node with that role as it starts.
+const ROLES = 'api,ingest,deliver,broker';
+const app = await shared(startTestApp({ POSTHORN_ROLES: ROLES }, pino({ level: 'info' }, lines)));
+const tidying: App[] = [];
 const receiver = await shared(Receiver.start());
 let listener: Receiver;
 let project: ApiClient;
 let projectId: string;
 beforeEach(async () => {
-  // A node of the test before may still be at it. It would end what this test stores, before the node of this test.
-  await upkeepEnded();
   listener = await Receiver.start();
   await makeProject();
-  return () => listener.stop();
+  return async () => {
+    // Its upkeep would end what the next test stores, before the node of that test.
+    await Promise.all(tidying.splice(0).map((node) => node.stop()));
+    await listener.stop();
+  };
 });
 
 async function makeProject(config: object = {}): Promise<void> {
@@ -75,20 +78,11 @@ async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
   return id;
 }
 
-const upkeepEnded = () =>
-  eventually(
-    () =>
-      app.database.query(
-        `select from pg_locks l join pg_database d on d.oid = l.database
-         where d.datname = current_database() and l.locktype = 'advisory' and l.objid = ${UPKEEP_LOCK}`,
-      ),
-    (rows) => rows.length === 0,
-  );
-
-/** A node that does upkeep as it starts. One that finds another at it for 2 s would try again in 10 min. */
+/** A node that does upkeep as it starts. */
 async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
-  await upkeepEnded();
-  return app.addNode(env);
+  const node = await app.addNode({ POSTHORN_ROLES: `${ROLES},janitor`, ...env });
+  tidying.push(node);
+  return node;
 }
 
 const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);

@@ -8,7 +8,7 @@ import { isLockTimeout } from '../database/pg-errors.ts';
  * No statement on the session waits for a lock, or for other transactions, longer than LOCK_MS. `signal` ends
  * a wait at once.
  */
-export const UPKEEP_LOCK = 7_305_505;
+const UPKEEP_LOCK = 7_305_505;
 const LOCK_MS = 2_000;
 /** Below the limit of the client, which would close the session. */
 const STATEMENT_MS = 50_000;
