@@ -30,9 +30,11 @@ let installed: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'posthorn-client-'));
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: join(ROOT, 'client') });
+  // The home of the user may not be writable.
+  const env = { ...process.env, npm_config_cache: join(folder, 'cache') };
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: join(ROOT, 'client'), env });
   const [tarball = ''] = globSync('*.tgz', { cwd: folder });
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder });
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder, env });
   installed = join(folder, 'node_modules/posthorn-client');
 });
 
