@@ -6,11 +6,11 @@ import { line } from '../remote/terminal/output.ts';
 import type { Config } from '../settings/settings.ts';
 import { openDatabase } from '../start/open-database.ts';
 import { changeKeyFile, loadSealer, removeOldKeyFile } from '../start/secret-key.ts';
-import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/config/secret-keys.ts';
 import type { Database } from '../store/database/database.ts';
 import { liveNodes } from '../store/queue/nodes.ts';
+import { resealAll } from '../store/secrets/reseal.ts';
+import { keysInUse, lockSecretKeys, removeKeyInUse } from '../store/secrets/secret-keys.ts';
 import { migrate } from '../store/upkeep/migrate.ts';
-import { resealAll } from '../store/upkeep/reseal.ts';
 
 /**
  * Reseals every sealed value with the secret key, whether nodes run or not. Values that a node has locked are

@@ -2,6 +2,7 @@ import type { Alert } from '../domain/alert.ts';
 import type { IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Changed } from '../store/audit/audit-entries.ts';
 import {
   type ChangeAuthor,
   type Committable,
@@ -9,12 +10,11 @@ import {
   changeConfig,
   changeState,
 } from '../store/changes/config-change.ts';
-import type { Changed } from '../store/config/audit-entries.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
-import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import type { ProjectStore } from '../store/config/projects.ts';
 import type { SourceStore } from '../store/config/sources.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
+import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import type { AlertRecorder } from './alert-recorder.ts';
 
 export type { ConfigChange };

@@ -5,6 +5,7 @@ import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
 import { Secret } from '../platform/secret.ts';
+import type { Changed } from '../store/audit/audit-entries.ts';
 import {
   deleteEndpoint as deleteRow,
   disableEndpoints as disableRows,
@@ -12,7 +13,6 @@ import {
   saveEndpoint,
 } from '../store/changes/endpoint-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
-import type { Changed } from '../store/config/audit-entries.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';

@@ -1,5 +1,6 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
+import { audited, type Changed } from '../store/audit/audit-entries.ts';
 import { raiseConfigVersion } from '../store/changes/config-change.ts';
 import {
   deprecateEventType as deprecateRow,
@@ -8,7 +9,6 @@ import {
   insertEventType,
   updateEventType as updateRow,
 } from '../store/changes/event-type-writes.ts';
-import { audited, type Changed } from '../store/config/audit-entries.ts';
 import type { EventTypeDescription, EventTypeRow } from '../store/config/event-types.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';

@@ -2,9 +2,9 @@ import { type Actor, changeOf } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
 import type { Role } from '../domain/role.ts';
 import { randomText } from '../platform/random.ts';
+import { audited, insertAudit } from '../store/audit/audit-entries.ts';
 import { insertApiKey, revokeApiKey } from '../store/changes/api-key-writes.ts';
 import type { ApiKeyRow } from '../store/config/api-keys.ts';
-import { audited, insertAudit } from '../store/config/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 

@@ -1,5 +1,5 @@
 import { type AuditNote, actorFrom } from '../domain/audit.ts';
-import type { JobWork } from '../store/config/jobs.ts';
+import type { JobWork } from '../store/jobs/jobs.ts';
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
 import { addEndpoint } from './endpoint-changes.ts';
 import { newEndpoint } from './new-endpoint.ts';

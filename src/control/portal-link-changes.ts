@@ -1,11 +1,11 @@
 import { changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
+import { audited } from '../store/audit/audit-entries.ts';
 import {
   insertPortalLink,
   revokePortalLink as revokeRow,
   updatePortalLink as updateRow,
 } from '../store/changes/portal-link-writes.ts';
-import { audited } from '../store/config/audit-entries.ts';
 import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../store/config/portal-links.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 import { giveEndpoints } from './endpoint-changes.ts';

@@ -3,13 +3,13 @@ import { defaultProjectConfig, type ProjectConfig } from '../domain/config/proje
 import { AppError } from '../domain/errors.ts';
 import type { ProjectId } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
+import { audited, insertAudit } from '../store/audit/audit-entries.ts';
 import { addEventTypes } from '../store/changes/event-type-writes.ts';
 import {
   deleteProject as deleteRow,
   insertProject,
   updateProject as updateRow,
 } from '../store/changes/project-writes.ts';
-import { audited, insertAudit } from '../store/config/audit-entries.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';

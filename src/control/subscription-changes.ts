@@ -3,8 +3,8 @@ import { noConditions } from '../domain/config/subscription.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
+import type { Changed } from '../store/audit/audit-entries.ts';
 import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
-import type { Changed } from '../store/config/audit-entries.ts';
 import {
   type SubscriptionFields,
   type SubscriptionRow,

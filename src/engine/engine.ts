@@ -16,12 +16,12 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { PullDoor } from '../routing/pull-door.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
 import { finishBatch } from '../store/queue/finish-batch.ts';
+import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import {
   asReaper,
   beat,

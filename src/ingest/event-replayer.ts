@@ -5,18 +5,12 @@ import { type EndpointId, firstIdAt, idTime, type ProjectId } from '../domain/id
 import type { Traffic } from '../metrics/traffic.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { audited } from '../store/config/audit-entries.ts';
-import {
-  chunkLimit,
-  type JobChunk,
-  type JobRow,
-  type JobWork,
-  jobTransaction,
-} from '../store/config/jobs.ts';
+import { audited } from '../store/audit/audit-entries.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
 import { eventsOfEndpoint } from '../store/history/event-deliveries.ts';
 import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
+import { chunkLimit, type JobChunk, type JobRow, type JobWork, jobTransaction } from '../store/jobs/jobs.ts';
 import { isExpanding } from '../store/queue/expansions.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';

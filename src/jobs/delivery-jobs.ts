@@ -3,10 +3,10 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { resend, resendProblem } from '../routing/resend.ts';
-import { chunkLimit, type JobWork } from '../store/config/jobs.ts';
-import type { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
 import { idsAfter } from '../store/database/list-page.ts';
 import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
+import { chunkLimit, type JobWork } from '../store/jobs/jobs.ts';
+import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import { endOpenDeliveries, lockDeliveries } from '../store/queue/resend-deliveries.ts';
 
 /**

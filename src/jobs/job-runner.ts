@@ -1,5 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
+import type { Database } from '../store/database/database.ts';
+import { isTransient } from '../store/database/pg-errors.ts';
 import {
   failJob,
   type JobRow,
@@ -7,9 +9,7 @@ import {
   type JobWork,
   releaseJob,
   workOnJob,
-} from '../store/config/jobs.ts';
-import type { Database } from '../store/database/database.ts';
-import { isTransient } from '../store/database/pg-errors.ts';
+} from '../store/jobs/jobs.ts';
 
 /**
  * Runs jobs chunk by chunk. Any number of nodes do so at once. Each takes the open job that has waited

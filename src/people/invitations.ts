@@ -1,7 +1,7 @@
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Role } from '../domain/role.ts';
-import { audited } from '../store/config/audit-entries.ts';
+import { audited } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import {

@@ -1,6 +1,6 @@
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
-import { insertAudit } from '../store/config/audit-entries.ts';
+import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Actor, AuditNote } from '../domain/audit.ts';
 import { found } from '../domain/errors.ts';
-import { audited } from '../store/config/audit-entries.ts';
+import { audited } from '../store/audit/audit-entries.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { endSession, endSessions, type SessionRow } from '../store/people/sessions.ts';
 import { endingRights, type PeopleDeps } from './people-deps.ts';

@@ -1,7 +1,7 @@
 import { type AuditNote, changeOf, INSTANCE } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { isAtLeast, type Role } from '../domain/role.ts';
-import { insertAudit } from '../store/config/audit-entries.ts';
+import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';

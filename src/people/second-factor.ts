@@ -1,7 +1,7 @@
 import type { AuditAction } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
 import { randomText } from '../platform/random.ts';
-import { insertAudit } from '../store/config/audit-entries.ts';
+import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { getPerson, lockPerson, type PersonWithCredentials } from '../store/people/people.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { insertAudit } from '../store/config/audit-entries.ts';
+import { insertAudit } from '../store/audit/audit-entries.ts';
 import { findPersonByEmail, lockPerson, strengthenPassword } from '../store/people/people.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';

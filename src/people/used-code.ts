@@ -1,6 +1,6 @@
 import { INSTANCE } from '../domain/audit.ts';
 import { AppError } from '../domain/errors.ts';
-import { insertAudit } from '../store/config/audit-entries.ts';
+import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { PersonRow } from '../store/people/people.ts';
 import { mailUsedCode } from './mails.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';

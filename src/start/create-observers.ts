@@ -9,7 +9,7 @@ import { ObserverGuard } from '../metrics/observer-guard.ts';
 import { Traffic } from '../metrics/traffic.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
-import { MetaEventRecorder } from '../store/config/meta-event-recorder.ts';
+import { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import { type CreateExporter, createTracing, type Tracing } from './create-tracing.ts';
 
 /** All observers, each behind the one guard. No other part of the program sees an unguarded observer. */

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
+import type { Database, Queryable } from '../store/database/database.ts';
+import { liveNodes } from '../store/queue/nodes.ts';
 import {
   addKeyInUse,
   getInstanceSecret,
   insertInstanceSecret,
   keysInUse,
   lockSecretKeys,
-} from '../store/config/secret-keys.ts';
-import type { Database, Queryable } from '../store/database/database.ts';
-import { liveNodes } from '../store/queue/nodes.ts';
+} from '../store/secrets/secret-keys.ts';
 
 /**
  * The secret keys of a node: the one that seals, then those that only open. They come from the settings. With

@@ -4,7 +4,7 @@ import { AlertRecorder } from '../../src/control/alert-recorder.ts';
 import type { Metrics } from '../../src/metrics/metrics.ts';
 import { createLogger, type Logger } from '../../src/platform/logger.ts';
 import { type ObserverParts, observerParts } from '../../src/start/create-observers.ts';
-import { MetaEventRecorder } from '../../src/store/config/meta-event-recorder.ts';
+import { MetaEventRecorder } from '../../src/store/queue/meta-event-recorder.ts';
 import { SpanExporter } from '../../src/tracing/span-exporter.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';

@@ -6,7 +6,7 @@ import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts
 import { AppError, found, invalid, invalidFields } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { resend } from '../../routing/resend.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/history/event-deliveries.ts';

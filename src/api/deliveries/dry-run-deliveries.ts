@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import type { JobType } from '../../store/config/jobs.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { summarizeDeliveries } from '../../store/history/delivery-groups.ts';
 import { type DeliveryFilter, listDeliveries } from '../../store/history/event-deliveries.ts';
+import type { JobType } from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { NAMED, SAMPLE } from '../jobs/dry-run.ts';

@@ -4,14 +4,14 @@ import { actorTypes, changeOf } from '../../domain/audit.ts';
 import { parseOutcomes } from '../../domain/delivery.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
 import {
   countFailureMutes,
   deleteFailureMute,
   failureMuteOf,
   type NamedMuteRow,
   saveFailureMute,
-} from '../../store/config/failure-mutes.ts';
+} from '../../store/saved/failure-mutes.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Nothing, oneOf, parseTime, RequiredText, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

@@ -6,14 +6,10 @@ import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { Type } from '../../platform/type.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import {
-  getMetaEvent,
-  listMetaEvents,
-  type MetaEventRow,
-  resendMetaEvent,
-} from '../../store/history/meta-events.ts';
+import { getMetaEvent, listMetaEvents, type MetaEventRow } from '../../store/history/meta-events.ts';
+import { resendMetaEvent } from '../../store/queue/insert-meta-events.ts';
 import type { ApiContext } from '../http/context.ts';
 import {
   dateQuery,

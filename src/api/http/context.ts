@@ -13,11 +13,11 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { PullDoor } from '../../routing/pull-door.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EndpointRow, EndpointStore } from '../../store/config/endpoints.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { ProjectStore } from '../../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 
 /** The dependencies of the handlers. */
 export interface ApiContext {

@@ -4,7 +4,8 @@ import { AppError, found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
 import {
   cancelJob,
   getJob,
@@ -13,8 +14,7 @@ import {
   jobStatuses,
   jobTypes,
   listJobs,
-} from '../../store/config/jobs.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
+} from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

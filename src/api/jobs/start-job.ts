@@ -1,9 +1,9 @@
 import type { Actor } from '../../domain/audit.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import { audited } from '../../store/config/audit-entries.ts';
-import { insertJob, type JobRow, type JobType } from '../../store/config/jobs.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { isTimeout } from '../../store/database/pg-errors.ts';
+import { insertJob, type JobRow, type JobType } from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
 
 /** How long a caller waits for the total. After that it is unknown until the job has ended. */

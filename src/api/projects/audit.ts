@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
-import { type AuditFilter, type AuditRow, listAudit } from '../../store/config/audit-entries.ts';
+import { type AuditFilter, type AuditRow, listAudit } from '../../store/audit/audit-entries.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';

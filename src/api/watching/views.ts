@@ -4,7 +4,8 @@ import { changeOf } from '../../domain/audit.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
-import { audited } from '../../store/config/audit-entries.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
+import { updatedAt } from '../../store/database/row-times.ts';
 import {
   countViews,
   deleteView,
@@ -12,8 +13,7 @@ import {
   saveView,
   type ViewRow,
   viewNamed,
-} from '../../store/config/views.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
+} from '../../store/saved/views.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Nothing, RequiredText, Text, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';

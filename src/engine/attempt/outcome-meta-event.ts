@@ -1,9 +1,9 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
+import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 
 /** The meta event for the end of a delivery, if it has ended and its project wants it. */
 export function outcomeMetaEvent(

@@ -2,7 +2,7 @@ import type { Held, HeldDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
+import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import type { MetaEventSender } from './meta-event-sender.ts';
 import { outcomeMetaEvent } from './outcome-meta-event.ts';

@@ -1,4 +1,5 @@
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import { type BreakerMoves, type MovedBreakers, moveBreakers } from '../../control/breaker-moves.ts';
+import type { ConfigChanges } from '../../control/config-changes.ts';
 import { type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import { INSTANCE } from '../../domain/audit.ts';
@@ -11,12 +12,9 @@ import type { Database } from '../../store/database/database.ts';
 import {
   attemptsSince,
   countProbes,
-  lockBreakers,
   type Probe,
   releaseProbes,
-  type SavedBreaker,
   type SeenAttempts,
-  saveBreakers,
 } from '../../store/limits/breakers.ts';
 import type { StateItem } from './state-changes.ts';
 
@@ -45,10 +43,8 @@ export type Finding = StateItem & { endpointId: string; seen?: number | undefine
   );
 
 /** The changes to make, by endpoint. */
-interface Wanted {
-  /** `probe`: the one that failed while the breaker was open. */
+interface Wanted extends BreakerMoves {
   open: Map<string, { probe: Probe | null; last: LastFailure }>;
-  close: string[];
   disable: Map<string, DisableCause>;
 }
 
@@ -60,9 +56,7 @@ export interface Counts {
   probes: ReadonlyMap<string, number>;
 }
 
-interface Done {
-  opened: SavedBreaker[];
-  closed: SavedBreaker[];
+interface Done extends MovedBreakers {
   /** The reason, by endpoint. */
   disabled: Map<string, string>;
 }
@@ -127,7 +121,7 @@ export class BreakerChanges {
 function causesOf(
   { project }: ProjectRouting,
   { disable, open }: Wanted,
-  { opened }: Pick<Done, 'opened'>,
+  { opened }: MovedBreakers,
 ): Map<string, DisableCause> {
   const causes = new Map(disable);
   const { disable_endpoint, circuit_breaker } = project.config;
@@ -184,29 +178,10 @@ export function wantedChanges(
   return wanted;
 }
 
-/** Opens and closes breakers, except those that another node moved meanwhile. */
-async function moveBreakers(
-  change: ConfigChange,
-  { open, close }: Wanted,
-): Promise<Pick<Done, 'opened' | 'closed'>> {
-  const locked = await lockBreakers(change, [...open.keys(), ...close]);
-  const opened = [...open]
-    .filter(([id, { probe }]) => {
-      const row = locked.get(id);
-      return probe === null ? (row?.state ?? 'closed') === 'closed' : row?.fence === probe.fence;
-    })
-    .map(([id]) => ({ endpoint_id: id, state: 'open' as const, trips: (locked.get(id)?.trips ?? 0) + 1 }));
-  const closed = close
-    .filter((id) => locked.get(id)?.state === 'open')
-    .map((id) => ({ endpoint_id: id, state: 'closed' as const, trips: 0 }));
-  await saveBreakers(change, [...opened, ...closed]);
-  return { opened, closed };
-}
-
 function breakerAlerts(
   routing: ProjectRouting,
   { open }: Wanted,
-  { opened, closed }: Pick<Done, 'opened' | 'closed'>,
+  { opened, closed }: MovedBreakers,
 ): Alert[] {
   return [...opened, ...closed].flatMap(({ endpoint_id, state }): Alert[] => {
     const endpoint = routing.endpoints.get(endpoint_id)?.row;

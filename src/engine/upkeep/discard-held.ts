@@ -4,7 +4,6 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { MetaEventRecorder } from '../../store/config/meta-event-recorder.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
   endOpenMetaEvents,
@@ -12,6 +11,7 @@ import {
   lockHeld,
   projectsHolding,
 } from '../../store/queue/held-deliveries.ts';
+import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { projectRetentions } from '../../store/upkeep/project-retention.ts';
 

@@ -3,11 +3,11 @@ import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
-import { type Changed, insertAudit } from '../config/audit-entries.ts';
-import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
+import { type Changed, insertAudit } from '../audit/audit-entries.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
-import { insertMetaEvents } from '../history/meta-events.ts';
+import { insertMetaEvents } from '../queue/insert-meta-events.ts';
+import type { MetaEventRecorder } from '../queue/meta-event-recorder.ts';
 
 /**
  * A change of a project's config under way: its transaction, and the version that the changed rows carry. The statements

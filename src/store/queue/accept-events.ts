@@ -3,7 +3,6 @@ import type { EndpointId, EventId, ProjectId, SourceId } from '../../domain/ids.
 import { byKey } from '../database/by-key.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-import { insertQueueRows } from '../history/queue-rows.ts';
 import {
   deliveryColumns,
   insertDeliveries,
@@ -12,6 +11,7 @@ import {
   STORED_COLUMNS,
 } from './insert-deliveries.ts';
 import { bothForms, insertTwice, type OnConflict } from './insert-twice.ts';
+import { insertQueueRows } from './queue-rows.ts';
 
 /**
  * Stores a batch of events with their idempotency keys, deliveries and queue rows: one statement, one commit.

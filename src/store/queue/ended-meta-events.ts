@@ -1,12 +1,12 @@
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { wantsMetaEvent } from '../../domain/meta-event.ts';
-import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import { getProjectConfig } from '../config/projects.ts';
 import type { Queryable } from '../database/database.ts';
 import { retryOf } from '../database/retry-columns.ts';
 import { deliveriesByIds, type StoredDelivery } from '../history/event-deliveries.ts';
-import { insertMetaEvents } from '../history/meta-events.ts';
+import { insertMetaEvents } from './insert-meta-events.ts';
+import type { MetaEventRecorder } from './meta-event-recorder.ts';
 
 /** Each loads its payload into memory, twice. */
 const SLICE = 20;

@@ -1,8 +1,8 @@
 import type { HeldDelivery } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
-import { insertMetaEvents } from '../history/meta-events.ts';
 import { type Finish, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
+import { insertMetaEvents } from './insert-meta-events.ts';
 import { insertTwice } from './insert-twice.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { DeliveryId, EndpointId, EventId, ProjectId, SubscriptionId } from 
 import type { Queryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import { retryColumns } from '../database/retry-columns.ts';
-import { insertQueueRows } from '../history/queue-rows.ts';
+import { insertQueueRows } from './queue-rows.ts';
 
 /** A new delivery, and the fields of its queue row. */
 export interface NewDelivery {

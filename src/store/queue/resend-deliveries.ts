@@ -1,11 +1,11 @@
 import type { DeliveryStatus, QueueKey } from '../../domain/delivery.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
-import type { MetaEventRecorder } from '../config/meta-event-recorder.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import type { StoredDelivery } from '../history/event-deliveries.ts';
-import { insertQueueRows } from '../history/queue-rows.ts';
 import { recordEndedMetaEvents } from './ended-meta-events.ts';
+import type { MetaEventRecorder } from './meta-event-recorder.ts';
+import { insertQueueRows } from './queue-rows.ts';
 
 /**
  * Reopens ended deliveries, and ends open ones by hand. Both change the delivery and its queue row in one
