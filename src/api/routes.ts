@@ -37,21 +37,21 @@ import { registerDashboard } from './projects/dashboard.ts';
 import { registerProjects } from './projects/projects.ts';
 import { registerTimeSeries } from './projects/timeseries.ts';
 import { registerReference } from './reference/routes.ts';
+import { registerSearch } from './search/search.ts';
+import { registerViews } from './search/views.ts';
+import { traceRequests } from './server/trace-requests.ts';
 import { authenticated } from './server.ts';
 import { registerSources } from './sources/sources.ts';
 import { registerTestConnection } from './sources/test-connection.ts';
+import { registerStream } from './stream/stream.ts';
 import { registerFilters } from './subscriptions/filters.ts';
 import { registerSubscriptions } from './subscriptions/subscriptions.ts';
-import { traceRequests } from './trace-requests.ts';
 import { registerEndpointTest } from './trials/endpoint-test.ts';
 import { registerExplainEvent } from './trials/explain-event.ts';
 import { registerPreviewSubscription } from './trials/preview-subscription.ts';
 import { registerReceiver } from './trials/receiver.ts';
 import { registerTestFunction } from './trials/test-function.ts';
 import { registerTryEndpoint } from './trials/try-endpoint.ts';
-import { registerSearch } from './watching/search.ts';
-import { registerStream } from './watching/stream.ts';
-import { registerViews } from './watching/views.ts';
 
 const resources = [
   registerProjects,

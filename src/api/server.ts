@@ -11,16 +11,16 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
-import { closeIdlePatiently } from './close-idle-patiently.ts';
-import { excusePauses } from './excuse-pauses.ts';
 import type { Authenticator } from './http/access/auth.ts';
 import { ANSWER_HEADERS } from './http/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import { openApiOptions } from './openapi.ts';
-import { refuseAmbiguous } from './refuse-ambiguous.ts';
-import { UnreadableRequests } from './unreadable-requests.ts';
-import { createValidatorCompiler } from './validator-compiler.ts';
+import { closeIdlePatiently } from './server/close-idle-patiently.ts';
+import { excusePauses } from './server/excuse-pauses.ts';
+import { refuseAmbiguous } from './server/refuse-ambiguous.ts';
+import { UnreadableRequests } from './server/unreadable-requests.ts';
+import { createValidatorCompiler } from './server/validator-compiler.ts';
 
 /** The HTTP server: everything common to all routes. The resources register the routes themselves. */
 export interface ServerOptions {

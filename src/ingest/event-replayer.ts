@@ -1,7 +1,7 @@
 import type { Actor } from '../domain/audit.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { type EndpointId, firstIdAt, idTime, type ProjectId } from '../domain/ids.ts';
+import { type EndpointId, firstIdAt, type ProjectId } from '../domain/ids.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -9,9 +9,7 @@ import { audited } from '../store/audit/audit-entries.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { isMissingPartition } from '../store/database/pg-errors.ts';
 import { eventsOfEndpoint } from '../store/history/event-deliveries.ts';
-import { type EventFilter, eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
-import { chunkLimit, type JobChunk, type JobRow, type JobWork, jobTransaction } from '../store/jobs/jobs.ts';
-import { isExpanding } from '../store/queue/expansions.ts';
+import { eventConditions, eventsAfter, type StoredEvent } from '../store/history/events.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
 import { type DecodeDeps, type DecodedEvent, decodeStoredEvent } from './decode-stored-event.ts';
@@ -19,15 +17,11 @@ import { MAX_DIRECT, prepareEvent } from './prepare-event.ts';
 
 /**
  * Replays stored events. Each is matched again with the current config and its original target, and gets new
- * deliveries. An event that failed in a function of its source passes through it again. The batch form reads
- * events in id order up to its job's id. Transactions with recent ids may be uncommitted, so ids from the
- * five seconds before the job's id are read only when the job is five seconds old. None is skipped then. A
- * filter that ends before them need not wait.
+ * deliveries. An event that failed in a function of its source passes through it again.
  *
  * A replay that matches over 1,000 subscriptions commits their list and not their deliveries, as accepting does.
  * `src/engine/queue/expander.ts` makes the deliveries in chunks. So a replay is stored whole or not at all, and no
- * transaction has more than 1,000 deliveries. A job has one large fan-out in progress at a time, so that it neither
- * fills the table of expansions nor runs ahead of the queue, and it ends when all its deliveries are in the queue.
+ * transaction has more than 1,000 deliveries.
  */
 export interface EventReplayerDeps extends DecodeDeps {
   db: Database;
@@ -38,20 +32,10 @@ export interface EventReplayerDeps extends DecodeDeps {
 }
 
 const CHUNK_EVENTS = 100;
-const SETTLE_MS = 5_000;
-/** Functions of sources may be slow. A job is not taken by another node before 10 s. */
-const DECODE_MS = 5_000;
-/** A job looks this often whether its large fan-out is done. */
-const EXPANDING_MS = 200;
 /** So many stored events are matched again for a device. */
 const DEVICE_EVENTS = 1_000;
 
-/** The input of a batch replay: a filter of events, and the endpoints that may get them, if not all. */
-export interface BatchReplay extends EventFilter {
-  only?: readonly string[];
-}
-
-interface ReplayContext {
+export interface ReplayContext {
   routing: ProjectRouting;
   lane: number;
   only: readonly string[] | undefined;
@@ -65,7 +49,7 @@ interface Rematched {
 }
 
 /** The result of some replays in one transaction. */
-interface Replayed {
+export interface Replayed {
   deliveries: NewDelivery[];
   isExpanding: boolean;
   /** Deliveries of each event, those that are still made included. */
@@ -92,7 +76,7 @@ export class EventReplayer {
     const decoded = await decodeStoredEvent(this.#deps, stored, routing);
     const run = () =>
       audited(this.#deps, { projectId, actor }, async (tx) => {
-        const result = await this.#store(tx, [decoded], { routing, lane: LANE.first, only });
+        const result = await this.store(tx, [decoded], { routing, lane: LANE.first, only });
         const after = { deliveries: result.counts[0] ?? 0 };
         return { result, audit: [{ action: 'event.replayed', resourceId: id, before: null, after }] };
       });
@@ -101,50 +85,8 @@ export class EventReplayer {
       await this.#deps.makePartitions();
       return run();
     });
-    this.#made(projectId, replayed, LANE.first);
+    this.made(projectId, replayed, LANE.first);
     return replayed.counts[0] ?? 0;
-  }
-
-  /** One chunk of a batch replay. Events that no longer match anything count as failed. */
-  chunk: JobWork = async (job) => {
-    const { db, cache } = this.#deps;
-    if (await isExpanding(db, job.project_id, LANE.replay)) return async () => waits(job, EXPANDING_MS);
-    const run = this.#runOf(job);
-    const { only, ...filter } = run.input;
-    const events = await jobTransaction(db, (tx) =>
-      eventsAfter(tx, eventConditions(job.project_id, filter), { ...run, after: job.cursor }),
-    );
-    const routing = await cache.refresh(job.project_id);
-    const decoded = await this.#decode(events, routing, DECODE_MS);
-    return async (tx) => {
-      const replayed = await this.#store(tx, decoded, { routing, lane: LANE.replay, only });
-      const read = replayed.counts.length;
-      const failed = replayed.counts.filter((count) => count === 0).length;
-      const isLast = events.length < run.limit && read === events.length;
-      return {
-        cursor:
-          isLast && run.isSettled && !replayed.isExpanding ? null : (events[read - 1]?.id ?? job.cursor),
-        done: read - failed,
-        failed,
-        ...(isLast && !run.isSettled && { delayMs: run.settlesInMs }),
-        committed: () => this.#made(job.project_id, replayed, LANE.replay),
-      };
-    };
-  };
-
-  /** Which events the next chunk reads. */
-  #runOf(job: JobRow) {
-    const input = JSON.parse(job.input) as BatchReplay;
-    const settlesInMs = SETTLE_MS - (this.#deps.now() - idTime(job.id));
-    const endsBefore = input.toMs !== undefined && input.toMs < idTime(job.id) - SETTLE_MS;
-    const isSettled = endsBefore || settlesInMs <= 0;
-    return {
-      input,
-      limit: chunkLimit(job, CHUNK_EVENTS),
-      before: isSettled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
-      isSettled,
-      settlesInMs,
-    };
   }
 
   /**
@@ -165,9 +107,9 @@ export class EventReplayer {
         const had = await eventsOfEndpoint(tx, device.id, { from: events[0]?.id, to: events.at(-1)?.id });
         return { events, missed: events.filter(({ id }) => !had.has(id)) };
       });
-      const decoded = await this.#decode(missed, routing);
-      const made = await db.transaction((tx) => this.#store(tx, decoded, context));
-      this.#made(projectId, made, LANE.first);
+      const decoded = await this.decode(missed, routing);
+      const made = await db.transaction((tx) => this.store(tx, decoded, context));
+      this.made(projectId, made, LANE.first);
       count += made.deliveries.length;
       if (events.length < CHUNK_EVENTS) break;
       after = events.at(-1)?.id ?? after;
@@ -186,7 +128,7 @@ export class EventReplayer {
   }
 
   /** As many of the events as can be decoded within the time, one at least. */
-  async #decode(
+  async decode(
     events: readonly StoredEvent[],
     routing: ProjectRouting,
     withinMs = Number.POSITIVE_INFINITY,
@@ -201,7 +143,7 @@ export class EventReplayer {
   }
 
   /** Stores the replays of the first events: as many as have 1,000 deliveries together, or one large one. */
-  async #store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
+  async store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
     const all: Replayed = { deliveries: [], isExpanding: false, counts: [] };
     for (const one of decoded) {
       const { event, deliveries, expansion } = this.#match(one, context);
@@ -237,16 +179,11 @@ export class EventReplayer {
   }
 
   /** They are committed: they wait in the queue. */
-  #made(projectId: string, { deliveries, isExpanding }: Replayed, lane: number): void {
+  made(projectId: string, { deliveries, isExpanding }: Replayed, lane: number): void {
     const { sink, traffic } = this.#deps;
     const keys = new Set(deliveries.map((delivery) => delivery.key));
     for (const key of keys) sink.waiting(projectId, { key, lane });
     if (isExpanding) sink.expansionStored();
     traffic.made(projectId, deliveries);
   }
-}
-
-/** A chunk that does nothing. */
-function waits(job: JobRow, delayMs: number): JobChunk {
-  return { cursor: job.cursor, done: 0, failed: 0, delayMs };
 }

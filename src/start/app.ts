@@ -6,7 +6,6 @@ import type { ApiContext } from '../api/http/context.ts';
 import { registerRoutes } from '../api/routes.ts';
 import { createServer } from '../api/server.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
-import { onboardWork } from '../control/onboard-job.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
@@ -16,6 +15,8 @@ import { EventAcceptor } from '../ingest/accept-event.ts';
 import { EventReplayer } from '../ingest/event-replayer.ts';
 import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
+import { onboardWork } from '../jobs/onboard-job.ts';
+import { batchReplay } from '../jobs/replay-job.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import { Oidc } from '../people/oidc.ts';
@@ -314,11 +315,11 @@ function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Prom
 }
 
 function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
-  const { db, cache, replayer, metaEvents } = context;
+  const { db, cache, replayer, metaEvents, now } = context;
   return new JobRunner({
     db,
     works: {
-      batch_replay: replayer.chunk,
+      batch_replay: batchReplay({ replayer, db, cache, now }),
       batch_retry: batchRetry({ cache, sink }),
       batch_cancel: batchCancel({ metaEvents, sink }),
       onboard: onboardWork(context.changes),

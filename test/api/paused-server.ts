@@ -1,7 +1,7 @@
 /** A process of its own: a server with a short limit for requests, which Node looks after often. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { excusePauses } from '../../src/api/excuse-pauses.ts';
+import { excusePauses } from '../../src/api/server/excuse-pauses.ts';
 
 const LIMIT_MS = 1_000;
 const server = createServer({ connectionsCheckingInterval: 50 }, (request, response) => {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
-import { ONBOARD_CHUNK, type OnboardItem } from '../../control/onboard-job.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { queryFlag } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
+import { ONBOARD_CHUNK, type OnboardItem } from '../../jobs/onboard-job.ts';
 import { parseCsv } from '../../platform/csv.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { firstIdAt, idTime } from '../../domain/ids.ts';
-import type { BatchReplay } from '../../ingest/event-replayer.ts';
+import type { BatchReplay } from '../../jobs/replay-job.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { summarizeEvents } from '../../store/history/event-groups.ts';
 import { eventConditions, eventsAfter } from '../../store/history/events.ts';

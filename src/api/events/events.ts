@@ -6,7 +6,7 @@ import { type EndpointScope, inScope, requireEventTypes } from '../../domain/end
 import { AppError, found, invalid } from '../../domain/errors.ts';
 import type { EndpointId } from '../../domain/ids.ts';
 import { parsePageRequest, queryFlag } from '../../domain/pagination.ts';
-import type { BatchReplay } from '../../ingest/event-replayer.ts';
+import type { BatchReplay } from '../../jobs/replay-job.ts';
 import { Type } from '../../platform/type.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

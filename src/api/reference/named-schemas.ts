@@ -49,6 +49,7 @@ import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project } from '../projects/projects.ts';
+import { View } from '../search/views.ts';
 import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
 import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
 import { SourceSummary } from '../sources/source-summary.ts';
@@ -59,7 +60,6 @@ import {
   UpdateSubscription,
 } from '../subscriptions/subscription-schema.ts';
 import { FilterExplanation, SampleRequest } from '../subscriptions/test-filter.ts';
-import { View } from '../watching/views.ts';
 
 /** The named schemas of the OpenAPI document, and so of generated clients. */
 export const answerSchemas = {

@@ -1,9 +1,9 @@
+import type { ConfigChange, ConfigChanges } from '../control/config-changes.ts';
+import { addEndpoint } from '../control/endpoint-changes.ts';
+import { newEndpoint } from '../control/new-endpoint.ts';
+import { newSubscription, putSubscription } from '../control/subscription-changes.ts';
 import { type AuditNote, actorFrom } from '../domain/audit.ts';
 import type { JobWork } from '../store/jobs/jobs.ts';
-import type { ConfigChange, ConfigChanges } from './config-changes.ts';
-import { addEndpoint } from './endpoint-changes.ts';
-import { newEndpoint } from './new-endpoint.ts';
-import { newSubscription, putSubscription } from './subscription-changes.ts';
 
 export interface OnboardItem {
   name: string;

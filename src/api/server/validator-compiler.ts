@@ -1,5 +1,5 @@
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
-import { readTime } from '../domain/time.ts';
+import { readTime } from '../../domain/time.ts';
 
 /**
  * Compiles the schema of a request when the first request needs it. To compile all of them took 0.2 s of CPU at each

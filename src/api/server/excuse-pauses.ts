@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { stoodStillMs } from '../platform/time/patient-timer.ts';
+import { stoodStillMs } from '../../platform/time/patient-timer.ts';
 
 /**
  * Callers have a time limit to send a request, and Node checks all connections periodically. Time in which

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { incomingTrace } from '../ingest/request/request-trace.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import { incomingTrace } from '../../ingest/request/request-trace.ts';
+import type { Tracer } from '../../tracing/tracer.ts';
 
 const TRACED = ['/api/', '/portal-api/', '/ingest/'];
 

@@ -1,10 +1,10 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { AppError } from '../domain/errors.ts';
-import type { IdFactory } from '../domain/ids.ts';
-import type { Logger } from '../platform/logger.ts';
-import { maxHeaderSize, STATUS_CODES } from '../platform/node-http.ts';
-import { ANSWER_HEADERS } from './http/answer-headers.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { maxHeaderSize, STATUS_CODES } from '../../platform/node-http.ts';
+import { ANSWER_HEADERS } from '../http/answer-headers.ts';
 
 /**
  * Answers an invalid HTTP request with the usual error envelope, and closes the connection.

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { AppError } from '../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 
 /** The one expectation that Node meets, as Node recognises it. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;

@@ -1,0 +1,82 @@
+import { LANE } from '../domain/delivery.ts';
+import { firstIdAt, idTime } from '../domain/ids.ts';
+import type { EventReplayer } from '../ingest/event-replayer.ts';
+import type { ConfigCache } from '../routing/config-cache.ts';
+import type { Database } from '../store/database/database.ts';
+import { type EventFilter, eventConditions, eventsAfter } from '../store/history/events.ts';
+import { chunkLimit, type JobChunk, type JobRow, type JobWork, jobTransaction } from '../store/jobs/jobs.ts';
+import { isExpanding } from '../store/queue/expansions.ts';
+
+/**
+ * Replays events in id order up to its job's id. Transactions with recent ids may be uncommitted, so ids from the five
+ * seconds before the job's id are read only when the job is five seconds old. None is skipped then. A filter that ends
+ * before them need not wait.
+ *
+ * A job has one large fan-out in progress at a time, so that it neither fills the table of expansions nor runs ahead of
+ * the queue, and it ends when all its deliveries are in the queue.
+ */
+const CHUNK_EVENTS = 100;
+const SETTLE_MS = 5_000;
+/** Functions of sources may be slow. A job is not taken by another node before 10 s. */
+const DECODE_MS = 5_000;
+/** A job looks this often whether its large fan-out is done. */
+const EXPANDING_MS = 200;
+
+/** A filter of events, and the endpoints that may get them, if not all. */
+export interface BatchReplay extends EventFilter {
+  only?: readonly string[];
+}
+
+/** One chunk of a batch replay. Events that no longer match anything count as failed. */
+export function batchReplay(deps: {
+  replayer: EventReplayer;
+  db: Database;
+  cache: ConfigCache;
+  now(): number;
+}): JobWork {
+  const { replayer, db, cache } = deps;
+  return async (job) => {
+    if (await isExpanding(db, job.project_id, LANE.replay)) return async () => waits(job, EXPANDING_MS);
+    const run = runOf(job, deps.now());
+    const { only, ...filter } = run.input;
+    const events = await jobTransaction(db, (tx) =>
+      eventsAfter(tx, eventConditions(job.project_id, filter), { ...run, after: job.cursor }),
+    );
+    const routing = await cache.refresh(job.project_id);
+    const decoded = await replayer.decode(events, routing, DECODE_MS);
+    return async (tx) => {
+      const replayed = await replayer.store(tx, decoded, { routing, lane: LANE.replay, only });
+      const read = replayed.counts.length;
+      const failed = replayed.counts.filter((count) => count === 0).length;
+      const isLast = events.length < run.limit && read === events.length;
+      return {
+        cursor:
+          isLast && run.isSettled && !replayed.isExpanding ? null : (events[read - 1]?.id ?? job.cursor),
+        done: read - failed,
+        failed,
+        ...(isLast && !run.isSettled && { delayMs: run.settlesInMs }),
+        committed: () => replayer.made(job.project_id, replayed, LANE.replay),
+      };
+    };
+  };
+}
+
+/** Which events the next chunk reads. */
+function runOf(job: JobRow, nowMs: number) {
+  const input = JSON.parse(job.input) as BatchReplay;
+  const settlesInMs = SETTLE_MS - (nowMs - idTime(job.id));
+  const endsBefore = input.toMs !== undefined && input.toMs < idTime(job.id) - SETTLE_MS;
+  const isSettled = endsBefore || settlesInMs <= 0;
+  return {
+    input,
+    limit: chunkLimit(job, CHUNK_EVENTS),
+    before: isSettled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
+    isSettled,
+    settlesInMs,
+  };
+}
+
+/** A chunk that does nothing. */
+function waits(job: JobRow, delayMs: number): JobChunk {
+  return { cursor: job.cursor, done: 0, failed: 0, delayMs };
+}
