@@ -104,7 +104,7 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
   let passwordHash: string | null = null;
   if (needsPassword(deps, link)) {
     if (use.password === undefined) throw invalid('password', 'is required');
-    checkPassword('password', use.password, { email: person.email, name });
+    await checkPassword('password', use.password, { email: person.email, name });
     passwordHash = await deps.hasher.hash(use.password);
   }
   const signedIn = await signingIn(deps, visitor, async (tx) => {

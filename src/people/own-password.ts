@@ -31,7 +31,7 @@ export async function changePassword(
   const known = person.password_hash;
   if (known !== null && !(await deps.hasher.verify(current ?? '', known)))
     throw new AppError('sign_in_refused');
-  checkPassword('new_password', next, person);
+  await checkPassword('new_password', next, person);
   const hash = await deps.hasher.hash(next);
   const signedIn = await signingIn(deps, visitor, async (tx) => {
     const locked = await lockPerson(tx, personId);

@@ -2,14 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { checkPassword } from './password-rules.ts';
 
 const ann = { email: 'ann.miller@example.com', name: 'Ann Miller' };
-const problem = (password: string): string => {
-  try {
-    checkPassword('password', password, ann);
-    return '';
-  } catch (error) {
-    return (error as Error).message;
-  }
-};
+const problem = (password: string): Promise<string> =>
+  checkPassword('password', password, ann).then(
+    () => '',
+    (error: Error) => error.message,
+  );
 
 describe('a password', () => {
   test.each([
@@ -19,18 +16,18 @@ describe('a password', () => {
     '鳥が空を高く飛んでいく静かな朝',
     'x9$Kq!2vLp#7',
     'a'.repeat(6) + 'lantern violet cobalt',
-  ])('%s may be used', (password) => {
-    expect(problem(password)).toBe('');
+  ])('%s may be used', async (password) => {
+    expect(await problem(password)).toBe('');
   });
 
   test.each([
     ['short one 1', /at least 12/],
     ['🐴🐴🐴🐴🐴🐴', /at least 12/],
-    ['aaaaaaaaaaaa', /too few different/],
-    ['abababababab', /too few different/],
-    ['123456789012', /run of neighbouring/],
-    ['qwertyuiopqw', /run of neighbouring/],
-    ['abcdefghijkl', /run of neighbouring/],
+    ['aaaaaaaaaaaa', /too easy/],
+    ['abababababab', /too easy/],
+    ['123456789012', /too easy/],
+    ['qwertyuiopqw', /too easy/],
+    ['abcdefghijkl', /too easy/],
     ['Password1234!', /too easy/],
     ['P@ssw0rd2026', /too easy/],
     ['letmein12345', /too easy/],
@@ -40,7 +37,10 @@ describe('a password', () => {
     ['ann.miller@example.com', /too easy/],
     ['ann.miller12345', /too easy/],
     ['Ann Miller 1999', /too easy/],
-  ])('%s is refused', (password, reason) => {
-    expect(problem(password)).toMatch(reason);
+    ['motdepasse2024!', /too easy/],
+    ['contraseña12345', /too easy/],
+    ['xY7'.repeat(85), /too easy/],
+  ])('%s is refused', async (password, reason) => {
+    expect(await problem(password)).toMatch(reason);
   });
 });

@@ -8,8 +8,8 @@ import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 
 const KAFKA = '@platformatic/kafka';
-/** For mail, devices and sign-in at providers. typebox is for types only. */
-const RARE = ['nodemailer', 'ws', 'openid-client', 'typebox'];
+/** For mail, devices, sign-in at providers, client assertions and new passwords. typebox is for types only. */
+const RARE = ['nodemailer', 'ws', 'openid-client', 'jose', '@zxcvbn-ts/core', 'typebox'];
 const OTHERS = ['amqplib', '@aws-sdk/client-sqs', '@google-cloud/pubsub', 'pg-logical-replication'];
 
 test('libraries of brokers and of rare features are loaded when they are first needed', async () => {

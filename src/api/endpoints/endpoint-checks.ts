@@ -6,7 +6,7 @@ import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
-import { checkedOAuth2 } from './endpoint-credentials.ts';
+import { checkedOAuth2, checkSigningKey } from './endpoint-credentials.ts';
 import { OAuth2 } from './endpoint-schema.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
@@ -90,6 +90,7 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
     data: TokenTest,
     access: 'developer',
     handle: async ({ body }) => {
+      await checkSigningKey('oauth2', body.oauth2);
       const result = await context.fetchToken(checkedOAuth2(context, 'oauth2', body.oauth2));
       if (result.kind === 'failed') {
         return { success: false, expires_at: null, error: result.message, message: 'No token was given.' };

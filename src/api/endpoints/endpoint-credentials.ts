@@ -70,10 +70,18 @@ export function checkedOAuth2(
   }
   if (settings.signing_key === undefined)
     throw invalid(`${field}.signing_key`, 'is required when authentication_type is client_assertion');
-  const claims = { issuer: '', subject: '', audience: '', nowMs: 0 };
-  const tried = clientAssertion(settings.signing_key, settings.signing_algorithm ?? 'ES256', claims);
-  if (tried.kind === 'invalid_key') throw invalid(`${field}.signing_key`, tried.message);
   return settings;
+}
+
+/** A key that signs. Only that shows that it fits the algorithm. */
+export async function checkSigningKey(
+  field: string,
+  given: Static<typeof OAuth2> | undefined,
+): Promise<void> {
+  if (given?.authentication_type !== 'client_assertion' || given.signing_key === undefined) return;
+  const claims = { issuer: '', subject: '', audience: '' };
+  const tried = await clientAssertion(given.signing_key, given.signing_algorithm || 'ES256', claims);
+  if (tried.kind === 'invalid_key') throw invalid(`${field}.signing_key`, tried.message);
 }
 
 /** Both parts, which must match. Both empty removes it. A masked key keeps the stored one. */

@@ -10,7 +10,7 @@ import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.t
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { updated } from '../http/updated.ts';
-import { changedCredentials } from './endpoint-credentials.ts';
+import { changedCredentials, checkSigningKey } from './endpoint-credentials.ts';
 import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
@@ -83,7 +83,13 @@ export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, req
 }
 
 /** Rules that a schema cannot express. */
-export function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): void {
+export async function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): Promise<void> {
+  checkUrls(context, config, input);
+  const { type, oauth2 } = input.authentication ?? {};
+  if (type === 'oauth2') await checkSigningKey('authentication.oauth2', oauth2);
+}
+
+export function checkUrls(context: ApiContext, config: ProjectConfig, input: Input): void {
   if (input.url !== undefined && input.url !== '') {
     checkUrl(context, 'url', input.url);
     if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:'))

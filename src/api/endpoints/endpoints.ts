@@ -47,7 +47,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     changes: newEndpointChanges,
     access: 'developer',
     handle: async ({ project, by, scope, body }, request) => {
-      checkEndpoint(context, project.config, body);
+      await checkEndpoint(context, project.config, body);
       warnOfOwnUrl(context, body, request);
       const made = createdEndpoint(context, body);
       // A key belongs to the file of the project, so a portal link cannot claim one.
@@ -115,7 +115,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     changes: endpointChanges,
     access: 'developer',
     handle: async ({ project, by, params, scope, body }, request) => {
-      checkEndpoint(context, project.config, body);
+      await checkEndpoint(context, project.config, body);
       warnOfOwnUrl(context, body, request);
       if (scope?.canSeeSecrets === false && body.secret)
         throw new AppError('portal_forbidden', { what: 'another secret' });

@@ -15,7 +15,7 @@ import { registerOperation } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
-import { checkEndpoint } from './endpoint-input.ts';
+import { checkUrls } from './endpoint-input.ts';
 
 /**
  * Creates many endpoints, each with its subscription, from JSON or a CSV file. All items are checked first,
@@ -132,7 +132,7 @@ function problemsOf(
   if (!item.url) wrong('url', 'is required');
   else {
     try {
-      checkEndpoint(context, project.config, { name: item.name ?? '', url: item.url });
+      checkUrls(context, project.config, { name: item.name ?? '', url: item.url });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       wrong('url', error.message.replace(/^url: /, ''));

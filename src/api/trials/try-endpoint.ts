@@ -69,7 +69,7 @@ async function triedRow(
   { project, body, scope }: Pick<Call<Static<typeof TryEndpoint>>, 'project' | 'body' | 'scope'>,
 ): Promise<EndpointRow> {
   const input = body.endpoint ?? {};
-  checkEndpoint(context, project.config, input);
+  await checkEndpoint(context, project.config, input);
   if (body.endpoint_id) {
     const id = asId<EndpointId>(body.endpoint_id);
     const known = await context.endpoints.get(context.db, project.id, id);

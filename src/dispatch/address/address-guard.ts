@@ -1,11 +1,13 @@
+import { isIPv4 } from 'node:net';
 import {
   GLOBAL_UNICAST_V6,
   LINK_LOCAL_RANGES,
   METADATA_RANGES,
   type NamedRange,
   NOT_PUBLIC_RANGES,
+  requireRange,
 } from './address-ranges.ts';
-import { type Cidr, cidrContains, parseCidr, parseIp } from './ip-address.ts';
+import { type AddressRange, bytesOfV6, parseIp } from './ip-address.ts';
 
 /**
  * Decides which addresses we may connect to. In order, for the address and for every IPv4 address embedded in
@@ -35,19 +37,19 @@ const blocked = (reason: string): Verdict => ({ allowed: false, reason });
 
 export class AddressGuard {
   readonly #publicOnly: boolean;
-  readonly #allow: readonly Cidr[];
-  readonly #deny: readonly Cidr[];
+  readonly #allow: readonly AddressRange[];
+  readonly #deny: readonly AddressRange[];
 
   constructor(rules: AddressRules) {
     this.#publicOnly = rules.egress === 'public';
-    this.#allow = (rules.allow ?? []).map(requireCidr);
-    this.#deny = (rules.deny ?? []).map(requireCidr);
+    this.#allow = (rules.allow ?? []).map(requireRange);
+    this.#deny = (rules.deny ?? []).map(requireRange);
   }
 
   verdict(ip: string): Verdict {
-    const bytes = parseIp(ip);
-    if (bytes === null) return blocked(`${ip} is not an IP address`);
-    const reason = this.#reasonAgainst(bytes);
+    const address = parseIp(ip);
+    if (address === null) return blocked(`${ip} is not an IP address`);
+    const reason = this.#reasonAgainst(address);
     return reason === null ? ALLOWED : blocked(`${ip} is ${reason}`);
   }
 
@@ -72,29 +74,30 @@ export class AddressGuard {
     return blocked(`${host} is a loopback name, not allowed by ${PUBLIC_RULE}`);
   }
 
-  #reasonAgainst(bytes: Uint8Array): string | null {
-    const own = this.#reasonAgainstExact(bytes);
+  #reasonAgainst(address: string): string | null {
+    const own = this.#reasonAgainstExact(address);
     if (own !== null) return own;
-    for (const embedded of embeddedV4(bytes)) {
+    for (const bytes of embeddedV4(address)) {
+      const embedded = bytes.join('.');
       const reason = this.#reasonAgainstExact(embedded);
-      if (reason !== null) return `an IPv6 form of ${embedded.join('.')}, ${reason}`;
+      if (reason !== null) return `an IPv6 form of ${embedded}, ${reason}`;
     }
     return null;
   }
 
-  #reasonAgainstExact(bytes: Uint8Array): string | null {
-    if (this.#deny.some((cidr) => cidrContains(cidr, bytes))) return 'not allowed by POSTHORN_EGRESS_DENY';
-    const allowing = this.#allow.filter((cidr) => cidrContains(cidr, bytes));
-    const metadata = reasonIn(METADATA_RANGES, bytes);
+  #reasonAgainstExact(address: string): string | null {
+    if (this.#deny.some((range) => range.contains(address))) return 'not allowed by POSTHORN_EGRESS_DENY';
+    const allowing = this.#allow.filter((range) => range.contains(address));
+    const metadata = reasonIn(METADATA_RANGES, address);
     if (metadata !== null)
-      return allowing.some((cidr) => cidr.prefixBits === bytes.length * 8)
+      return allowing.some((range) => range.isSingle)
         ? null
         : `${metadata}, allowed only where POSTHORN_EGRESS_ALLOW names this exact address`;
     if (allowing.length > 0) return null;
-    const linkLocal = reasonIn(LINK_LOCAL_RANGES, bytes);
+    const linkLocal = reasonIn(LINK_LOCAL_RANGES, address);
     if (linkLocal !== null) return `${linkLocal}, allowed only where POSTHORN_EGRESS_ALLOW has its range`;
     if (!this.#publicOnly) return null;
-    const notPublic = reasonIn(NOT_PUBLIC_RANGES, bytes) ?? notGlobal(bytes);
+    const notPublic = reasonIn(NOT_PUBLIC_RANGES, address) ?? notGlobal(address);
     return notPublic === null ? null : `${notPublic}, not allowed by ${PUBLIC_RULE}`;
   }
 }
@@ -115,39 +118,34 @@ export function isLocalhost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
-function requireCidr(text: string): Cidr {
-  const cidr = parseCidr(text);
-  if (cidr === null) throw new TypeError(`not an address or CIDR: ${text}`);
-  return cidr;
-}
-
-function reasonIn(ranges: readonly NamedRange[], bytes: Uint8Array): string | null {
-  return ranges.find((range) => cidrContains(range.cidr, bytes))?.reason ?? null;
+function reasonIn(ranges: readonly NamedRange[], address: string): string | null {
+  return ranges.find(({ range }) => range.contains(address))?.reason ?? null;
 }
 
 /** v4-mapped and NAT64 forms lie outside 2000::/3 and are judged by the IPv4 address in them alone. */
-function notGlobal(bytes: Uint8Array): string | null {
-  if (bytes.length === 4 || cidrContains(GLOBAL_UNICAST_V6, bytes)) return null;
-  return cidrContains(V4_MAPPED, bytes) || cidrContains(NAT64, bytes) ? null : 'not a public address';
+function notGlobal(address: string): string | null {
+  if (isIPv4(address) || GLOBAL_UNICAST_V6.contains(address)) return null;
+  return V4_MAPPED.contains(address) || NAT64.contains(address) ? null : 'not a public address';
 }
 
-const V4_MAPPED = requireCidr('::ffff:0:0/96');
-const NAT64 = requireCidr('64:ff9b::/96');
-const V4_COMPATIBLE = requireCidr('::/96');
-const SIX_TO_FOUR = requireCidr('2002::/16');
-const TEREDO = requireCidr('2001::/32');
-const LOCAL_NAT64 = requireCidr('64:ff9b:1::/48');
+const V4_MAPPED = requireRange('::ffff:0:0/96');
+const NAT64 = requireRange('64:ff9b::/96');
+const V4_COMPATIBLE = requireRange('::/96');
+const SIX_TO_FOUR = requireRange('2002::/16');
+const TEREDO = requireRange('2001::/32');
+const LOCAL_NAT64 = requireRange('64:ff9b:1::/48');
 
-function embeddedV4(bytes: Uint8Array): Uint8Array[] {
-  if (bytes.length === 4) return [];
+function embeddedV4(address: string): Uint8Array[] {
+  if (isIPv4(address)) return [];
+  const bytes = bytesOfV6(address);
   const last = bytes.subarray(12);
-  if (cidrContains(V4_MAPPED, bytes) || cidrContains(NAT64, bytes)) return [last];
+  if (V4_MAPPED.contains(address) || NAT64.contains(address)) return [last];
   // :: and ::1 lie in the same range and are no IPv4 addresses.
-  if (cidrContains(V4_COMPATIBLE, bytes)) return last[0] === 0 && last[1] === 0 ? [] : [last];
-  if (cidrContains(SIX_TO_FOUR, bytes)) return [bytes.subarray(2, 6)];
-  if (cidrContains(TEREDO, bytes)) return [bytes.subarray(4, 8), last.map((byte) => byte ^ 0xff)];
+  if (V4_COMPATIBLE.contains(address)) return last[0] === 0 && last[1] === 0 ? [] : [last];
+  if (SIX_TO_FOUR.contains(address)) return [bytes.subarray(2, 6)];
+  if (TEREDO.contains(address)) return [bytes.subarray(4, 8), last.map((byte) => byte ^ 0xff)];
   // RFC 6052: the prefix may be 48, 56, 64 or 96 bits long, and byte 8 is skipped.
-  if (cidrContains(LOCAL_NAT64, bytes))
+  if (LOCAL_NAT64.contains(address))
     return [Uint8Array.of(bytes[6]!, bytes[7]!, bytes[9]!, bytes[10]!), bytes.slice(9, 13), last];
   const isatap = bytes[10] === 0x5e && bytes[11] === 0xfe && bytes[9] === 0 && (bytes[8]! & 0xfd) === 0;
   return isatap ? [last] : [];

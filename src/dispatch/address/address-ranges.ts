@@ -1,19 +1,21 @@
-import { type Cidr, parseCidr } from './ip-address.ts';
+import { type AddressRange, parseRange } from './ip-address.ts';
 
 /** The special-purpose ranges of the address guard, each with the words of the error message. */
 
 export interface NamedRange {
-  readonly cidr: Cidr;
+  readonly range: AddressRange;
   readonly reason: string;
+}
+
+export function requireRange(text: string): AddressRange {
+  const range = parseRange(text);
+  if (range === null) throw new TypeError(`not an address or CIDR: ${text}`);
+  return range;
 }
 
 function ranges(table: Record<string, readonly string[]>): NamedRange[] {
   return Object.entries(table).flatMap(([reason, cidrs]) =>
-    cidrs.map((text) => {
-      const cidr = parseCidr(text);
-      if (cidr === null) throw new TypeError(`not a CIDR: ${text}`);
-      return { cidr, reason };
-    }),
+    cidrs.map((text) => ({ range: requireRange(text), reason })),
   );
 }
 
@@ -67,4 +69,4 @@ export const NOT_PUBLIC_RANGES = ranges({
 });
 
 /** The range of all public IPv6 hosts. An address outside it that embeds no IPv4 address is not public. */
-export const GLOBAL_UNICAST_V6: Cidr = { bytes: Uint8Array.of(0x20, ...Array(15).fill(0)), prefixBits: 3 };
+export const GLOBAL_UNICAST_V6 = requireRange('2000::/3');

@@ -1,28 +1,18 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 
-/** The 4 or 16 bytes of an IP address in text form, or null for any other text. A zone id (`%eth0`) is dropped. */
-export function parseIp(text: string): Uint8Array | null {
-  const percent = text.indexOf('%');
-  const bare = percent === -1 ? text : text.slice(0, percent);
-  switch (isIP(bare)) {
-    case 4:
-      return Uint8Array.from(bare.split('.'), Number);
-    case 6:
-      return parseV6(bare);
-    default:
-      return null;
-  }
+/** Without the zone id (`%eth0`). Null for a text that is no IP address. */
+export function parseIp(text: string): string | null {
+  const [address = ''] = text.split('%', 1);
+  return isIP(address) === 0 ? null : address;
 }
 
-function parseV6(text: string): Uint8Array {
+/** The 16 bytes of an IPv6 address. */
+export function bytesOfV6(address: string): Uint8Array {
   const bytes = new Uint8Array(16);
-  const [head = '', tail] = text.split('::');
-  const headBytes = groupBytes(head);
-  bytes.set(headBytes, 0);
-  if (tail !== undefined) {
-    const tailBytes = groupBytes(tail);
-    bytes.set(tailBytes, 16 - tailBytes.length);
-  }
+  const [head = '', tail = ''] = address.split('::');
+  bytes.set(groupBytes(head), 0);
+  const tailBytes = groupBytes(tail);
+  bytes.set(tailBytes, 16 - tailBytes.length);
   return bytes;
 }
 
@@ -35,29 +25,34 @@ function groupBytes(text: string): number[] {
   });
 }
 
-export interface Cidr {
-  readonly bytes: Uint8Array;
-  readonly prefixBits: number;
+export class AddressRange {
+  readonly #addresses = new BlockList();
+  readonly #version: number;
+  readonly isSingle: boolean;
+
+  constructor(address: string, prefixBits: number) {
+    this.#version = isIP(address);
+    this.#addresses.addSubnet(address, prefixBits, familyOf(this.#version));
+    this.isSingle = prefixBits === bitsOf(this.#version);
+  }
+
+  /** An IPv4 range has no IPv6 address, not even one that embeds an address of it. */
+  contains(address: string): boolean {
+    return isIP(address) === this.#version && this.#addresses.check(address, familyOf(this.#version));
+  }
 }
+
+const familyOf = (version: number) => (version === 4 ? 'ipv4' : 'ipv6');
+const bitsOf = (version: number) => (version === 4 ? 32 : 128);
 
 /** `10.0.0.0/8`, or a single address without a slash; null if it is neither. */
-export function parseCidr(text: string): Cidr | null {
-  const [address = '', prefix, ...rest] = text.trim().split('/');
-  const bytes = parseIp(address);
-  if (bytes === null || rest.length > 0) return null;
-  const maxBits = bytes.length * 8;
-  if (prefix === undefined) return { bytes, prefixBits: maxBits };
-  if (!/^\d{1,3}$/.test(prefix)) return null;
-  const prefixBits = Number(prefix);
-  return prefixBits <= maxBits ? { bytes, prefixBits } : null;
-}
-
-export function cidrContains(cidr: Cidr, address: Uint8Array): boolean {
-  if (cidr.bytes.length !== address.length) return false;
-  const wholeBytes = cidr.prefixBits >> 3;
-  for (let i = 0; i < wholeBytes; i++) if (cidr.bytes[i] !== address[i]) return false;
-  const restBits = cidr.prefixBits & 7;
-  if (restBits === 0) return true;
-  const shift = 8 - restBits;
-  return cidr.bytes[wholeBytes]! >> shift === address[wholeBytes]! >> shift;
+export function parseRange(text: string): AddressRange | null {
+  const [given = '', prefix, ...rest] = text.trim().split('/');
+  const address = parseIp(given);
+  if (address === null || rest.length > 0) return null;
+  const most = bitsOf(isIP(address));
+  if (prefix === undefined) return new AddressRange(address, most);
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= most
+    ? new AddressRange(address, Number(prefix))
+    : null;
 }

@@ -1,4 +1,4 @@
-import { constants, createPrivateKey, type KeyObject, randomUUID, sign, type webcrypto } from 'node:crypto';
+import { randomUUID, type webcrypto } from 'node:crypto';
 
 /** A signed JWT that authenticates a client to a token server (RFC 7523). */
 
@@ -20,68 +20,36 @@ export interface AssertionClaims {
   readonly issuer: string;
   readonly subject: string;
   readonly audience: string;
-  readonly nowMs: number;
 }
 
 export type AssertionResult = { kind: 'assertion'; jwt: string } | { kind: 'invalid_key'; message: string };
 
-const LIFETIME_SECONDS = 300;
-const CURVES: Record<string, string> = { ES256: 'prime256v1', ES384: 'secp384r1', ES512: 'secp521r1' };
+const LIFETIME = '300s';
+/** jose knows more, such as HMAC, which no token server may ask of us. */
 const ALGORITHM = /^(ES|RS|PS)(256|384|512)$/;
 
-export function clientAssertion(
+export async function clientAssertion(
   jwk: PrivateJwk,
   algorithm: string,
   claims: AssertionClaims,
-): AssertionResult {
-  if (!ALGORITHM.test(algorithm))
-    return { kind: 'invalid_key', message: 'the signing algorithm is not one we know' };
-  let key: KeyObject;
+): Promise<AssertionResult> {
+  const invalid = (message: string): AssertionResult => ({ kind: 'invalid_key', message });
+  if (!ALGORITHM.test(algorithm)) return invalid('the signing algorithm is not one we know');
+  if (jwk.d === undefined) return invalid('the signing key is not a private key in JWK form');
+  // Loaded here: few endpoints have such credentials.
+  const { importJWK, SignJWT } = await import('jose');
+  const jwt = new SignJWT()
+    .setProtectedHeader({ alg: algorithm, typ: 'JWT', ...(typeof jwk.kid === 'string' && { kid: jwk.kid }) })
+    .setIssuer(claims.issuer)
+    .setSubject(claims.subject)
+    .setAudience(claims.audience)
+    .setIssuedAt()
+    .setExpirationTime(LIFETIME)
+    .setJti(randomUUID());
   try {
-    key = createPrivateKey({ key: jwk, format: 'jwk' });
+    return { kind: 'assertion', jwt: await jwt.sign(await importJWK(jwk, algorithm)) };
   } catch {
-    return { kind: 'invalid_key', message: 'the signing key is not a private key in JWK form' };
+    // A key of another kind, curve or with less than 2048 bits. The message of the error may quote the key.
+    return invalid(`the signing key cannot be used with ${algorithm}`);
   }
-  if (!fits(key, algorithm))
-    return { kind: 'invalid_key', message: `the signing key cannot be used with ${algorithm}` };
-  const issuedAt = Math.floor(claims.nowMs / 1_000);
-  const header = { alg: algorithm, typ: 'JWT', ...(typeof jwk.kid === 'string' && { kid: jwk.kid }) };
-  const payload = {
-    iss: claims.issuer,
-    sub: claims.subject,
-    aud: claims.audience,
-    iat: issuedAt,
-    exp: issuedAt + LIFETIME_SECONDS,
-    jti: randomUUID(),
-  };
-  const signed = `${base64url(header)}.${base64url(payload)}`;
-  const signature = sign(`sha${algorithm.slice(2)}`, Buffer.from(signed), signOptions(key, algorithm));
-  return { kind: 'assertion', jwt: `${signed}.${signature.toString('base64url')}` };
-}
-
-function fits(key: KeyObject, algorithm: string): boolean {
-  const { asymmetricKeyType, asymmetricKeyDetails } = key;
-  if (algorithm.startsWith('ES'))
-    return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === CURVES[algorithm];
-  // Below 2048 bits RFC 7518 forbids it, and PS512 does not fit.
-  return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2_048;
-}
-
-function signOptions(key: KeyObject, algorithm: string): Parameters<typeof sign>[2] {
-  switch (algorithm.slice(0, 2)) {
-    case 'ES':
-      return { key, dsaEncoding: 'ieee-p1363' };
-    case 'PS':
-      return {
-        key,
-        padding: constants.RSA_PKCS1_PSS_PADDING,
-        saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-      };
-    default:
-      return { key, padding: constants.RSA_PKCS1_PADDING };
-  }
-}
-
-function base64url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
 }

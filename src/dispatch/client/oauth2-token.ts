@@ -43,7 +43,7 @@ const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const UNIT_MS = { seconds: 1_000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 };
 
 export async function fetchToken(http: HttpClient, config: OAuth2Config): Promise<TokenResult> {
-  const form = tokenForm(config);
+  const form = await tokenForm(config);
   if (typeof form === 'string') return { kind: 'failed', message: form, ours: false, permanent: true };
   const request: OutgoingRequest = {
     url: config.url,
@@ -72,7 +72,7 @@ export async function fetchToken(http: HttpClient, config: OAuth2Config): Promis
 }
 
 /** The form to send, or the reason why the settings do not suffice. */
-function tokenForm(config: OAuth2Config): URLSearchParams | string {
+async function tokenForm(config: OAuth2Config): Promise<URLSearchParams | string> {
   const form = new URLSearchParams({
     grant_type: config.grant_type || 'client_credentials',
     client_id: config.client_id,
@@ -85,11 +85,10 @@ function tokenForm(config: OAuth2Config): URLSearchParams | string {
     return form;
   }
   if (config.signing_key === undefined) return 'OAuth 2 settings lack the signing key';
-  const assertion = clientAssertion(config.signing_key, config.signing_algorithm ?? 'ES256', {
+  const assertion = await clientAssertion(config.signing_key, config.signing_algorithm ?? 'ES256', {
     issuer: config.issuer || config.client_id,
     subject: config.subject || config.client_id,
     audience: config.url,
-    nowMs: Date.now(),
   });
   if (assertion.kind === 'invalid_key') return `OAuth 2 settings: ${assertion.message}`;
   form.set('client_assertion_type', ASSERTION_TYPE);
