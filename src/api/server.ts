@@ -74,6 +74,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Synchronous hooks are in callback form. An async one costs every request a turn of the microtask queue.
   app.addHook('onSend', (request, reply, payload, done) => {
     stamp(request, reply);
+    // Otherwise a caller that keeps its connection keeps a stopping node waiting for half its grace.
+    if (!app.server.listening) reply.header('connection', 'close');
     done(null, payload);
   });
   await app.register(swagger, openApiOptions);
@@ -82,7 +84,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-/** The headers of every response. */
 /** The headers of every answer. A route may have set its own policy. */
 function stamp({ id }: FastifyRequest, reply: FastifyReply): FastifyReply {
   for (const [name, value] of answerHeaders) if (!reply.hasHeader(name)) reply.header(name, value);

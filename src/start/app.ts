@@ -8,7 +8,6 @@ import { createServer } from '../api/server.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
-import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { IdFactory } from '../domain/ids.ts';
 import { Engine } from '../engine/engine.ts';
 import { EventAcceptor } from '../ingest/accept-event.ts';
@@ -40,13 +39,14 @@ import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
 import { type Brokers, createBrokers } from './create-brokers.ts';
 import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
-import { createPeople } from './create-people.ts';
+import { createPeople, peopleRules } from './create-people.ts';
 import { firstStart } from './first-start.ts';
 import { GaugeReader } from './gauge-reader.ts';
 import { connectDatabase, type OpenDatabase, openDatabase } from './open-database.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
 import type { Running } from './running.ts';
 import { loadSealer } from './secret-key.ts';
+import { type Service, Services } from './services.ts';
 
 /** A connection for each place in the window: then a project that has its share of the places has no more of these. */
 const LEAST_CONNECTIONS = 1_000;
@@ -54,7 +54,7 @@ const MAX_CONNECTIONS = 10_000;
 const MIN_FLUSH_MS = 500;
 const MAX_FLUSH_MS = 5_000;
 
-/** The composition root: the one file that knows every concrete class. Built bottom up, stopped top down. */
+/** The composition root: it makes the parts of a node, from the ground up, and lists those that start and stop. */
 export interface App extends Running {
   db: Database;
   engine: Engine;
@@ -105,9 +105,10 @@ interface Opened {
   parts: ObserverParts;
 }
 
-async function build(config: Config, rawLog: Logger, opened: Opened): Promise<App> {
-  const { database, http, caPem, shared } = opened;
-  const { db } = database;
+/** Everything below the doors of the node: what stores, delivers and observes, not yet started. */
+async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
+  const { http, caPem, shared } = opened;
+  const { db } = opened.database;
   await migrate(db, rawLog);
   const databaseClock = new OffsetClock(systemClock);
   const { now } = databaseClock;
@@ -117,30 +118,30 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId: () => engine.nodeId },
     opened.parts,
   );
-  const { guard, log, metrics, registry, traffic, tracing, channels, alerts, metaEvents } = observers;
+  const { log, alerts, metaEvents, tracing } = observers;
   const makePartitions = async () => {
     await ensurePartitions(db, now(), partitionWidthMs(config.retentionHours));
   };
   await makePartitions();
   const sealer = await loadSealer(db, config);
   const stores = createStores(sealer);
-  // This process has the lock on the embedded database's directory.
-  const isAlone = config.databaseUrl === null && shared === undefined;
   const cache = new ConfigCache({
     db,
     ...stores,
     log,
     onChange: (routing, changedIds) => engine.configChanged(routing, changedIds),
   });
+  const rules = peopleRules(config);
+  const limits = { ...rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
+  // The address is known once the server listens, which is before any request.
+  const address = { url: config.publicUrl };
+  const known = { db, ids, now, sealer, publicUrl: () => address.url };
+  const authenticator = new Authenticator({ ...known, cache, ...limits });
   const forgetCallers = (id: string) => authenticator.forget(id);
   const informed = { metaEvents, alerts, forgetCallers };
   const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
-  // Known once the server listens, which is before any request.
-  let url = config.publicUrl;
-  const known = { db, ids, now, sealer, publicUrl: () => url };
-  const people = createPeople(config, { ...observers, ...known, forgetCallers });
+  const people = createPeople({ ...observers, ...known, rules, forgetCallers });
   const sandbox = new Sandbox();
-  const { tracer } = tracing;
   const engine = new Engine({
     ...observers,
     config,
@@ -152,128 +153,165 @@ async function build(config: Config, rawLog: Logger, opened: Opened): Promise<Ap
     ids,
     databaseClock,
     makePartitions,
-    isAlone,
+    // This process has the lock on the embedded database's directory.
+    isAlone: config.databaseUrl === null && shared === undefined,
     knows: await newestMigration(),
     sealer,
-    tracer,
+    tracer: tracing.tracer,
   });
+  const node = { ...observers, ...known, cache, stores, changes, people, sandbox, engine };
+  return { ...node, address, authenticator, makePartitions, http };
+}
+
+type Core = Awaited<ReturnType<typeof buildCore>>;
+
+/** The ways in for events: calls, webhooks, brokers, replays. */
+function buildIntake(config: Config, core: Core) {
+  const { engine, tracing, stores, http, changes } = core;
   const intake = {
-    db,
-    cache,
-    ids,
-    now,
+    ...core,
     nodeId: engine.nodeId,
     sink: engine.sink,
-    makePartitions,
-    log,
     maxRetrySeconds: config.maxRetrySeconds,
-    sandbox,
-    sealer,
-    metrics,
-    traffic,
-    tracer,
+    tracer: tracing.tracer,
   };
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
   const brokers = createBrokers({ ...intake, acceptor, http, changes, ...stores });
+  return { acceptor, replayer, brokers, jobs: createJobRunner(core, replayer) };
+}
+
+type Intake = ReturnType<typeof buildIntake>;
+
+/** The HTTP server with its routes, not yet listening. `problem` says why the node is not ready. */
+async function buildServer(
+  config: Config,
+  { core, intake, shared }: { core: Core; intake: Intake; shared: Shared | undefined },
+  problem: () => Promise<string | null>,
+) {
+  const { engine, http, db, ids, log, metrics, registry, authenticator, people, tracing } = core;
+  const { acceptor, replayer, brokers, jobs } = intake;
   const context: ApiContext = {
-    cache,
-    ...stores,
+    ...core,
+    ...core.stores,
     acceptor,
     replayer,
-    sandbox,
-    log,
-    metaEvents,
-    changes,
     tryEndpoint: (trial) => engine.tryEndpoint(trial),
     pull: engine.pull,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
-    ...known,
-    people,
     settings: shownSettings(config),
     oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),
   };
-  const jobs = createJobRunner(context, engine.sink, log);
-  const server = await createServer({
-    ids,
-    log,
-    maxBodyBytes: config.maxBodyBytes,
-    trustedProxies: config.trustedProxies,
-  });
-  let isReady = false;
-  const limits = { ...people.rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
-  const authenticator = new Authenticator({ ...known, cache, ...limits });
-  const renderMetrics = servesMetrics(config)
+  const { maxBodyBytes, trustedProxies } = config;
+  const server = await createServer({ ids, log, maxBodyBytes, trustedProxies });
+  const hasMetrics = servesMetrics(config);
+  const renderMetrics = hasMetrics
     ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))
     : async () => '';
   await registerRoutes(server, {
     context,
     authenticator,
     roles: config.roles,
-    isReady: async () => (isReady ? (shared?.problem() ?? db.problem()) : 'still starting'),
+    isReady: problem,
     metrics,
-    tracer,
-    metricsPage: servesMetrics(config)
+    tracer: tracing.tracer,
+    metricsPage: hasMetrics
       ? { contentType: registry.contentType, render: shared?.metricsOfAll ?? renderMetrics }
       : null,
   });
-  const notices = { onNotice: forgetCallers, onDue: (payload: string) => engine.onDue(payload) };
+  return { server, renderMetrics };
+}
+
+/** From the ground up. */
+function servicesOf(
+  config: Config,
+  { core, intake, server, database }: { core: Core; intake: Intake; server: FastifyInstance } & Opened,
+): Service[] {
+  const { db, cache, log, engine, sealer, tracing, channels, guard, http, sandbox, address } = core;
+  const { acceptor, brokers, jobs } = intake;
+  const notices = {
+    onNotice: (id: string) => core.authenticator.forget(id),
+    onDue: (payload: string) => engine.onDue(payload),
+  };
   const watch = new ConfigWatch({ db, cache, log, ...notices });
+  const has = (role: Config['roles'][number]) => config.roles.includes(role);
+  return [
+    { name: 'database', stop: () => database.close() },
+    { name: 'sandbox', stop: () => sandbox.close() },
+    { name: 'http client', stop: () => http.close() },
+    { name: 'observer guard', stop: async () => guard.stop() },
+    { name: 'alerts', stop: () => channels.stop() },
+    { name: 'tracing', stop: (stopBy) => tracing.stop(flushMs(stopBy)) },
+    {
+      name: 'engine',
+      start: async () => {
+        await engine.start();
+        // Added again, now that other nodes see this one. A reseal in between may have removed the key.
+        await addKeyInUse(db, sealer.keyId);
+      },
+      stop: (stopBy) => engine.stop(stopBy),
+    },
+    { name: 'config watch', start: () => watch.start(), stop: () => watch.stop() },
+    { name: 'jobs', start: async () => void (has('janitor') && jobs.start()), stop: () => jobs.stop() },
+    { name: 'intake', stop: () => acceptor.drain() },
+    {
+      name: 'doors',
+      start: async () => {
+        if (has('broker')) brokers.runner.start();
+        const url = await server.listen({ host: config.host, port: config.port });
+        address.url ||= url;
+      },
+      // Calls that wait for deliveries end, so that the server can close.
+      stop: async (stopBy) => {
+        await Promise.all([engine.pull.stop(), closeServer(server, stopBy), brokers.runner.stop()]);
+      },
+    },
+  ];
+}
 
-  const stop = async () => {
-    isReady = false;
-    const stopBy = performance.now() + config.graceSeconds * 1000;
-    // Calls that wait for deliveries end, so that the server can close.
-    await Promise.all([engine.pull.stop(), closeServer(server, stopBy), brokers.runner.stop()]);
-    await acceptor.drain();
-    await jobs.stop();
-    await engine.stop(stopBy);
-    const flushed = tracing.stop(flushMs(stopBy));
-    await watch.stop();
-    await channels.stop();
-    guard.stop();
-    await http.close();
-    await sandbox.close();
-    await database.close();
-    await flushed;
-  };
-  const start = async () => {
-    await engine.start();
-    // Added again, now that other nodes see this one. A reseal in between may have removed the key.
-    await addKeyInUse(db, sealer.keyId);
-    if (config.roles.includes('janitor')) jobs.start();
-    await watch.start();
-    if (config.roles.includes('broker')) brokers.runner.start();
-    const address = await server.listen({ host: config.host, port: config.port });
-    url ||= address;
-    return firstStart(changes, { url, dataDir: config.dataDir });
-  };
-  const credentials = await start().catch(async (error: unknown) => {
-    // The engine delivers already. What it sent is recorded, and what it holds goes back.
-    await stop();
-    throw error;
+async function build(config: Config, rawLog: Logger, opened: Opened): Promise<App> {
+  const { shared } = opened;
+  const core = await buildCore(config, rawLog, opened);
+  const { db, engine, changes, people, address } = core;
+  const intake = buildIntake(config, core);
+  let isReady = false;
+  const { server, renderMetrics } = await buildServer(config, { core, intake, shared }, async () =>
+    isReady ? (shared?.problem() ?? db.problem()) : 'still starting',
+  );
+  const services = new Services(servicesOf(config, { core, intake, server, ...opened }), {
+    log: core.log,
+    graceMs: config.graceSeconds * 1_000,
   });
+  const stop = () => {
+    isReady = false;
+    return services.stop();
+  };
+  await services.start();
+  const credentials = await firstStart(changes, { url: address.url, dataDir: config.dataDir }).catch(
+    async (error: unknown) => {
+      await stop();
+      throw error;
+    },
+  );
   isReady = true;
-
-  let stopping: Promise<void> | undefined;
   return {
-    url,
+    url: address.url,
     credentials,
     nodes: [engine.nodeId],
     db,
     engine,
-    acceptor,
+    acceptor: intake.acceptor,
     changes,
     people,
     metrics: renderMetrics,
-    stop: () => (stopping ??= stop()),
+    stop,
   };
 }
 
-/** Of the API to the outside. */
+/** The connections that the API makes to others. */
 function connections(
   http: HttpClient,
   brokers: Brokers,
@@ -314,15 +352,16 @@ function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Prom
   };
 }
 
-function createJobRunner(context: ApiContext, sink: DeliverySink, log: Logger): JobRunner {
-  const { db, cache, replayer, metaEvents, now } = context;
+function createJobRunner(core: Core, replayer: EventReplayer): JobRunner {
+  const { db, cache, metaEvents, now, changes, log } = core;
+  const { sink } = core.engine;
   return new JobRunner({
     db,
     works: {
       batch_replay: batchReplay({ replayer, db, cache, now }),
       batch_retry: batchRetry({ cache, sink }),
       batch_cancel: batchCancel({ metaEvents, sink }),
-      onboard: onboardWork(context.changes),
+      onboard: onboardWork(changes),
     },
     log,
   });

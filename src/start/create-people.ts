@@ -4,9 +4,17 @@ import type { Mail, PeopleDeps } from '../people/people-deps.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 
+export function peopleRules(config: Config): PeopleDeps['rules'] {
+  return {
+    sessionSeconds: config.sessionHours * 3_600,
+    idleSeconds: config.sessionIdleMinutes * 60,
+    hasPasswords: config.passwordSignIn === 'on',
+    needsSecondFactor: config.secondFactor === 'required',
+  };
+}
+
 export function createPeople(
-  config: Config,
-  deps: Omit<PeopleDeps, 'failed' | 'hasher' | 'rules' | 'sendMail'> & { mailer: Mailer | null; log: Logger },
+  deps: Omit<PeopleDeps, 'failed' | 'hasher' | 'sendMail'> & { mailer: Mailer | null; log: Logger },
 ): PeopleDeps {
   const { mailer, log, ...rest } = deps;
   const failed = (error: Error, what: string) => log.warn({ err: error.message }, what);
@@ -20,11 +28,5 @@ export function createPeople(
     failed,
     hasher: new PasswordHasher(deps.sealer),
     sendMail: mailer === null ? null : send(mailer),
-    rules: {
-      sessionSeconds: config.sessionHours * 3_600,
-      idleSeconds: config.sessionIdleMinutes * 60,
-      hasPasswords: config.passwordSignIn === 'on',
-      needsSecondFactor: config.secondFactor === 'required',
-    },
   };
 }

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/servers/receiver.ts';
+import { shared } from '../support/shared.ts';
+
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+
+/** Sockets, timers and child processes of this process, by kind. */
+const resources = () => process.getActiveResourcesInfo().toSorted();
+
+test('nodes started and stopped again and again beside events leave nothing behind and lose nothing', async () => {
+  await subscribe(app.project, receiver.url);
+  const accepted: string[] = [];
+  const send = async (url: string) => {
+    const { key, projectId } = app.project;
+    const response = await fetch(`${url}/api/v1/projects/${projectId}/events/broadcast`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ event_type: 'a', data: { n: accepted.length } }),
+    }).catch(() => null);
+    if (response?.status === 201)
+      accepted.push(((await response.json()) as { data: { uid: string } }).data.uid);
+  };
+  const round = async () => {
+    // A connection that stays open would keep the stop waiting for half of this, past the time limit of the test.
+    const grace = { POSTHORN_GRACE: '3600' };
+    const nodes = await Promise.all([app.addNode(grace), app.addNode(grace)]);
+    const sends = nodes.flatMap(({ url }) => Array.from({ length: 10 }, () => send(url)));
+    await sends[0];
+    // The others are under way.
+    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all(sends);
+  };
+  const connections = () =>
+    app.database.query('select from pg_stat_activity where datname = current_database()');
+  await round();
+  const [before, open] = [resources().length, (await connections()).length];
+  for (let n = 0; n < 4; n += 1) await round();
+  await eventually(connections, ({ length }) => length <= open);
+  await eventually(
+    async () => resources(),
+    ({ length }) => length <= before,
+  );
+  expect(accepted.length).toBeGreaterThanOrEqual(5);
+  const statusOf = async (uid: string) =>
+    (await app.project.get(`/eventdeliveries?eventId=${uid}`)).content[0]?.status;
+  for (const uid of accepted)
+    await eventually(
+      () => statusOf(uid),
+      (status) => status === 'Success',
+    );
+});
+
+test('a node that cannot listen stops what it had started', async () => {
+  const { port } = new URL(app.url);
+  const known = async () => (await app.instance.get('/nodes')).length ?? 0;
+  const connections = () =>
+    app.database.query('select from pg_stat_activity where datname = current_database()');
+  const [nodes, open] = [await known(), (await connections()).length];
+  await expect(app.addNode({ POSTHORN_PORT: port })).rejects.toThrow(/in use|EADDRINUSE/);
+  await eventually(connections, ({ length }) => length <= open);
+  expect(await known()).toBe(nodes);
+});
