@@ -1,7 +1,6 @@
-import { printable } from './platform/printable.ts';
-import { EXIT, StartupError } from './platform/startup-error.ts';
+import { EXIT, failureOf } from './platform/startup-error.ts';
 
-/** argv in, exit code out. A StartupError is for the operator: one line. Anything else is a bug and keeps its stack. */
+/** argv in, exit code out. */
 
 // An installed package runs on any Node. bin/posthorn names the same version.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -25,11 +24,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   // Read only now: an older Node cannot read all of it.
   const { runCommand } = await import('./cli/commands.ts');
-  process.exitCode = await runCommand(process.argv.slice(2), process.env);
+  process.exitCode = await runCommand(process.argv.slice(2), process);
 } catch (error) {
-  const isForOperator = error instanceof StartupError;
-  const text = isForOperator ? error.message : ((error as Error).stack ?? String(error));
-  // A message may quote a file or an answer.
-  process.stderr.write(`posthorn: ${text.split('\n').map(printable).join('\n')}\n`);
-  process.exit(isForOperator ? error.exitCode : EXIT.failed);
+  const { text, exitCode } = failureOf(error);
+  process.stderr.write(text);
+  process.exit(exitCode);
 }

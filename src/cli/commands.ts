@@ -7,6 +7,7 @@ import { type Commands, readArguments } from '../remote/terminal/command.ts';
 import { completionCommand } from '../remote/terminal/completion.ts';
 import { commandHelp, helpText } from '../remote/terminal/help.ts';
 import { stopWithNpx } from '../remote/terminal/stop-with-npx.ts';
+import { onTerminal, type Terminal, terminal } from '../remote/terminal/terminal.ts';
 import { serverCommands } from './server-commands.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */
@@ -23,8 +24,11 @@ export const commands: Commands = {
   },
 };
 
-/** Runs a command and returns its exit code. */
-export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
+/** Runs a command on a terminal and returns its exit code. */
+export const runCommand = (argv: string[], on: Terminal): Promise<number> =>
+  onTerminal(on, () => run(argv, on));
+
+async function run(argv: string[], { env }: Terminal): Promise<number> {
   const words = argv[0] === 'help' ? argv.slice(1) : argv;
   const isHelp = argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h');
   if (words[0] === '--version' || words[0] === 'version') return print(`posthorn ${VERSION}`);
@@ -34,8 +38,8 @@ export async function runCommand(argv: string[], env: NodeJS.ProcessEnv): Promis
   if (name === undefined || command === undefined) throw unknownCommand(words);
   const args = words.slice(wordsOf(name, words));
   stopWithNpx(env);
-  const run = await command.load();
-  return (await run(readArguments(name, command, { args, env }))) ?? 0;
+  const work = await command.load();
+  return (await work(readArguments(name, command, { args, env }))) ?? 0;
 }
 
 /** The longest name that the words begin with. A kind of resource alone lists it. */
@@ -83,6 +87,6 @@ function unknownCommand(words: readonly string[]): StartupError {
 }
 
 function print(text: string): number {
-  process.stdout.write(`${text}\n`);
+  terminal().stdout.write(`${text}\n`);
   return 0;
 }

@@ -5,6 +5,7 @@ import { collectWhenIdle } from '../platform/idle-collector.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { startProcesses } from '../processes/start-processes.ts';
 import { PRIMARY } from '../processes/supervisor.ts';
+import { terminal } from '../remote/terminal/terminal.ts';
 import { type Config, egressRule } from '../settings/settings.ts';
 import { startApp } from '../start/app.ts';
 import { stopInTime } from '../start/stop-in-time.ts';
@@ -36,7 +37,7 @@ export async function serve(config: Config): Promise<void> {
   const file = join(config.dataDir, 'credentials.json');
   const isTerminal = isatty(1);
   const link = credentials !== null && isTerminal ? await makeSignInLink(config) : null;
-  process.stdout.write(welcome({ url, credentials, file, isTerminal, hasFile: existsSync(file), link }));
+  terminal().stdout.write(welcome({ url, credentials, file, isTerminal, hasFile: existsSync(file), link }));
   log.info(
     { egress: egressRule(config), allow: config.egressAllow, deny: config.egressDeny },
     EGRESS[egressRule(config)],

@@ -4,6 +4,7 @@ import { connectionOf, withService } from '../remote/connect.ts';
 import type { Given } from '../remote/terminal/command.ts';
 import { readInput } from '../remote/terminal/input.ts';
 import { counted, line, note } from '../remote/terminal/output.ts';
+import { terminal } from '../remote/terminal/terminal.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
 import { readConvoy } from './from-convoy.ts';
@@ -25,7 +26,7 @@ export async function exportProject(given: Given): Promise<undefined> {
       });
   const folder = given.text('secrets');
   const document = folder === undefined ? state.document : await withSecretFiles(state, folder);
-  process.stdout.write(await documentText(document));
+  terminal().stdout.write(await documentText(document));
   return undefined;
 }
 

@@ -5,6 +5,7 @@ import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
 import type { Given } from './terminal/command.ts';
 import { line, note, printOne } from './terminal/output.ts';
+import { terminal } from './terminal/terminal.ts';
 
 /*
  * replay, retry and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
@@ -84,7 +85,7 @@ async function follow(posthorn: Posthorn, started: Job, done: string): Promise<n
     job = await posthorn.jobs.get(job.uid);
   }
   showProgress(job);
-  if (process.stderr.isTTY) note('');
+  if (terminal().stderr.isTTY) note('');
   if (job.status !== 'completed')
     throw new StartupError(
       `the job ${job.uid} is ${job.status} after ${job.done}: ${job.error || 'no reason given'}`,
@@ -97,7 +98,8 @@ const WIDTH = 30;
 
 /** Only on a terminal: a log would have a line for each step. */
 function showProgress({ done, total }: Job): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${progressBar(done, total)}`);
+  const { stderr } = terminal();
+  if (stderr.isTTY) stderr.write(`\r${progressBar(done, total)}`);
 }
 
 export function progressBar(done: number, total: number | null): string {

@@ -9,6 +9,7 @@
  * The server gives out at most `max` deliveries without a result, so work and memory are bounded. A result that finds no
  * connection waits for the next one; after 30 s the service counts the delivery as failed by itself.
  */
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../client/src/posthorn.ts';
 import { withQuery } from '../domain/config/endpoint.ts';
@@ -19,6 +20,7 @@ import { type Forwarded, forward } from './forward.ts';
 import { type ListenOptions, listenOptions } from './listen-options.ts';
 import type { Given } from './terminal/command.ts';
 import { counted, line, note, printJson, styled, styledLine } from './terminal/output.ts';
+import { terminal } from './terminal/terminal.ts';
 
 interface Delivery {
   uid: string;
@@ -67,8 +69,8 @@ export async function listen(given: Given): Promise<number> {
     return only.uid;
   });
   const listener = new Listener(given, { ...options, connection, project });
-  process.once('SIGINT', () => listener.stop());
-  process.once('SIGTERM', () => listener.stop());
+  terminal().once('SIGINT', () => listener.stop());
+  terminal().once('SIGTERM', () => listener.stop());
   await listener.run();
   listener.summary();
   return EXIT.done;
@@ -142,7 +144,7 @@ class Listener {
     let isReady = false;
     return new Promise((resolve, reject) => {
       socket.addEventListener('open', () => socket.send(JSON.stringify(this.#firstMessage())));
-      socket.addEventListener('message', ({ data }) => {
+      const hear = ({ data }: MessageEvent) => {
         const message = JSON.parse(String(data)) as FromServer;
         if (message.type === 'error') {
           if (!PASSING.has(message.code)) return reject(refusalOf(message));
@@ -153,7 +155,9 @@ class Listener {
           this.#ready(message);
         }
         if (message.type === 'delivery') void this.#deliver(message).catch(reject);
-      });
+      };
+      // The connection may be one that another command of this process opened, with its terminal.
+      socket.addEventListener('message', AsyncResource.bind(hear));
       // An error is always followed by a close.
       socket.addEventListener('close', () => resolve(isReady));
     });

@@ -6,6 +6,7 @@ import { clientOf, explained } from './connect.ts';
 import { readProfiles, saveProfiles } from './profiles.ts';
 import type { Given } from './terminal/command.ts';
 import { line } from './terminal/output.ts';
+import { terminal } from './terminal/terminal.ts';
 
 /** Checks a key and saves it as a profile, which commands use from then on. */
 export async function login(given: Given): Promise<undefined> {
@@ -49,14 +50,15 @@ export async function logout(given: Given): Promise<undefined> {
 
 /** The key is not shown while it is typed. */
 async function askForKey(url: string): Promise<string> {
-  if (!process.stdin.isTTY) return (await text(process.stdin)).trim();
-  process.stderr.write(`Key for ${url}: `);
+  const { stdin, stderr } = terminal();
+  if (!stdin.isTTY) return (await text(stdin)).trim();
+  stderr.write(`Key for ${url}: `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const asked = createInterface({ input: process.stdin, output: silent, terminal: true });
+  const asked = createInterface({ input: stdin, output: silent, terminal: true });
   try {
     return (await asked.question('')).trim();
   } finally {
     asked.close();
-    process.stderr.write('\n');
+    stderr.write('\n');
   }
 }

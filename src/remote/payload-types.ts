@@ -3,11 +3,12 @@ import { escapeControls } from '../platform/printable.ts';
 import { withService } from './connect.ts';
 import { type JsonSchema, referred } from './schema-example.ts';
 import type { Given } from './terminal/command.ts';
+import { terminal } from './terminal/terminal.ts';
 
 /** Prints TypeScript types of the payloads of all event types with a schema. */
 export async function types(given: Given): Promise<undefined> {
   const known = await withService(given, (posthorn) => posthorn.eventTypes.list());
-  process.stdout.write(escapeControls(payloadTypes(known)));
+  terminal().stdout.write(escapeControls(payloadTypes(known)));
   return undefined;
 }
 

@@ -13,6 +13,7 @@ import { withService } from './connect.ts';
 import type { Given, Run } from './terminal/command.ts';
 import { readObject, readSecret } from './terminal/input.ts';
 import { type Column, line, note, printList, printOne } from './terminal/output.ts';
+import { terminal } from './terminal/terminal.ts';
 import { optional } from './trigger.ts';
 
 /** The first of a list, 20 or --limit. */
@@ -26,7 +27,7 @@ async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]> {
     }
     taken.push(item);
     // Whether there are more is for people. It may cost a call.
-    if (taken.length === limit && !process.stdout.isTTY) break;
+    if (taken.length === limit && !terminal().stdout.isTTY) break;
   }
   return taken;
 }

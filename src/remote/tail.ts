@@ -3,6 +3,7 @@ import { printable } from '../platform/printable.ts';
 import { withService } from './connect.ts';
 import type { Given } from './terminal/command.ts';
 import { note, printJson, styled, styledLine, styledStatus } from './terminal/output.ts';
+import { terminal } from './terminal/terminal.ts';
 
 /*
  * Follows a project until Ctrl-C, or until --count rows were shown. The client connects again after a break and the
@@ -12,14 +13,14 @@ const REMEMBERED = 10_000;
 
 export async function tail(given: Given): Promise<undefined> {
   const ended = new AbortController();
-  process.once('SIGINT', () => ended.abort());
-  process.once('SIGTERM', () => ended.abort());
+  terminal().once('SIGINT', () => ended.abort());
+  terminal().once('SIGTERM', () => ended.abort());
   const isWanted = filterOf(given);
   const show = given.has('json') ? (row: Row) => printJson(row) : (row: Row) => styledLine(lineOf(row));
   const seen = new Set<string>();
   let left = given.count('count') ?? Number.POSITIVE_INFINITY;
   await withService(given, async (posthorn) => {
-    if (process.stdout.isTTY) note('Waiting for events and deliveries. Ctrl-C ends it.');
+    if (terminal().stdout.isTTY) note('Waiting for events and deliveries. Ctrl-C ends it.');
     for await (const message of posthorn.stream({ signal: ended.signal })) {
       const row = rowOf(message);
       if (row === undefined) {

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
-import { runCommand } from '../../src/cli/commands.ts';
-import { StartupError } from '../../src/platform/startup-error.ts';
-import { Program } from '../support/program.ts';
+import { runPosthorn } from '../support/command.ts';
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(): string {
@@ -16,20 +14,18 @@ export function temporaryDirectory(): string {
 
 /** The output of a successful command. */
 export async function run(args: string[], env: Record<string, string>): Promise<string> {
-  const program = new Program({ args, env });
-  onTestFinished(() => program.end());
-  expect(await program.ended, program.stderr).toEqual({ code: 0, signal: null });
-  expect(program.stderr).toBe('');
-  return program.stdout;
+  const { code, stdout, stderr } = await runPosthorn(args, { env });
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
 }
 
-/** The one line that a command is refused with; in this process, since starting another for each takes its time. */
+/** The one line that a command is refused with. */
 export async function refusal(args: string[], env: Record<string, string>): Promise<string> {
-  const failure = await runCommand(args, env).catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(StartupError);
-  const { message } = failure as StartupError;
-  expect(message).not.toContain('\n');
-  return message;
+  const { code, stderr } = await runPosthorn(args, { env });
+  expect(code).not.toBe(0);
+  const [, line = ''] = /^posthorn: (.*)\n$/.exec(stderr) ?? [];
+  expect(line, stderr).not.toBe('');
+  return line;
 }
 
 export const linesOf = (file: string): string[] => gunzipSync(readFileSync(file)).toString().split('\n');

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
+import { Program } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -169,42 +168,37 @@ describe('an event', () => {
   });
 
   it('is seen by tail, with its delivery, as lines of JSON until the end', async () => {
-    const tail = spawn(
-      process.execPath,
-      [join(import.meta.dirname, '../../src/main.ts'), 'tail', '--json', '--event-type', 'cli.*'],
-      {
-        env: { PATH: process.env['PATH'] ?? '', HOME: folder, ...env },
-      },
-    );
-    let output = '';
-    tail.stdout.on('data', (text: Buffer) => {
-      output += text.toString();
-    });
+    const args = ['tail', '--json', '--event-type', 'cli.*'];
+    const tail = new Program({ args, env, cwd: folder });
+    onTestFinished(() => tail.end());
     // The stream begins at some time after the start: send until something is seen.
     await eventually(
       async () => {
         await app.project.post('/events/broadcast', { event_type: 'cli.sent', data: {} });
-        return output;
+        return tail.stdout;
       },
       (text) => text.includes('"kind":"delivery"') && text.includes('"kind":"event"'),
     );
-    const rows = output
+    const rows = tail.stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { data: { event_type: string } });
     expect(new Set(rows.map(({ data }) => data.event_type))).toEqual(new Set(['cli.sent']));
-    tail.kill('SIGINT');
-    expect(await once(tail, 'close')).toEqual([0, null]);
+    tail.signal('SIGINT');
+    expect(await tail.ended).toEqual({ code: 0, signal: null });
   });
 });
 
 describe('a key', () => {
   it('that is refused ends the command with 3 and one line', async () => {
-    const { code, stdout, stderr } = await runPosthorn(['events'], {
+    const refused = new Program({
+      args: ['events'],
       env: { ...env, POSTHORN_API_KEY: 'wrong' },
+      cwd: folder,
     });
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(/^posthorn: http\S+ refused the key: .*posthorn login\n$/);
+    expect(await refused.ended).toEqual({ code: 3, signal: null });
+    expect(refused.stdout).toBe('');
+    expect(refused.stderr).toMatch(/^posthorn: http\S+ refused the key: .*posthorn login\n$/);
   });
 
   it('is saved by login in a file for its owner alone, and used from there', async () => {
@@ -277,8 +271,8 @@ describe('doctor', () => {
     const home = join(folder, 'doctor');
     const login = { XDG_CONFIG_HOME: home, POSTHORN_API_KEY: app.project.key };
     await runPosthorn(['login', '--url', app.url], { env: login });
-    const options = { env: { XDG_CONFIG_HOME: home, ...given }, cwd: folder };
-    const { code, stdout, stderr } = await runPosthorn(['doctor', ...args], options);
+    const own = { XDG_CONFIG_HOME: home, POSTHORN_DATA_DIR: '', ...given };
+    const { code, stdout, stderr } = await runPosthorn(['doctor', ...args], { env: own });
     expect([code, stderr, states(stdout)]).toEqual([0, '', well]);
     expect(stdout).toContain('nodes       shown to the instance key only\n');
   });
@@ -331,10 +325,15 @@ it('commands of the client side read nothing of the server', async () => {
     ['endpoints'],
     ['doctor'],
   ]) {
-    const { stderr } = await runPosthorn(args, {
+    const program = new Program({
+      args,
       env: { ...env, NODE_OPTIONS: `--import ${join(folder, 'probe.mjs')}` },
+      cwd: folder,
     });
-    const read = stderr.split('\n').filter((url) => url.startsWith('file:') && !url.endsWith('probe.mjs'));
+    await program.ended;
+    const read = program.stderr
+      .split('\n')
+      .filter((url) => url.startsWith('file:') && !url.endsWith('probe.mjs'));
     expect(read.length).toBeGreaterThan(5);
     const others = read.filter(
       (url) =>
@@ -344,4 +343,11 @@ it('commands of the client side read nothing of the server', async () => {
     );
     expect(others).toEqual([]);
   }
+});
+
+it('a reader that closes the pipe ends the program without an error', async () => {
+  const program = new Program({ args: ['completion', 'fish'] });
+  program.process.stdout?.destroy();
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(program.stderr).toBe('');
 });

@@ -1,46 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { verifyWebhook } from '../../client/src/posthorn.ts';
 import { startTestApp } from '../support/app.ts';
-import { runPosthorn } from '../support/command.ts';
+import { RunningCommand, runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
-/** `posthorn listen` as a process, against a service. */
+/** `posthorn listen`, against a service. */
 const app = await shared(startTestApp());
 const local = await shared(Receiver.start());
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const env = { POSTHORN_URL: app.url, POSTHORN_API_KEY: app.project.key, POSTHORN_PROJECT: app.projectId };
 
-interface Listening {
-  process: ChildProcess;
-  stdout: string;
-  stderr: string;
-}
-const running: Listening[] = [];
+const running: RunningCommand[] = [];
 afterEach(async () => {
-  for (const { process } of running.splice(0)) {
-    if (process.exitCode !== null || process.signalCode !== null) continue;
-    process.kill('SIGKILL');
-    await once(process, 'close');
+  for (const listening of running.splice(0)) {
+    listening.interrupt();
+    await listening.ended;
   }
 });
 
-async function listen(args: string[], extra: Record<string, string> = {}): Promise<Listening> {
-  const child = spawn(process.execPath, [MAIN, 'listen', ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env, ...extra },
-  });
-  const listening: Listening = { process: child, stdout: '', stderr: '' };
-  child.stdout.on('data', (text: Buffer) => {
-    listening.stdout += text.toString();
-  });
-  child.stderr.on('data', (text: Buffer) => {
-    listening.stderr += text.toString();
-  });
+async function listen(args: string[], extra: Record<string, string> = {}): Promise<RunningCommand> {
+  const listening = new RunningCommand(['listen', ...args], { env: { ...env, ...extra } });
   running.push(listening);
   await eventually(
     async () => listening.stderr,
@@ -49,7 +30,7 @@ async function listen(args: string[], extra: Record<string, string> = {}): Promi
   return listening;
 }
 
-const says = (listening: Listening, where: 'stdout' | 'stderr', text: string): Promise<string> =>
+const says = (listening: RunningCommand, where: 'stdout' | 'stderr', text: string): Promise<string> =>
   eventually(
     async () => listening[where],
     (output) => output.includes(text),
@@ -83,9 +64,10 @@ it('forwards deliveries with their signature and records the local answer', asyn
   );
   expect(await deliveriesOf('other.one')).toEqual([]);
 
-  listening.process.kill('SIGINT');
-  expect(await once(listening.process, 'close')).toEqual([0, null]);
-  expect(listening.stderr).toContain('2 deliveries, 1 of them failed');
+  listening.interrupt();
+  const { code, stderr } = await listening.ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('2 deliveries, 1 of them failed');
 });
 
 it('a local program that hangs, dies or is not there is a failed attempt with the reason', async () => {
@@ -153,10 +135,10 @@ it('connects again by itself when its node stops and starts, and ends if its key
   await node.stop();
   await breaks(2);
   await app.instance.delete(`${keys}/${own.uid}`);
-  const ended = once(listening.process, 'close');
   await app.addNode({ POSTHORN_PORT: port });
-  expect(await ended).toEqual([3, null]);
-  expect(listening.stderr).toMatch(/posthorn: \S+ refused the key: .*\n$/);
+  const { code, stderr } = await listening.ended;
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/posthorn: \S+ refused the key: .*\n$/);
 });
 
 it.each([

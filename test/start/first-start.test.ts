@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiClient, type Json } from '../support/client.ts';
+import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort, Program, readCredentials } from '../support/program.ts';
 
@@ -39,12 +40,9 @@ async function statusOf(address: string): Promise<number> {
   );
 }
 
-/** A command run to its end through bin/posthorn. */
-async function run(args: string[], env: Record<string, string> = {}): Promise<Program & { code: number }> {
-  const command = new Program({ command: [POSTHORN], args, env: { POSTHORN_DATA_DIR: dataDir, ...env } });
-  const { code } = await command.ended;
-  return Object.assign(command, { code: code ?? -1 });
-}
+/** A command of the service. */
+const run = (args: string[], env: Record<string, string> = {}) =>
+  runPosthorn(args, { env: { POSTHORN_DATA_DIR: dataDir, ...env } });
 
 describe('the first start', () => {
   test('writes the credentials, readable by the owner only, before it reports ready', () => {
@@ -85,10 +83,10 @@ describe('the first start', () => {
 
 describe('posthorn', () => {
   test('help lists the commands', async () => {
-    const { code, stdout } = await run(['help']);
-    expect(code).toBe(0);
+    const help = new Program({ command: [POSTHORN], args: ['help'] });
+    expect(await help.ended).toEqual({ code: 0, signal: null });
     for (const name of ['serve', 'migrate', 'project create', 'key create'])
-      expect(stdout).toContain(`\n  ${name} `);
+      expect(help.stdout).toContain(`\n  ${name} `);
   });
 
   test('project create prints a project whose key works', async () => {

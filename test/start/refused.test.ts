@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { Program } from '../support/program.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
@@ -21,10 +22,10 @@ function temporaryDirectory(): string {
 }
 
 /** The line it is refused with. */
-async function refusal(env: Record<string, string>, args: string[] = ['serve'], code = 1): Promise<string> {
-  const program = new Program({ args, env });
+async function refusal(env: Record<string, string>, command = 'serve'): Promise<string> {
+  const program = new Program({ args: [command], env });
   onTestFinished(() => program.end());
-  expect(await program.ended, program.stdout).toEqual({ code, signal: null });
+  expect(await program.ended, program.stdout).toEqual({ code: 1, signal: null });
   expect(program.stdout).toBe('');
   const [line = '', ...rest] = program.stderr.split('\n');
   expect(rest).toEqual(['']);
@@ -148,7 +149,7 @@ describe('a start is refused', () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_PORT: '0' };
     for (const command of ['serve', 'migrate', 'reseal'])
-      expect(await refusal({ ...env, POSTHORN_DATA_DIR: dataDir }, [command])).toMatch(
+      expect(await refusal({ ...env, POSTHORN_DATA_DIR: dataDir }, command)).toMatch(
         /^the database was made by an unreleased build of Posthorn \(migration 0001_initial\.sql\), and this version cannot use it: .*start with a new database$/,
       );
     expect(existsSync(dataDir)).toBe(false);
@@ -204,7 +205,9 @@ describe('a start is refused', () => {
     [['person', 'crate'], 'there is no command "person crate"; "person" has: create, reset'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
   ])('as %j, which is not a command', async (args, expected) => {
-    const line = await refusal({}, args, 64);
+    const { code, stdout, stderr } = await runPosthorn(args);
+    expect([code, stdout]).toEqual([64, '']);
+    const [, line = ''] = /^posthorn: (.*)\n$/.exec(stderr) ?? [];
     if (typeof expected === 'string') expect(line).toBe(expected);
     else expect(line).toMatch(expected);
   });

@@ -1,36 +1,62 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import { runCommand } from '../../src/cli/commands.ts';
+import { failureOf } from '../../src/platform/startup-error.ts';
 
 export interface CommandResult {
-  code: number | null;
+  code: number;
   stdout: string;
   stderr: string;
 }
 
-/**
- * Runs a command of the program to its end. Only the given environment is set, so no profile of the user is read. It runs
- * at the root of the file system, where no service was started: a folder with `.posthorn` gives commands their defaults.
- */
-export async function runPosthorn(
-  args: readonly string[],
-  { env = {}, input = '', cwd = '/' }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
-): Promise<CommandResult> {
-  const { PATH = '', NODE_COMPILE_CACHE = '', TMPDIR = '' } = process.env;
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, NODE_COMPILE_CACHE, ...(TMPDIR !== '' && { TMPDIR }), HOME: '/nonexistent', ...env },
-    cwd,
-  });
-  const result = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text: Buffer) => {
-    result.stdout += text.toString();
-  });
-  child.stderr.on('data', (text: Buffer) => {
-    result.stderr += text.toString();
-  });
-  child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, ...result };
+interface CommandOptions {
+  env?: Record<string, string>;
+  input?: string;
 }
+
+/**
+ * A command of the program on a terminal of its own, in the process of the test. Only the given environment is set, so
+ * no profile of the user is read, and no data directory in the folder of the test.
+ */
+export class RunningCommand {
+  readonly ended: Promise<CommandResult>;
+  readonly #signals = new EventEmitter();
+  stdout = '';
+  stderr = '';
+
+  constructor(args: readonly string[], { env = {}, input = '' }: CommandOptions = {}) {
+    const terminal = {
+      env: { HOME: '/nonexistent', POSTHORN_DATA_DIR: '/nonexistent', ...env },
+      stdin: Readable.from([Buffer.from(input)]),
+      stdout: this.#output('stdout'),
+      stderr: this.#output('stderr'),
+      once: this.#signals.once.bind(this.#signals),
+    };
+    this.ended = runCommand([...args], terminal)
+      .catch((error: unknown) => {
+        const { text, exitCode } = failureOf(error);
+        this.stderr += text;
+        return exitCode;
+      })
+      .then((code) => ({ code, stdout: this.stdout, stderr: this.stderr }));
+  }
+
+  #output(to: 'stdout' | 'stderr'): Writable {
+    return new Writable({
+      decodeStrings: false,
+      write: (text: string, _encoding, done) => {
+        this[to] += text;
+        done();
+      },
+    });
+  }
+
+  /** Ctrl-C. */
+  interrupt(): void {
+    this.#signals.emit('SIGINT');
+  }
+}
+
+/** Runs a command to its end. */
+export const runPosthorn = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
+  new RunningCommand(args, options).ended;

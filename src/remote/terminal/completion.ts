@@ -1,5 +1,6 @@
 import { usageError } from '../../platform/startup-error.ts';
 import { type Command, type Commands, type Given } from './command.ts';
+import { terminal } from './terminal.ts';
 
 /*
  * Completion scripts for bash, zsh and fish, made from the table of commands. They complete the words of a command,
@@ -112,7 +113,7 @@ export function completionCommand(commands: Commands): (given: Given) => Promise
   return async (given) => {
     if (!['bash', 'zsh', 'fish'].includes(given.operand()))
       throw usageError(`there is no completion for ${given.operand()}; name bash, zsh or fish`);
-    process.stdout.write(completionOf(given.operand(), commands));
+    terminal().stdout.write(completionOf(given.operand(), commands));
     return undefined;
   };
 }

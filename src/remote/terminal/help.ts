@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import { type Command, type Commands, isCommonFlag, usageOf } from './command.ts';
+import { terminal } from './terminal.ts';
 
-const heading = (text: string): string => styleText('bold', text, { stream: process.stdout });
+const heading = (text: string): string => styleText('bold', text, { stream: terminal().stdout });
 
 /** All commands, or those whose name begins with a word. */
 export function helpText(commands: Commands, beginning = ''): string {

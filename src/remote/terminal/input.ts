@@ -2,18 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from './command.ts';
+import { terminal } from './terminal.ts';
 
 /** The bytes of --data: a text, @FILE, or - for stdin. */
 export async function readData(given: Given, flag = 'data'): Promise<Buffer | undefined> {
   const value = given.text(flag);
   if (value === undefined) return undefined;
-  if (value === '-') return buffer(process.stdin);
+  if (value === '-') return buffer(terminal().stdin);
   return value.startsWith('@') ? readInput(value.slice(1)) : Buffer.from(value);
 }
 
 export async function readInput(file: string): Promise<Buffer> {
   try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+    return file === '-' ? await buffer(terminal().stdin) : await readFile(file);
   } catch (error) {
     throw new StartupError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }

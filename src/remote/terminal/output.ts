@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import type { Given } from './command.ts';
+import { terminal } from './terminal.ts';
 
 /*
  * Services and files have text of strangers, which must not control the terminal. `line` and `note` make all of their text
@@ -10,7 +11,7 @@ type Style = Parameters<typeof styleText>[0];
 
 /** Colours only on a terminal, and not under NO_COLOR. */
 export function styled(style: Style, text: string): string {
-  return styleText(style, text, { stream: process.stdout });
+  return styleText(style, text, { stream: terminal().stdout });
 }
 
 const STATUS_STYLES: Record<string, Style> = {
@@ -34,12 +35,12 @@ export function line(text: string): void {
 
 /** A line with styles: its other parts are printable or escaped. */
 export function styledLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  terminal().stdout.write(`${text}\n`);
 }
 
 /** For people, next to the result: it does not get into a pipe. */
 export function note(text: string): void {
-  process.stderr.write(`${printable(text)}\n`);
+  terminal().stderr.write(`${printable(text)}\n`);
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -92,7 +93,7 @@ function isTable(given: Given): boolean {
 async function printValue(given: Given, value: unknown): Promise<void> {
   if (given.text('output') === 'json') return printJson(value, 2);
   const { stringify } = await import('yaml');
-  process.stdout.write(escapeControls(stringify(value)));
+  terminal().stdout.write(escapeControls(stringify(value)));
 }
 
 export function printJson(value: unknown, indent?: number): void {
