@@ -42,8 +42,10 @@ test('a request that arrived while the server was stalled is answered, not timed
   const socket = await sendHalf(port);
   onTestFinished(() => void socket.destroy());
   const answer = answerOn(socket);
-  // The half has been read.
-  await delay(200);
+  await eventually(
+    async () => server.stdout,
+    (said) => said.includes('heard'),
+  );
   server.signal('SIGSTOP');
   await delay(PAUSE_MS);
   socket.write('2');

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { excusePauses } from '../../src/api/server/excuse-pauses.ts';
 
-const LIMIT_MS = 1_000;
+const LIMIT_MS = 2_000;
 const server = createServer({ connectionsCheckingInterval: 50 }, (request, response) => {
+  process.stdout.write('heard\n');
   request.resume().on('end', () => response.end());
 });
 excusePauses(server, LIMIT_MS);

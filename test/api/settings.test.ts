@@ -82,7 +82,10 @@ test('a list that takes longer than POSTHORN_SEARCH_SECONDS is answered with 504
   await app.database.query('rollback');
   expect(answer.status).toBe(504);
   expect(await answer.json()).toMatchObject({ code: 'search_timeout' });
-  expect((await at(node).raw('GET', '/events')).status).toBe(200);
+  await eventually(
+    () => at(node).raw('GET', '/events'),
+    ({ status }) => status === 200,
+  );
 });
 
 test('a node with another POSTHORN_SECRET_KEY than the one in use does not start', async () => {

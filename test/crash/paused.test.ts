@@ -11,7 +11,7 @@ import { type Scene, setScene } from './scene.ts';
  * A node that stands still for longer than the limits it holds others to: its process gets SIGSTOP, as a virtual
  * machine that is moved or starved would stand still. What came meanwhile must count.
  */
-const TIMEOUT_SECONDS = 1;
+const TIMEOUT_SECONDS = 2;
 /** Longer than the time limit, shorter than it takes to lose the lease. */
 const PAUSE_MS = 3_500;
 

@@ -38,7 +38,8 @@ const says = (program: Program, text: string): Promise<string> =>
 
 async function end({ process }: Program): Promise<number | null> {
   if (process.exitCode !== null) return process.exitCode;
-  const ended = new Promise<number | null>((resolve) => process.once('exit', resolve));
+  // `close`, unlike `exit`, comes after the last output.
+  const ended = new Promise<number | null>((resolve) => process.once('close', resolve));
   process.kill('SIGTERM');
   return ended;
 }

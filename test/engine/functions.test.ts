@@ -186,13 +186,13 @@ function killSandboxes(): void {
 test('functions that never end or exhaust memory fail alone; a healthy one and the node continue', async () => {
   // More of each than there are sandbox processes.
   const hostile = 5;
-  await listen('/loop', 'both', 'function transform() { for (;;); }');
-  await listen(
+  const loop = await listen('/loop', 'both', 'function transform() { for (;;); }');
+  const bomb = await listen(
     '/bomb',
     'both',
     'function transform() { const all = []; for (;;) all.push(new Array(1e6).fill(1)); }',
   );
-  const { endpoint } = await subscribe(app.project, `${receiver.url}/healthy`, {
+  const healthy = await subscribe(app.project, `${receiver.url}/healthy`, {
     eventTypes: ['both', 'load'],
     subscription: { function: 'function transform(p) { return { n: p.n } }' },
   });
@@ -206,23 +206,25 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
     async () => at('/healthy').length,
     (count) => count >= load.accepted.size + hostile,
   );
+  const told = new Set<string>();
   for (const event of events) {
-    const results = async (): Promise<string[]> => {
-      const { content } = await app.project.get(`/eventdeliveries?eventId=${event.uid}`);
-      return content.map(({ status, description, endpoint_id }: Json) =>
-        `${status} ${endpoint_id === endpoint.uid ? 'healthy' : 'hostile'} ${description}`.trim(),
-      );
-    };
-    const ended = await eventually(
-      results,
-      (all) => all.length === 3 && all.every((one) => /^(Success|Failure)/.test(one)),
+    // After the first of each kind they run at a low priority, which a busy machine may give no time to.
+    const all = await eventually(
+      async () => (await app.project.get(`/eventdeliveries?eventId=${event.uid}`)).content as Json[],
+      (found) =>
+        found.length === 3 &&
+        found.every(
+          ({ status, description }) =>
+            ['Success', 'Failure'].includes(status) || /too busy/.test(description),
+        ),
     );
-    expect(ended.sort((a, b) => (a < b ? -1 : 1))).toEqual([
-      expect.stringMatching(/^Failure hostile .*100 ms of CPU time/),
-      expect.stringMatching(/^Failure hostile .*32 MiB of memory/),
-      'Success healthy',
-    ]);
+    const of = ({ endpoint }: { endpoint: Json }) => all.find((each) => each.endpoint_id === endpoint.uid);
+    expect(of(healthy).status).toBe('Success');
+    expect(of(loop).description).toMatch(/100 ms of CPU time|too busy/);
+    expect(of(bomb).description).toMatch(/32 MiB of memory|too busy/);
+    for (const each of [loop, bomb]) told.add(of(each).description.replace(/.* its /, ''));
   }
+  expect([...told]).toEqual(expect.arrayContaining(['100 ms of CPU time', '32 MiB of memory']));
   expect([load.refused.size, await served()]).toEqual([0, 'answered all']);
   expect(at('/loop').length + at('/bomb').length).toBe(0);
   const numbers = at('/healthy').map((request) => request.json.n);

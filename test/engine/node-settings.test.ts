@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -49,16 +50,19 @@ const firstDelivery = async (app: TestApp, states: string[]): Promise<Json> =>
 const file = (name: string) => fileURLToPath(new URL(`../support/certificates/${name}`, import.meta.url));
 const pem = (name: string) => readFileSync(file(name), 'utf8');
 
-/** Answers each request a moment later; the most that were under way at once. */
-function countAtOnce(receiver: Receiver): () => number {
-  let now = 0;
+/** The most requests that were under way at once. They are answered a moment after as many are as may be. */
+function countAtOnce(
+  receiver: Receiver,
+  { allowed, total }: { allowed: number; total: number },
+): () => number {
+  const open: ServerResponse[] = [];
   let most = 0;
   receiver.answerAlways((_request, response) => {
-    now += 1;
-    most = Math.max(most, now);
+    open.push(response);
+    most = Math.max(most, open.length);
+    if (open.length !== allowed && receiver.requests.length < total) return;
     setTimeout(() => {
-      now -= 1;
-      response.end();
+      for (const each of open.splice(0)) each.end();
     }, 50);
   });
   return () => most;
@@ -67,7 +71,7 @@ function countAtOnce(receiver: Receiver): () => number {
 test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURRENCY', async () => {
   const app = await started({ POSTHORN_ENDPOINT_CONCURRENCY: '3' });
   const receiver = await receiving();
-  const most = countAtOnce(receiver);
+  const most = countAtOnce(receiver, { allowed: 3, total: 30 });
   await subscribe(app.project, receiver.url);
   await send(app, 30);
   await receiver.received(30);
@@ -77,7 +81,7 @@ test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURREN
 test('a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest follow', async () => {
   const app = await started({ POSTHORN_WINDOW: '2' });
   const receiver = await receiving();
-  const most = countAtOnce(receiver);
+  const most = countAtOnce(receiver, { allowed: 2, total: 24 });
   for (const path of ['/a', '/b', '/c']) await subscribe(app.project, `${receiver.url}${path}`);
   await send(app, 8);
   await receiver.received(24);

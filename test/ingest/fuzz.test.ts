@@ -5,14 +5,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, GIVE_UP_MS } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
-
-const HANG_MS = 10_000;
 
 /** Sends bytes over a socket of its own and reads until the server closes: the status, or 0 where it only closed. */
 function exchange(head: string, body: Buffer): Promise<number> {
@@ -23,7 +21,7 @@ function exchange(head: string, body: Buffer): Promise<number> {
     const timer = setTimeout(() => {
       socket.destroy();
       reject(new Error(`no answer to ${JSON.stringify(head)} and ${body.length} bytes`));
-    }, HANG_MS);
+    }, GIVE_UP_MS);
     socket.on('data', (bytes) => (answer += bytes.toString('latin1')));
     // A refusal may come before the body was read; what is still written then meets a closed socket.
     socket.on('error', () => socket.destroy());
