@@ -204,6 +204,27 @@ describe('the house', () => {
     expect(read('ARCHITECTURE.md')).toContain(layerSection());
   });
 
+  it('decides in its gate alone whether a delivery may go', () => {
+    const stateOfEndpoint =
+      /\bstatus [!=]== '(active|inactive|paused)'|\b(breakerState|halfOpenAt)\(|\.breakers?(\.get)?\(|\bdelivery ([!=]==|<>) 'push'/;
+    // They read the state of an endpoint for something else.
+    const others = {
+      'src/api/endpoints/endpoint-input.ts': 'a push endpoint needs a URL',
+      'src/api/endpoints/endpoint-schema.ts': 'shows the kind of delivery',
+      'src/api/endpoints/endpoint-view.ts': 'shows the state of the breaker',
+      'src/api/trials/endpoint-test.ts': 'refuses the test of an endpoint that is not active',
+      'src/engine/health/breaker-changes.ts': 'opens and closes the breaker',
+      'src/engine/health/endpoint-health.ts': 'opens and closes the breaker',
+      'src/engine/health/outcome-watch.ts': 'a pull endpoint has no breaker',
+      'src/engine/pull/pull-queue.ts': 'refuses consumers of a push endpoint',
+      'src/routing/project-routing.ts': 'the status of a subscription, and where breakers are kept',
+      'src/store/queue/queue-depth.ts': 'tells apart what waits for consumers in metrics',
+    };
+    const clients = /^src\/(cli|control|domain|project-file|remote)\//;
+    const reading = program.filter((source) => !clients.test(source) && stateOfEndpoint.test(read(source)));
+    expect(reading.toSorted()).toEqual(['src/routing/gate.ts', ...Object.keys(others)].toSorted());
+  });
+
   it('has every table in ARCHITECTURE.md', () => {
     const page = read('ARCHITECTURE.md');
     const tables = [...read('schema.sql').matchAll(/^create table (\w+)/gm)].map(([, name = '']) => name);

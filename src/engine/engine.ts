@@ -161,11 +161,8 @@ export class Engine {
       decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
     this.#expander = new Expander({
-      db,
-      cache,
-      ids,
-      traffic,
-      log,
+      ...deps,
+      now: databaseClock.now,
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });

@@ -163,8 +163,8 @@ export class EventReplayer {
 
   #match({ stored, event: source }: DecodedEvent, { routing, only }: Omit<ReplayContext, 'lane'>): Rematched {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
-    const context = { ids, maxRetrySeconds, routing };
-    const prepared = prepareEvent(source, routing, { ...context, nowMs: now(), sealer, eventId: stored.id });
+    const context = { ids, nowMs: now(), maxRetrySeconds, routing };
+    const prepared = prepareEvent(source, routing, { ...context, sealer, eventId: stored.id });
     const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
     const event = { ...prepared.event, endpointIds: prepared.event.endpointIds.filter(isWanted) };
     const many = (prepared.expansion ?? [])

@@ -1,5 +1,6 @@
 import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
+import { type Gate, gateOf } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 
@@ -7,10 +8,11 @@ import type { RoutedSubscription } from './routed-subscription.ts';
 export function buildDelivery(
   event: { id: EventId; projectId: ProjectId; eventType: string },
   subscription: RoutedSubscription,
-  context: { routing: ProjectRouting; ids: IdFactory; maxRetrySeconds: number },
+  context: { routing: ProjectRouting; ids: IdFactory; nowMs: number; maxRetrySeconds: number },
 ): NewDelivery {
   const { row, retry } = subscription;
-  const { routing } = context;
+  const { routing, nowMs } = context;
+  const key = routing.queueKey(subscription);
   return {
     id: context.ids.next(),
     projectId: event.projectId,
@@ -20,8 +22,11 @@ export function buildDelivery(
     eventType: event.eventType,
     deliveryMode: row.delivery_mode,
     retry: { ...retry, maxRetrySeconds: context.maxRetrySeconds },
-    key: routing.queueKey(subscription),
-    isUngated: routing.isUngated(subscription),
+    key,
+    isUngated: goesAtOnce(gateOf(routing, { key }, nowMs)),
     held: false,
   };
 }
+
+/** Others wait for a claim, which takes the probe or counts the limits. */
+const goesAtOnce = ({ kind }: Gate): boolean => kind === 'open' || kind === 'inactive' || kind === 'gone';

@@ -1,6 +1,7 @@
 import type { Mismatch } from '../matcher/explain.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { eventSubject } from './event-subject.ts';
+import { standingGate } from './gate.ts';
 import {
   type EventTarget,
   type Matchable,
@@ -117,22 +118,18 @@ const taken = (
 ): MatchExplanation => ({
   subscription,
   matched: true,
-  ...endpointState(routing, subscription),
+  ...whetherItGoes(routing, subscription),
   filterId,
   clause: null,
 });
 
-function endpointState(
+function whetherItGoes(
   routing: ProjectRouting,
   { row }: RoutedSubscription,
 ): Pick<MatchExplanation, 'cause' | 'reason'> {
-  switch (routing.endpoints.get(row.endpoint_id)?.row.status) {
-    case 'paused':
-      return { cause: 'paused', reason: 'Matched. Deliveries wait while the endpoint is paused.' };
-    case 'inactive':
-    case undefined:
-      return { cause: 'inactive', reason: 'Matched. Deliveries to an inactive endpoint are discarded.' };
-    case 'active':
-      return { cause: null, reason: 'Matched.' };
-  }
+  const gate = standingGate(routing.endpoints.get(row.endpoint_id));
+  if (gate === null) return { cause: null, reason: 'Matched.' };
+  return gate.kind === 'paused'
+    ? { cause: 'paused', reason: 'Matched. Deliveries wait while the endpoint is paused.' }
+    : { cause: 'inactive', reason: 'Matched. Deliveries to an inactive endpoint are discarded.' };
 }

@@ -5,6 +5,7 @@ import { type Breaker, CLOSED } from '../domain/config/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/config/project-config.ts';
 import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
 import type { QueueKey } from '../domain/delivery.ts';
+import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
@@ -129,22 +130,28 @@ export class ProjectRouting {
     return limit === null ? row.endpoint_id : row.id;
   }
 
-  /** The rate limits of the deliveries of a queue key. */
-  limitsOf(endpointId: string, key: string): { key: string; limit: RateLimit }[] {
-    const limits = [
-      { key: endpointId, limit: this.endpoints.get(endpointId)?.limit ?? null },
-      { key, limit: this.subscriptions.get(key)?.limit ?? null },
-    ];
-    return limits.filter((entry): entry is { key: string; limit: RateLimit } => entry.limit !== null);
+  /**
+   * The queue key of a stored delivery, by the current config. A subscription that has moved to another endpoint since
+   * is ignored, because the rate limits of its new endpoint do not apply to the old one.
+   */
+  keyOf(endpointId: EndpointId, subscriptionId: SubscriptionId | null): QueueKey {
+    const subscription = this.subscriptions.get(subscriptionId ?? '');
+    return subscription?.row.endpoint_id === endpointId ? this.queueKey(subscription) : endpointId;
   }
 
-  /** Whether no gate is closed for a subscription, so that a new delivery can be sent at once. */
-  isUngated(subscription: RoutedSubscription): boolean {
-    const endpoint = this.endpoints.get(subscription.row.endpoint_id);
-    if (endpoint === undefined || endpoint.row.status === 'paused') return false;
-    if (endpoint.row.delivery !== 'push') return false;
-    const isClosed = this.breaker(endpoint.row.id).state === 'closed';
-    return isClosed && endpoint.limit === null && subscription.limit === null;
+  /** The endpoint of the deliveries of a queue key. */
+  endpointOf(key: string): string {
+    return this.subscriptions.get(key)?.row.endpoint_id ?? key;
+  }
+
+  /** The rate limits of the deliveries of a queue key. */
+  limitsOf(endpointId: string, key: string): { key: string; limit: RateLimit }[] {
+    const limits: { key: string; limit: RateLimit }[] = [];
+    const limit = this.endpoints.get(endpointId)?.limit ?? null;
+    if (limit !== null) limits.push({ key: endpointId, limit });
+    const own = this.subscriptions.get(key)?.limit ?? null;
+    if (own !== null) limits.push({ key, limit: own });
+    return limits;
   }
 
   hasOwner(ownerId: string): boolean {

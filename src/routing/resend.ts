@@ -2,8 +2,8 @@ import type { QueueKey } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { type LockedDelivery, reopenDeliveries } from '../store/queue/resend-deliveries.ts';
+import { standingGate } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
-import { queueKeyOf } from './queue-key.ts';
 
 /** A place in the queue that has work now. */
 export interface Woken {
@@ -13,9 +13,9 @@ export interface Woken {
 
 /** Why a delivery cannot be resent now, or null if it can. At a paused endpoint it waits, which is fine. */
 export function resendProblem(routing: ProjectRouting, delivery: { endpoint_id: string }): string | null {
-  const endpoint = routing.endpoints.get(delivery.endpoint_id);
-  if (endpoint === undefined) return 'The endpoint of this delivery was deleted.';
-  return endpoint.row.status === 'inactive' ? 'The endpoint is inactive; activate it first.' : null;
+  const gate = standingGate(routing.endpoints.get(delivery.endpoint_id));
+  if (gate?.kind === 'gone') return 'The endpoint of this delivery was deleted.';
+  return gate?.kind === 'inactive' ? 'The endpoint is inactive; activate it first.' : null;
 }
 
 /** Puts locked deliveries back into the queue. Returns the places, for the wake-up after the commit. */
@@ -28,7 +28,7 @@ export async function resend(
   const deliveries = wanted.deliveries.map((delivery) => {
     const problem = resendProblem(routing, delivery);
     if (problem !== null) throw new AppError('wrong_state', { detail: problem });
-    return { ...delivery, key: queueKeyOf(routing, delivery) };
+    return { ...delivery, key: routing.keyOf(delivery.endpoint_id, delivery.subscription_id) };
   });
   await reopenDeliveries(tx, routing.project.id, { deliveries, lane });
   return [...new Set(deliveries.map((delivery) => delivery.key))].map((key) => ({ key, lane }));

@@ -122,7 +122,7 @@ export interface DeliveryLinks {
 export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<typeof EventDelivery> {
   const endpoint = links.endpoints.get(row.endpoint_id);
   const isDevice = endpoint?.delivery === 'device';
-  const waiting = waitingFor(row, endpoint, links);
+  const waiting = waitingFor(row, links);
   return {
     uid: row.id,
     project_id: row.project_id,

@@ -334,12 +334,15 @@ describe('under a rate limit', () => {
     expect(sent.finish.body?.toString()).toBe('{"made":1}');
   });
 
-  test('a delivery whose endpoint became inactive while it waited is discarded', async () => {
+  test.each([
+    ['became inactive', { ...limited.endpoint, status: 'inactive' } as const],
+    ['was deleted', null],
+  ])('a delivery whose endpoint %s while it waited is discarded', async (_how, endpoint) => {
     const { cache, send } = worldOf({
       config,
       group: groupOf(),
       outcome: (request) => {
-        cache.current = routingOf({ ...config, endpoint: { ...limited.endpoint, status: 'inactive' } });
+        cache.current = routingOf({ ...config, endpoint });
         return askTurn(request);
       },
     });

@@ -5,15 +5,14 @@ import type {
 } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
+import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
-import { queueKeyOf } from '../../routing/queue-key.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
@@ -61,6 +60,7 @@ export const MAX_TIMEOUT_SECONDS = 120;
 export const MAX_RESPONSE_BYTES = 51_200;
 const INTERRUPTED =
   'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
+const DELETED = 'The endpoint was deleted.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
 const NOT_LISTENING = 'No device is listening.';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
@@ -78,7 +78,7 @@ export class DeliverySender {
     const routing = cache.peek(projectId) ?? (await existingRouting(cache, projectId));
     if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
     const endpoint = routing.endpoints.get(delivery.endpointId);
-    if (endpoint === undefined) return ended(delivery, 'Discarded', 'The endpoint was deleted.');
+    if (endpoint === undefined) return ended(delivery, 'Discarded', DELETED);
     if (delivery.lane === LANE.leased) {
       const { ids, now } = this.#deps;
       return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });
@@ -86,36 +86,39 @@ export class DeliverySender {
     if (delivery.isStarted) {
       return ended(delivery, 'Failure', INTERRUPTED);
     }
-    const held = this.#held(delivery, routing, endpoint);
+    const held = this.#held(delivery, routing);
     if (held !== null) return held;
-    const turn = this.#turn(delivery, routing, endpoint);
+    const turn = this.#turn(delivery, routing);
     return turn === null
       ? notOurs(delivery, routing)
       : this.#attempt(delivery, { routing, endpoint, signal, turn });
   }
 
-  /** A gate that closed since the delivery was claimed. */
-  #held(delivery: HeldDelivery, routing: ProjectRouting, { row }: RoutedEndpoint): Sent | null {
-    if (row.status === 'inactive')
-      return ended(delivery, 'Discarded', row.delivery === 'device' ? NOT_LISTENING : INACTIVE);
-    if (row.status === 'paused') return back(delivery);
-    // Its consumers find it by the current key.
-    if (row.delivery !== 'push') return notOurs(delivery, routing);
-    const breaker = breakerState(
-      routing.breaker(row.id),
-      routing.project.config.circuit_breaker,
-      this.#deps.now(),
-    );
-    if (breaker !== 'closed' && delivery.probeFence === null) return back(delivery);
-    return null;
+  /** The result of a delivery whose gate closed since it was claimed. Null: it may go. */
+  #held(delivery: HeldDelivery, routing: ProjectRouting): Sent | null {
+    const { endpointId, subscriptionId, probeFence } = delivery;
+    const key = routing.keyOf(endpointId, subscriptionId);
+    switch (gateOf(routing, { key, probeFence }, this.#deps.now()).kind) {
+      case 'gone':
+        return ended(delivery, 'Discarded', DELETED);
+      case 'inactive':
+        return ended(delivery, 'Discarded', routing.isDevice(endpointId) ? NOT_LISTENING : INACTIVE);
+      // Its consumers find it by the current key.
+      case 'pull':
+        return notOurs(delivery, routing);
+      case 'paused':
+      case 'breaker':
+      case 'probe':
+      case 'due':
+        return back(delivery);
+      case 'open':
+      case 'limited':
+        return null;
+    }
   }
 
   /** Undefined: no rate limit applies. Null: another node has the rate lease, or none has it yet. */
-  #turn(
-    delivery: HeldDelivery,
-    routing: ProjectRouting,
-    endpoint: RoutedEndpoint,
-  ): DeliveryTurn<Sent> | undefined | null {
+  #turn(delivery: HeldDelivery, routing: ProjectRouting): DeliveryTurn<Sent> | undefined | null {
     if (limitsOn(delivery, routing).length === 0) return undefined;
     const { rateLeases, maySend, cache } = this.#deps;
     const { endpointId } = delivery;
@@ -129,7 +132,7 @@ export class DeliverySender {
       endpointId,
       maySend,
       limits: () => limitsOn(delivery, current()),
-      held: () => this.#held(delivery, current(), current().endpoints.get(endpointId) ?? endpoint),
+      held: () => this.#held(delivery, current()),
       back: () => notOurs(delivery, current()),
     });
   }
@@ -256,8 +259,7 @@ function authFailed(
 
 /** Back to the queue, where the node with the rate lease or a consumer finds it. */
 function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
-  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
-  const key = queueKeyOf(routing, { endpoint_id, subscription_id });
+  const key = routing.keyOf(delivery.endpointId, delivery.subscriptionId);
   return untried({ ...handedBack(delivery, null), key });
 }
 
@@ -278,8 +280,8 @@ function unwritten(
 }
 
 function limitsOn(delivery: HeldDelivery, routing: ProjectRouting): NamedLimit[] {
-  const { endpointId: endpoint_id, subscriptionId: subscription_id } = delivery;
-  return routing.limitsOf(endpoint_id, queueKeyOf(routing, { endpoint_id, subscription_id }));
+  const { endpointId, subscriptionId } = delivery;
+  return routing.limitsOf(endpointId, routing.keyOf(endpointId, subscriptionId));
 }
 
 const isAborted = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.code === 'aborted';

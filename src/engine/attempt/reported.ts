@@ -2,7 +2,6 @@ import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/ou
 import { type HeldDelivery, httpOutcome, LANE, REPORTED_OK } from '../../domain/delivery.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
-import { queueKeyOf } from '../../routing/queue-key.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 import { handedBack, type Sent, triedAs, untried } from './sent.ts';
@@ -24,7 +23,8 @@ const NO_REASON = 'Its consumer reported a failure';
 export function lapsed(delivery: HeldDelivery, context: Context): Sent {
   if (delivery.pulled === null) {
     const lane = delivery.numTrials === 0 ? LANE.first : LANE.retry;
-    return untried({ ...handedBack(delivery, null), lane, key: keyOf(delivery, context.routing) });
+    const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
+    return untried({ ...handedBack(delivery, null), lane, key });
   }
   return attempted(
     delivery,
@@ -62,7 +62,7 @@ function attempted(
     nowMs: context.nowMs,
     random: Math.random(),
   });
-  const key = keyOf(delivery, context.routing);
+  const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
   const attempt = record(delivery, { ...made, succeeded: verdict === 'success' }, context);
   const finish = { ...handedBack(delivery, null), ...judgement, key, attempt };
   return triedAs(verdict, finish, {
@@ -128,8 +128,4 @@ function response(answer: LocalAnswer | null, delivery: HeldDelivery, context: C
     ...base,
     ...(answer !== null && { timings: { totalMs: answer.ms } }),
   };
-}
-
-function keyOf({ endpointId, subscriptionId }: HeldDelivery, routing: ProjectRouting): HeldDelivery['key'] {
-  return queueKeyOf(routing, { endpoint_id: endpointId, subscription_id: subscriptionId });
 }

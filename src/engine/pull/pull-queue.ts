@@ -7,6 +7,7 @@ import { SharedRoom } from '../../platform/shared-room.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { Turns } from '../../platform/turns.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { PulledDelivery, PullRequest } from '../../routing/pull-door.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -129,7 +130,8 @@ export class PullQueue {
       const routing = await this.#deps.cache.get(projectId);
       const endpoint = routing.endpoints.get(endpointId)?.row;
       if (endpoint === undefined || endpoint.delivery === 'push') return [];
-      const isOpen = endpoint.status === 'active' && this.#limits.waitMs(endpoint.id) === 0;
+      const gate = gateOf(routing, { key: endpoint.id }, this.#deps.now());
+      const isOpen = gate.kind === 'pull' && this.#limits.waitMs(endpoint.id) === 0;
       if (isOpen) {
         const take = () => this.#take(request, routing, gone);
         const taken = (await this.#turns.runBefore(over, projectId, take)) ?? [];

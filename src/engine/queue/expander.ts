@@ -23,6 +23,8 @@ export interface ExpanderDeps {
   db: Database;
   cache: ConfigCache;
   ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
   maxRetrySeconds: number;
   /** New rows wait in the queue. */
   sweep(): Promise<void>;
@@ -95,7 +97,7 @@ export class Expander {
 
   /** The deliveries of the chunk. Null: the config is not in memory. It is read outside of the transaction. */
   async #storeChunk(tx: Queryable, expansion: Expansion): Promise<NewDelivery[] | null> {
-    const { cache, ids, maxRetrySeconds } = this.#deps;
+    const { cache, ids, now, maxRetrySeconds } = this.#deps;
     const { project_id: projectId, event_id: id, event_type: eventType, subscription_ids } = expansion;
     const routing = cache.peek(projectId);
     if (routing === undefined) {
@@ -103,13 +105,12 @@ export class Expander {
       await removeExpansion(tx, expansion);
       return [];
     }
+    const context = { routing, ids, nowMs: now(), maxRetrySeconds };
     const done = Math.min(expansion.done + CHUNK, subscription_ids.length);
     const deliveries = subscription_ids
       .slice(expansion.done, done)
       .flatMap((subscriptionId) => routing.subscriptions.get(subscriptionId) ?? [])
-      .map((subscription) =>
-        buildDelivery({ id, projectId, eventType }, subscription, { routing, ids, maxRetrySeconds }),
-      );
+      .map((subscription) => buildDelivery({ id, projectId, eventType }, subscription, context));
     await storeChunk(tx, expansion, { deliveries, done });
     return deliveries;
   }

@@ -22,7 +22,7 @@ test('the rows of a project whose config is not read wait for a second, and the 
 });
 
 test('the gate of an active endpoint is open', () => {
-  expect(decide({})).toEqual({ ...open, probeSeconds: 15 });
+  expect(decide({})).toEqual(open);
 });
 
 test('the gate of a paused endpoint is closed', () => {
@@ -38,6 +38,14 @@ test('the rows of an inactive or deleted endpoint are claimed past its limits an
   const inactive = { status: 'inactive', rate_limit: 5, rate_limit_duration: 1 } as const;
   expect(decide({ endpoint: inactive, breaker })).toEqual(open);
   expect(decide({ endpoint: null, breaker })).toEqual(open);
+});
+
+test('rows of a pull endpoint wait for its consumers, except under a key that is no longer in use', () => {
+  const endpoint = { delivery: 'pull' } as const;
+  expect(decide({ endpoint })).toMatchObject({ open: false, againInMs: 5_000 });
+  expect(decide({ endpoint }, 's')).toEqual(open);
+  const subscription = { rate_limit_config: { count: 2, duration: 3 } };
+  expect(decide({ endpoint, subscription }, 's')).toMatchObject({ open: false });
 });
 
 describe('a subscription with a rate limit of its own', () => {

@@ -1,15 +1,11 @@
-import { breakerState, halfOpenAt } from '../../domain/config/circuit-breaker.ts';
 import type { RateLimit } from '../../domain/config/rate-limit.ts';
-import { LANE } from '../../domain/delivery.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';
 
-/**
- * Reasons why due deliveries wait. A gate belongs to the endpoint (or to a rate-limited subscription), never
- * to its rows. Opening it changes one row, for any number of waiting deliveries.
- */
+/** What the gate of a due key means for a claim. */
 export type GateDecision =
   /** `againInMs`: when to check again, unless the endpoint changes before. */
   | { open: false; endpointId: string; againInMs: number }
@@ -29,6 +25,7 @@ const PROBE_SLACK_SECONDS = 5;
 const ASK_AGAIN_MS = 5_000;
 /** A project whose config could not be read. */
 const LOAD_AGAIN_MS = 1_000;
+const NO_LIMITS: readonly [] = [];
 
 /** The part of the cache that a gate needs. */
 type Config = Pick<ConfigCache, 'peek' | 'isGone' | 'load'>;
@@ -39,40 +36,61 @@ export function decideGate(
   place: { projectId: string; key: string; lane: number },
   nowMs: number,
 ): GateDecision {
-  const { key, lane } = place;
+  const { key } = place;
   const projectId: ProjectId = asId(place.projectId);
   const routing = cache.peek(projectId);
   // Waiting deliveries of a deleted project are claimed and end as discarded.
-  if (cache.isGone(projectId))
-    return { open: true, endpointId: key, limits: [], isProbe: false, probeSeconds: 0 };
+  if (cache.isGone(projectId)) return passed(key);
   if (routing === undefined) {
     void cache.load(projectId);
-    return { open: false, endpointId: key, againInMs: LOAD_AGAIN_MS };
+    return shut(key, LOAD_AGAIN_MS);
   }
-  const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
-  const row = routing.endpoints.get(endpointId)?.row;
-  const status = row?.status;
-  // The lease of a consumer has ended: the attempt is recorded, whatever the endpoint is like now.
-  if (lane === LANE.leased) return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
-  if (status === 'paused') return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
-  if (status !== 'active') return { open: true, endpointId, limits: [], isProbe: false, probeSeconds: 0 };
-  if (row?.delivery !== 'push' && isCurrentKey(routing, key))
-    return { open: false, endpointId, againInMs: ASK_AGAIN_MS };
-  const settings = routing.project.config.circuit_breaker;
-  const breaker = routing.breaker(endpointId);
-  const state = breakerState(breaker, settings, nowMs);
-  if (state === 'open') return { open: false, endpointId, againInMs: halfOpenAt(breaker, settings) - nowMs };
-  return {
-    open: true,
-    endpointId,
-    limits: routing.limitsOf(endpointId, key),
-    isProbe: state === 'half-open',
-    probeSeconds: (row?.http_timeout || DEFAULT_TIMEOUT_SECONDS) + PROBE_SLACK_SECONDS,
-  };
+  const endpointId = routing.endpointOf(key);
+  const gate = gateOf(routing, place, nowMs);
+  switch (gate.kind) {
+    case 'paused':
+      return shut(endpointId, ASK_AGAIN_MS);
+    case 'pull':
+      return isOldKey(routing, key) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
+    case 'breaker':
+    case 'due':
+      return shut(endpointId, gate.untilMs - nowMs);
+    case 'gone':
+    case 'inactive':
+    case 'open':
+      return passed(endpointId);
+    case 'probe':
+    case 'limited':
+      return {
+        open: true,
+        endpointId,
+        limits: routing.limitsOf(endpointId, key),
+        isProbe: gate.kind === 'probe',
+        probeSeconds: gate.kind === 'probe' ? probeSeconds(routing, endpointId) : 0,
+      };
+  }
+}
+
+const shut = (endpointId: string, againInMs: number): GateDecision => ({
+  open: false,
+  endpointId,
+  againInMs,
+});
+
+const passed = (endpointId: string): GateDecision => ({
+  open: true,
+  endpointId,
+  limits: NO_LIMITS,
+  isProbe: false,
+  probeSeconds: 0,
+});
+
+function probeSeconds({ endpoints }: ProjectRouting, endpointId: string): number {
+  return (endpoints.get(endpointId)?.row.http_timeout || DEFAULT_TIMEOUT_SECONDS) + PROBE_SLACK_SECONDS;
 }
 
 /** Rows of a subscription that lost its rate limit are claimed once, and handed back under the key of the endpoint. */
-function isCurrentKey(routing: ProjectRouting, key: string): boolean {
+function isOldKey(routing: ProjectRouting, key: string): boolean {
   const subscription = routing.subscriptions.get(key);
-  return subscription === undefined || routing.queueKey(subscription) === key;
+  return subscription !== undefined && routing.queueKey(subscription) !== key;
 }

@@ -1,8 +1,8 @@
-import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
+import { type Gate, gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
 import {
@@ -101,16 +101,18 @@ function describe(heldMs: number, reason: string): string {
   return `Open for more than ${hours} hours, twice the retention: ${reason}.`;
 }
 
-/** The gate that a delivery waits for. */
 function whyHeld({ routing, nowMs }: Holding, key: string): string {
-  if (routing === null) return 'the project was deleted';
-  const endpointId = routing.subscriptions.get(key)?.row.endpoint_id ?? key;
-  const status = routing.endpoints.get(endpointId)?.row.status;
-  if (status === undefined) return 'the endpoint was deleted';
-  if (status !== 'active') return `the endpoint is ${status}`;
-  if (routing.endpoints.get(endpointId)?.row.delivery !== 'push') return 'no consumer took it';
-  const breaker = breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, nowMs);
-  if (breaker !== 'closed') return 'the circuit breaker of the endpoint is open';
-  if (routing.limitsOf(endpointId, key).length > 0) return 'it waited for the rate limit';
-  return 'it waited to be sent';
+  return routing === null ? 'the project was deleted' : reasons[gateOf(routing, { key }, nowMs).kind];
 }
+
+const reasons: Record<Gate['kind'], string> = {
+  gone: 'the endpoint was deleted',
+  inactive: 'the endpoint is inactive',
+  paused: 'the endpoint is paused',
+  pull: 'no consumer took it',
+  breaker: 'the circuit breaker of the endpoint is open',
+  probe: 'the circuit breaker of the endpoint is open',
+  limited: 'it waited for the rate limit',
+  due: 'it waited to be sent',
+  open: 'it waited to be sent',
+};

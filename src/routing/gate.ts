@@ -1,0 +1,87 @@
+import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
+import { LANE } from '../domain/delivery.ts';
+import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
+
+/**
+ * Whether a delivery may go now, and if not, what it waits for. This is the only place that decides it: claims, sends,
+ * lists, counts, discards and explanations are readings of `gateOf`, and src/store/history/delivery-gates.ts is its SQL.
+ *
+ * A gate belongs to the endpoint, or to a subscription with a rate limit, never to its rows: opening it changes one row,
+ * for any number of waiting deliveries. If several are closed, the one that lasts longest is named.
+ */
+export type Gate =
+  | StandingGate
+  | { kind: 'open' }
+  | { kind: 'breaker'; untilMs: number }
+  /** The next try is later. */
+  | { kind: 'due'; untilMs: number }
+  /** A consumer has to fetch it. */
+  | { kind: 'pull' }
+  /** The breaker is half open: it goes if it is the one probe. */
+  | { kind: 'probe' }
+  /** It goes when its turn under the rate limits comes, which the node with the rate lease decides. */
+  | { kind: 'limited' };
+
+/** `inactive`, or `gone` because the endpoint was deleted: the delivery goes, and ends as discarded. */
+export interface StandingGate {
+  kind: 'paused' | 'inactive' | 'gone';
+}
+
+/** The facts of a queue row that its gate depends on. A fact that is left out holds nothing back. */
+export interface GatedRow {
+  /** Its current queue key. */
+  key: string;
+  lane?: number;
+  /** Claimed as the probe of a half-open breaker. */
+  probeFence?: string | null;
+  /** The time of the next try. Null: now. */
+  dueMs?: number | null;
+}
+
+const OPEN: Gate = { kind: 'open' };
+const INACTIVE: StandingGate = { kind: 'inactive' };
+const GONE: StandingGate = { kind: 'gone' };
+const PAUSED: StandingGate = { kind: 'paused' };
+const PULL: Gate = { kind: 'pull' };
+const PROBE: Gate = { kind: 'probe' };
+const LIMITED: Gate = { kind: 'limited' };
+
+export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): Gate {
+  const gate = gateNow(routing, row, nowMs);
+  const { dueMs = null } = row;
+  if (dueMs === null || dueMs <= nowMs) return gate;
+  return dueMs > endOf(gate) ? { kind: 'due', untilMs: dueMs } : gate;
+}
+
+/** The gate of an endpoint that no time opens. Null: it is active. */
+export function standingGate(endpoint: RoutedEndpoint | undefined): StandingGate | null {
+  if (endpoint === undefined) return GONE;
+  const { status } = endpoint.row;
+  if (status === 'active') return null;
+  return status === 'paused' ? PAUSED : INACTIVE;
+}
+
+/** The gate of a row that is due. It is asked for each due key of each round: only an open breaker allocates. */
+function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, nowMs: number): Gate {
+  // The lease of a consumer has ended: the attempt is recorded, whatever the endpoint is like now.
+  if (lane === LANE.leased) return OPEN;
+  const subscription = routing.subscriptions.get(key);
+  const endpoint = routing.endpoints.get(subscription?.row.endpoint_id ?? key);
+  if (endpoint === undefined) return GONE;
+  const standing = standingGate(endpoint);
+  if (standing !== null) return standing;
+  const { row, limit } = endpoint;
+  if (row.delivery !== 'push') return PULL;
+  const breaker = routing.breaker(row.id);
+  if (breaker.state !== 'closed' && (probeFence ?? null) === null) {
+    const untilMs = halfOpenAt(breaker, routing.project.config.circuit_breaker);
+    return nowMs >= untilMs ? PROBE : { kind: 'breaker', untilMs };
+  }
+  return limit === null && (subscription?.limit ?? null) === null ? OPEN : LIMITED;
+}
+
+/** Until when a gate is closed at least. */
+function endOf(gate: Gate): number {
+  if (gate.kind === 'paused') return Number.POSITIVE_INFINITY;
+  return gate.kind === 'breaker' ? gate.untilMs : 0;
+}
