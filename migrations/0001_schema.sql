@@ -469,7 +469,7 @@ create table meta_events (
 ) partition by range (id);
 create index meta_events_list on meta_events (project_id, id);
 
--- One row per open delivery, none for a finished one. A row with a node is held by that node under the fence (ADR 0005).
+-- One row per open delivery, none for a finished one. A row with a node is leased by that node under the fence (ADR 0005).
 -- A row without a node waits for its due time and is then claimed. A row of a pull endpoint that a consumer has taken is in
 -- a lane of its own and becomes due when the lease ends, so no node is needed to keep the lease. Claims, releases and retries update rows that are
 -- deleted soon after. So a third of each page is free for the updates, and autovacuum starts early and does not pause.

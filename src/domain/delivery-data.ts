@@ -1,11 +1,11 @@
 import { RawJson } from '../platform/json/raw-json.ts';
-import type { DeliveryStatus, HeldDelivery } from './delivery.ts';
+import type { DeliveryStatus, LeasedDelivery } from './delivery.ts';
 import { idTime } from './ids.ts';
 import type { MetaEventType } from './meta-event.ts';
 
 /** A delivery that ended, as meta events show it. */
 export type EndedDelivery = Pick<
-  HeldDelivery,
+  LeasedDelivery,
   | 'id'
   | 'projectId'
   | 'eventId'

@@ -1,10 +1,10 @@
-import type { Held, HeldDelivery, QueueKey } from './delivery.ts';
+import type { Leased, LeasedDelivery, QueueKey } from './delivery.ts';
 import type { ProjectId } from './ids.ts';
 
 /** Whom a delivery is for. */
 export interface Destination {
   projectId: ProjectId;
-  endpointId: Held['target'];
+  endpointId: Leased['target'];
 }
 
 /** The primary key of a row of the queue. */
@@ -15,7 +15,7 @@ export interface QueueRowKey {
 }
 
 /**
- * The dispatcher's interface for accepting events: a place in its window before a delivery is stored as held
+ * The dispatcher's interface for accepting events: a place in its window before a delivery is stored as leased
  * by this node, and the delivery itself after the commit. A delivery without a place is stored for any node
  * to claim.
  */
@@ -23,11 +23,11 @@ export interface DeliverySink {
   reserve(deliveryId: string, to: Destination): boolean;
   /** The delivery was not stored, or its outcome is unknown. */
   unreserve(deliveryId: string): void;
-  start(delivery: HeldDelivery): void;
+  start(delivery: LeasedDelivery): void;
   /** Stored without a node: due now for any node. */
   waiting(projectId: string, where: { key: QueueKey; lane: number }): void;
   /** An event was stored whose deliveries are not created yet. */
   expansionStored(): void;
-  /** This node may hold these rows without knowing it, for example because the answer to their insert was lost. */
+  /** This node may lease these rows without knowing it, for example because the answer to their insert was lost. */
   unsure(rows: readonly QueueRowKey[]): void;
 }

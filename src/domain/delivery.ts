@@ -93,12 +93,12 @@ export type MetaQueueKey = string & { readonly metaQueueKey: true };
 export type QueueKey = EndpointId | SubscriptionId | MetaQueueKey;
 
 /**
- * A held row, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
+ * A row that a node leases, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
  * caps.
  */
-export type Held = HeldDelivery | HeldMetaEvent;
+export type Leased = LeasedDelivery | LeasedMetaEvent;
 
-interface HeldWork {
+interface LeasedWork {
   id: DeliveryId | MetaEventId;
   projectId: ProjectId;
   /** The node may finish it only under this fence. */
@@ -123,7 +123,7 @@ interface HeldWork {
   dueAt: number | null;
 }
 
-export interface HeldMetaEvent extends HeldWork {
+export interface LeasedMetaEvent extends LeasedWork {
   kind: 'meta';
   id: MetaEventId;
 }
@@ -135,7 +135,7 @@ export interface Pulled {
   headers: string;
 }
 
-export interface HeldDelivery extends HeldWork {
+export interface LeasedDelivery extends LeasedWork {
   kind: 'delivery';
   id: DeliveryId;
   eventId: EventId;

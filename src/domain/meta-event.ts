@@ -54,7 +54,7 @@ export function metaQueueKey(projectId: string): MetaQueueKey {
   return `${PREFIX}${projectId}` as MetaQueueKey;
 }
 
-/** Asked only of what waits: what a node holds says itself what it is. */
+/** Asked only of what waits: what a node leases says itself what it is. */
 export function isMetaQueueKey(key: QueueKey): key is MetaQueueKey {
   return key.startsWith(PREFIX);
 }

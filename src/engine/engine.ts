@@ -26,7 +26,7 @@ import {
   asReaper,
   beat,
   forgetNodes,
-  freeAllHeld,
+  freeAllLeased,
   freeInPages,
   freeStrayLeases,
   leave,
@@ -74,7 +74,7 @@ export interface EngineDeps {
   ids: IdFactory;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
-  /** No other node can be alive, so a killed node held every held row. */
+  /** No other node can be alive, so a killed node leased every leased row. */
   isAlone: boolean;
   sealer: Sealer;
   /** The number of the newest migration that this program knows. */
@@ -288,7 +288,7 @@ export class Engine {
   }
 
   async start(): Promise<void> {
-    if (this.#deps.isAlone) await freeAllHeld(this.#deps.db);
+    if (this.#deps.isAlone) await freeAllLeased(this.#deps.db);
     await this.#heartbeat.start();
     this.#reaper.start();
     if (this.#delivers) {
@@ -331,7 +331,7 @@ export class Engine {
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);
-      // A node that may hold rows it cannot name stays known, so that others free them when its lease has expired.
+      // A node that may lease rows it cannot name stays known, so that others free them when its lease has expired.
       if (await this.#claimer.releaseRest()) await leave(db, this.nodeId);
     } catch (error) {
       log.warn({ err: error }, 'failed to release deliveries; other nodes claim them in 10 s');

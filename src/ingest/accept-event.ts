@@ -31,14 +31,14 @@ import { WaitingRoom } from './waiting-room.ts';
  * commit shared with other events that arrived at the same time.
  *
  * A batch reserves places in the dispatcher's window and runs the statement. Then for each event:
- *   stored     -> its held deliveries go to the dispatcher, and the caller gets its answer;
+ *   stored     -> its leased deliveries go to the dispatcher, and the caller gets its answer;
  *   over limit -> its project or source accepts no more events for now: the error says when it will;
  *   stale      -> its project's config changed since matching: it is matched again and joins another batch;
  *   poisoned   -> the batch is halved until the event that the database refuses is alone and fails alone;
  *   no partition -> partitions are created and the batch runs again;
  *   answer lost -> the same ids are sent again (the insert is idempotent) for a moment. Then the callers get
  *                 `outcome_unknown` (or an error that the event is not stored, if no statement was sent), and the
- *                 dispatcher learns that this node may hold rows it does not know;
+ *                 dispatcher learns that this node may lease rows it does not know;
  *   known      -> an answer was lost and the event had been stored: the caller gets its answer, and the
  *                 deliveries are left to the queue.
  *

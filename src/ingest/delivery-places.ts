@@ -1,7 +1,7 @@
 import { LANE, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { Traffic } from '../metrics/traffic.ts';
-import { heldDelivery, type PreparedEvent } from './prepare-event.ts';
+import { leasedDelivery, type PreparedEvent } from './prepare-event.ts';
 
 /** Places in the dispatcher's window for the deliveries of events that are about to be stored. */
 export class DeliveryPlaces {
@@ -16,18 +16,18 @@ export class DeliveryPlaces {
   reserve(items: readonly PreparedEvent[]): void {
     for (const { deliveries } of items) {
       for (const delivery of deliveries)
-        delivery.held = delivery.isUngated && this.#sink.reserve(delivery.id, delivery);
+        delivery.leased = delivery.isUngated && this.#sink.reserve(delivery.id, delivery);
     }
   }
 
   unreserve(items: readonly PreparedEvent[]): void {
     for (const delivery of items.flatMap((item) => item.deliveries)) {
-      if (delivery.held) this.#sink.unreserve(delivery.id);
-      delivery.held = false;
+      if (delivery.leased) this.#sink.unreserve(delivery.id);
+      delivery.leased = false;
     }
   }
 
-  /** The answer to a statement was lost, so this node may hold rows of these events. */
+  /** The answer to a statement was lost, so this node may lease rows of these events. */
   unsure(items: readonly PreparedEvent[]): void {
     this.#sink.unsure(items.flatMap((item) => item.deliveries));
   }
@@ -37,7 +37,7 @@ export class DeliveryPlaces {
     if (item.event.eventType !== TEST_EVENT_TYPE) this.#traffic.accepted(item.event, item.deliveries);
     if (item.expansion !== null) this.#sink.expansionStored();
     for (const delivery of item.deliveries) {
-      if (delivery.held) this.#sink.start(heldDelivery(delivery, item.event));
+      if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
       else this.#sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
     }
   }

@@ -1,5 +1,5 @@
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
-import { type HeldDelivery, LANE } from '../domain/delivery.ts';
+import { LANE, type LeasedDelivery } from '../domain/delivery.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
@@ -124,7 +124,7 @@ function eventStatus(matched: RoutedSubscription[]): string {
 }
 
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
-export function heldDelivery(delivery: NewDelivery, event: EventRow): HeldDelivery {
+export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDelivery {
   return {
     kind: 'delivery',
     id: delivery.id,

@@ -175,7 +175,7 @@ export class LotStore {
         return fresh.map((items, n) => this.#stored(items, duplicates, lots[n]!));
       } catch (error) {
         places.unreserve(reserved);
-        // The commit may have been done: then deliveries are held by this node that the dispatcher does not know.
+        // The commit may have been done: then deliveries are leased by this node that the dispatcher does not know.
         if (isConnectionError(error) && !isUndone(error)) places.unsure(reserved);
         if (!isMissingPartition(error) || tries > 1) throw error;
         await makePartitions();

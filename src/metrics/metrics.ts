@@ -81,7 +81,7 @@ export const metricTable = {
   queueWaiting: {
     name: 'posthorn_queue_waiting',
     type: 'gauge',
-    help: 'Deliveries in the queue that no node holds, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
+    help: 'Deliveries in the queue that no node leases, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
     labels: [LANES],
   },
   queueOldestDue: {
@@ -123,19 +123,19 @@ export const metricTable = {
   windowSize: {
     name: 'posthorn_window_size',
     type: 'gauge',
-    help: 'Maximum deliveries this node may hold; 0 if it does not deliver.',
+    help: 'Maximum deliveries this node may lease; 0 if it does not deliver.',
     labels: [],
   },
   windowUsed: {
     name: 'posthorn_window_used',
     type: 'gauge',
-    help: 'Used places of the window: deliveries about to be stored, held, or being recorded.',
+    help: 'Used places of the window: deliveries about to be stored, leased, or being recorded.',
     labels: [],
   },
-  deliveriesHeld: {
+  deliveriesLeased: {
     name: 'posthorn_deliveries_held',
     type: 'gauge',
-    help: 'Deliveries this node holds, waiting or being sent.',
+    help: 'Deliveries this node leases, waiting or being sent.',
     labels: [{ name: 'state', values: ['waiting', 'sending'] }],
   },
   reaped: {

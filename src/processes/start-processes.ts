@@ -4,7 +4,7 @@ import { openDatabase } from '../start/open-database.ts';
 import { refuseTakenPort } from '../start/refuse-taken-port.ts';
 import type { Running } from '../start/running.ts';
 import type { Database } from '../store/database/database.ts';
-import { freeAllHeld } from '../store/queue/nodes.ts';
+import { freeAllLeased } from '../store/queue/nodes.ts';
 import { migrate } from '../store/upkeep/migrate.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -38,5 +38,5 @@ async function prepare(db: Database, config: Config, log: Logger): Promise<void>
   await migrate(db, log);
   // This process has the lock on the embedded database's directory, so no earlier holder of a row is alive.
   // Only the primary frees the rows, because each process would free rows that another has just claimed.
-  if (config.databaseUrl === null) await freeAllHeld(db);
+  if (config.databaseUrl === null) await freeAllLeased(db);
 }

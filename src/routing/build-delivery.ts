@@ -24,7 +24,7 @@ export function buildDelivery(
     retry: { ...retry, maxRetrySeconds: context.maxRetrySeconds },
     key,
     isUngated: goesAtOnce(gateOf(routing, { key }, nowMs)),
-    held: false,
+    leased: false,
   };
 }
 

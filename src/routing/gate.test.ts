@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NOON } from '../../test/support/samples/held-delivery.ts';
+import { NOON } from '../../test/support/samples/leased-delivery.ts';
 import { type RoutingFields, routingOf } from '../../test/support/samples/routing.ts';
 import type { Breaker } from '../domain/config/circuit-breaker.ts';
 import { LANE } from '../domain/delivery.ts';

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../domain/delivery.ts';
+import type { LeasedDelivery } from '../domain/delivery.ts';
 import { idTime } from '../domain/ids.ts';
 import { payloadText } from '../domain/payload-text.ts';
 import { functionVersion } from '../sandbox/contract.ts';
@@ -17,7 +17,7 @@ export type FunctionRun =
 export async function runFunction(
   sandbox: Pick<Sandbox, 'run'>,
   code: string,
-  delivery: Pick<HeldDelivery, 'eventId' | 'projectId' | 'body' | 'contentType'>,
+  delivery: Pick<LeasedDelivery, 'eventId' | 'projectId' | 'body' | 'contentType'>,
 ): Promise<FunctionRun> {
   const result = await sandbox.run({
     code,

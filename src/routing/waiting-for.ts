@@ -20,8 +20,8 @@ interface WaitingDelivery {
   endpoint_id: EndpointId;
   subscription_id: SubscriptionId | null;
   next_send_at: number | null;
-  /** Whether a node holds it. Null: it is not in the queue. */
-  is_held: boolean | null;
+  /** Whether a node leases it. Null: it is not in the queue. */
+  is_leased: boolean | null;
   /** When the lease of the consumer that has it ends. Null: no consumer has it. */
   leased_until: number | null;
 }
@@ -31,11 +31,11 @@ export function waitingFor(
   delivery: WaitingDelivery,
   { routing, nowMs }: { routing: ProjectRouting; nowMs: number },
 ): Waiting | null {
-  if (delivery.is_held === null) return null;
+  if (delivery.is_leased === null) return null;
   const { leased_until: untilMs } = delivery;
   if (untilMs !== null)
     return { gate: 'sending', untilMs, text: `A consumer has it until ${time(untilMs)}.` };
-  if (delivery.is_held) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
+  if (delivery.is_leased) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
   const key = routing.keyOf(delivery.endpoint_id, delivery.subscription_id);
   const gate = gateOf(routing, { key, dueMs: delivery.next_send_at }, nowMs);
   return {

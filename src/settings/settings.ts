@@ -186,7 +186,7 @@ export const settings = {
   window: {
     env: 'POSTHORN_WINDOW',
     fallback: '2000',
-    doc: 'Maximum deliveries that a node holds in memory.',
+    doc: 'Maximum deliveries that a node leases at a time.',
     parse: integer(1, 1_000_000),
   },
   endpointConcurrency: {

@@ -42,8 +42,8 @@ export class GaugeReader {
     const { size, used, waiting, sending } = engine.usage();
     metrics.windowSize.set(size);
     metrics.windowUsed.set(used);
-    metrics.deliveriesHeld.waiting.set(waiting);
-    metrics.deliveriesHeld.sending.set(sending);
+    metrics.deliveriesLeased.waiting.set(waiting);
+    metrics.deliveriesLeased.sending.set(sending);
     this.#setBrokers();
     const pools = db.pools();
     for (const name of ['hot', 'general', 'lease'] as const) {

@@ -150,8 +150,8 @@ async function stopCleanly(nodes: ChaosNode[], database: ChaosDatabase, problems
   for (const { stderr } of crashed) {
     if (!LOST_DATABASE.test(stderr)) broken(`a node crashed: ${stderr.slice(-2000)}`);
   }
-  const held = await database.query(
+  const leased = await database.query(
     'select delivery_id, node_id from delivery_queue where node_id is not null',
   );
-  if (held.length > 0) broken(`${held.length} rows are held by nodes that are gone`);
+  if (leased.length > 0) broken(`${leased.length} rows are leased by nodes that are gone`);
 }

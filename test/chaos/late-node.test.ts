@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import {
   asId,
   type DeliveryId,
@@ -40,20 +40,20 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
     return taken!.deliveries[0]!;
   };
 
-  const held = await claim(LATE);
+  const leased = await claim(LATE);
   await app.database.query("update nodes set beat_at = now() - interval '11 seconds' where id = $1", [LATE]);
   expect(await silentNodes(db, 10)).toEqual([{ id: LATE, isForgettable: false }]);
   expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   const taken = await claim(EARLY);
-  expect(taken).toMatchObject({ id: held.id });
-  expect(taken.fence).toBeGreaterThan(held.fence);
+  expect(taken).toMatchObject({ id: leased.id });
+  expect(taken.fence).toBeGreaterThan(leased.fence);
 
-  const lateFirst = finishOf(held, '00000000000000000000000003', 'Retry');
+  const lateFirst = finishOf(leased, '00000000000000000000000003', 'Retry');
   expect(await finishDeliveries(db, LATE, [lateFirst])).toEqual(new Set());
   expect(
     await finishDeliveries(db, EARLY, [finishOf(taken, '00000000000000000000000004', 'Success')]),
-  ).toEqual(new Set([held.id]));
-  const lateAgain = finishOf(held, '00000000000000000000000005', 'Failure');
+  ).toEqual(new Set([leased.id]));
+  const lateAgain = finishOf(leased, '00000000000000000000000005', 'Failure');
   expect(await finishDeliveries(db, LATE, [lateAgain])).toEqual(new Set());
 
   expect(await app.database.query('select status, num_trials from event_deliveries')).toEqual([
@@ -85,7 +85,7 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   ]);
 });
 
-test('rows held by an unknown node are freed', async ({ onTestFinished }) => {
+test('rows leased by an unknown node are freed', async ({ onTestFinished }) => {
   const database = await createTestDatabase();
   const db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
   onTestFinished(async () => {
@@ -95,13 +95,13 @@ test('rows held by an unknown node are freed', async ({ onTestFinished }) => {
   await beat(db, { id: EARLY, roles: 'deliver', knows: '', sealKeys: [] });
   await database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
-     values ('stray', 'e', 'p', 'k', 0, now(), $1), ('held', 'e', 'p', 'k', 0, now(), $2)`,
+     values ('stray', 'e', 'p', 'k', 0, now(), $1), ('leased', 'e', 'p', 'k', 0, now(), $2)`,
     [LATE, EARLY],
   );
   expect(await silentNodes(db, 10)).toEqual([]);
   expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   expect(await database.query('select delivery_id, node_id, fence from delivery_queue order by 1')).toEqual([
-    { delivery_id: 'held', node_id: EARLY, fence: 1 },
+    { delivery_id: 'leased', node_id: EARLY, fence: 1 },
     { delivery_id: 'stray', node_id: null, fence: 2 },
   ]);
 });
@@ -231,15 +231,15 @@ function deliveryRow(
     retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },
     key: endpointId,
     isUngated: true,
-    held: true,
+    leased: true,
   };
 }
 
 function finishOf(
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   attemptId: string,
   status: 'Success' | 'Failure' | 'Retry',
-): Finish<HeldDelivery> {
+): Finish<LeasedDelivery> {
   return {
     ...handedBack(delivery, null),
     ...(status === 'Retry' ? { status, delayMs: 0 } : { status, delayMs: null }),

@@ -28,7 +28,7 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
     const left = () =>
       app.database.query(
         `select (select count(*)::int from nodes) as nodes,
-         (select count(*)::int from delivery_queue where node_id is not null) as held,
+         (select count(*)::int from delivery_queue where node_id is not null) as leased,
          (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
       );
     // The server notices a closed connection later. No new one is opened.
@@ -45,7 +45,7 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
     return resources();
   };
   const before = await settled();
-  expect(await run()).toEqual([{ nodes: 0, held: 0, connections: 0 }]);
+  expect(await run()).toEqual([{ nodes: 0, leased: 0, connections: 0 }]);
   const after = await eventually(settled, (now) => total(now) <= total(before));
   expect(after['Timeout'] ?? 0).toBeLessThanOrEqual(before['Timeout'] ?? 0);
 });

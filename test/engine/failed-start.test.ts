@@ -20,7 +20,7 @@ const FAIL_SECOND_NODE = `
   end $$;
   create trigger refuse before insert on secret_keys for each row execute function refuse()`;
 
-test('a request that is under way when the start fails is recorded, and nothing stays held', async () => {
+test('a request that is under way when the start fails is recorded, and nothing stays leased', async () => {
   await subscribe(app.project, receiver.url);
   await app.project.post('/events/broadcast', { event_type: 'a', data: {} });
   await app.database.query(FAIL_SECOND_NODE);

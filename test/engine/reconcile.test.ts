@@ -8,7 +8,7 @@ import { ManualClock } from '../support/samples/manual-clock.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
-/** After a lost answer a node looks for rows that it holds without knowing, and gives those back: those alone. */
+/** After a lost answer a node looks for rows that it leases without knowing, and gives those back: those alone. */
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
@@ -23,7 +23,7 @@ const queued = async () =>
     'select project_id as "projectId", delivery_id as id from delivery_queue',
   )) as unknown as QueueRowKey[];
 
-test('rows held by a node that does not know them are released and sent', async () => {
+test('rows leased by a node that does not know them are released and sent', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/unknown`, { eventTypes: ['unknown'] });
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
   for (let n = 0; n < 5; n++)
@@ -77,25 +77,25 @@ test('a check for unknown rows at any moment frees none that is accepted, claime
 
 describe('doubts', () => {
   const NODE = 'a node';
-  const held = new Set<string>();
+  const known = new Set<string>();
   const doubtsOf = () => {
     const clock = new ManualClock();
     const db = app.database.open();
     return {
       clock,
-      doubts: new Doubts({ db, nodeId: NODE, clock, dispatcher: { holds: (id) => held.has(id) } }),
+      doubts: new Doubts({ db, nodeId: NODE, clock, dispatcher: { has: (id) => known.has(id) } }),
     };
   };
   const key = (id: string): QueueRowKey => ({ projectId: asId('p'), id });
   /** Rows due in a day, so that the node of the app does not claim them. */
-  const hold = (ids: string, node: string) =>
+  const lease = (ids: string, node: string) =>
     app.database.query(
       `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
        select id, 'e', 'p', 'k', 0, now() + interval '1 day', $2 from unnest(string_to_array($1, ' ')) id
        on conflict (project_id, delivery_id) do update set node_id = $2`,
       [ids, node],
     );
-  const heldBy = async (node: string) =>
+  const leasedBy = async (node: string) =>
     (
       await app.database.query('select delivery_id as id from delivery_queue where node_id = $1 order by 1', [
         node,
@@ -103,16 +103,16 @@ describe('doubts', () => {
     ).map(({ id }) => id);
   const remove = () => app.database.query("delete from delivery_queue where project_id = 'p'");
 
-  test('of known rows release those alone, and those that the node holds', async () => {
+  test('of known rows release those alone, and those that the node leases', async () => {
     const { doubts } = doubtsOf();
-    await hold('known other busy', NODE);
-    await hold('foreign', 'another node');
-    held.add('busy');
+    await lease('known other busy', NODE);
+    await lease('foreign', 'another node');
+    known.add('busy');
     doubts.add(['known', 'busy', 'foreign', 'ended'].map(key));
     expect(await doubts.release()).toEqual([{ projectId: 'p', key: 'k', lane: 0 }]);
-    expect(await heldBy(NODE)).toEqual(['busy', 'other']);
-    expect(await heldBy('another node')).toEqual(['foreign']);
-    held.clear();
+    expect(await leasedBy(NODE)).toEqual(['busy', 'other']);
+    expect(await leasedBy('another node')).toEqual(['foreign']);
+    known.clear();
     await remove();
   });
 
@@ -122,7 +122,7 @@ describe('doubts', () => {
     const released: number[] = [];
     for (let seconds = 0; seconds < 30; seconds += 1) {
       if (doubts.isDue()) {
-        await hold('late', NODE);
+        await lease('late', NODE);
         released.push(...(await doubts.release()).map(() => seconds));
       }
       await clock.advance(1_000);
@@ -156,10 +156,10 @@ describe('doubts', () => {
     const { doubts } = doubtsOf();
     doubts.add([key('late')]);
     await doubts.release();
-    await hold('late', NODE);
+    await lease('late', NODE);
     expect(doubts.isDue()).toBe(false);
     await doubts.releaseAll();
-    expect(await heldBy(NODE)).toEqual([]);
+    expect(await leasedBy(NODE)).toEqual([]);
     await remove();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
@@ -29,7 +29,7 @@ await app.database.query(
   [NODE],
 );
 
-async function held(eventType: string, count: number): Promise<HeldDelivery[]> {
+async function leased(eventType: string, count: number): Promise<LeasedDelivery[]> {
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: [eventType] });
   for (let n = 0; n < count; n++)
     await app.project.post('/events/broadcast', { event_type: eventType, data: { n } });
@@ -37,7 +37,7 @@ async function held(eventType: string, count: number): Promise<HeldDelivery[]> {
   return claim?.deliveries ?? [];
 }
 
-function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): Finish {
+function succeeded(delivery: LeasedDelivery, attempt: Partial<AttemptRow> = {}): Finish {
   return {
     ...handedBack(delivery, null),
     status: 'Success',
@@ -64,7 +64,7 @@ function succeeded(delivery: HeldDelivery, attempt: Partial<AttemptRow> = {}): F
 }
 
 test('only the unstorable attempts of a batch are replaced, and every delivery is finished', async () => {
-  const deliveries = await held('batch', 20);
+  const deliveries = await leased('batch', 20);
   const poison = new Map<number, Partial<AttemptRow>>([
     [3, { error: 'zero\0byte' }],
     [4, { responseHeaders: '\0' }],

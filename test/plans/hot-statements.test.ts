@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import type { Database } from '../../src/store/database/database.ts';
@@ -8,12 +8,12 @@ import {
   claimDeliveries,
   markStarted,
   releaseDeliveries,
-  releaseIfHeld,
+  releaseIfLeased,
 } from '../../src/store/queue/claim-deliveries.ts';
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
 import { type Finish, finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
-import { freeInPages, heldInPages } from '../../src/store/queue/nodes.ts';
+import { freeInPages, leasedInPages } from '../../src/store/queue/nodes.ts';
 import {
   dueRows,
   handOutDeliveries,
@@ -21,7 +21,7 @@ import {
   takeForConsumer,
 } from '../../src/store/queue/pull-deliveries.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { heldDelivery } from '../support/samples/held-delivery.ts';
+import { leasedDelivery } from '../support/samples/leased-delivery.ts';
 import { shared } from '../support/shared.ts';
 
 /**
@@ -49,15 +49,15 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-const finish: Finish<HeldDelivery> = {
-  ...handedBack(heldDelivery(), null),
+const finish: Finish<LeasedDelivery> = {
+  ...handedBack(leasedDelivery(), null),
   status: 'Success',
   delayMs: null,
   numTrials: 1,
   latencyMs: 1,
 };
 const want = { key: asId<EndpointId>('e'), lane: 0, count: 10 };
-const held = heldDelivery();
+const leased = leasedDelivery();
 
 const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],
@@ -66,22 +66,22 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['finish', (hot) => finishDeliveries(hot, 'n', [finish], '')],
   ['finish again', (hot) => finishDeliveries(hot, 'n', [finish], 'on conflict do nothing')],
   ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
-  ['release', (hot) => releaseDeliveries(hot, 'n', [held])],
-  ['release of rows in doubt', (hot) => releaseIfHeld(hot, 'n', [held])],
-  ['mark started', (hot) => markStarted(hot, 'n', held)],
+  ['release', (hot) => releaseDeliveries(hot, 'n', [leased])],
+  ['release of rows in doubt', (hot) => releaseIfLeased(hot, 'n', [leased])],
+  ['mark started', (hot) => markStarted(hot, 'n', leased)],
   ['take for a consumer', (hot) => takeForConsumer(hot, { wants: [want], max: 10, maxBytes: 100 })],
   [
     'hand out',
-    (hot) => handOutDeliveries(hot, { leaseSeconds: 30, rows: [{ ...held, headers: '{}', body: null }] }),
+    (hot) => handOutDeliveries(hot, { leaseSeconds: 30, rows: [{ ...leased, headers: '{}', body: null }] }),
   ],
-  ['put back', (hot) => putBackDeliveries(hot, [held])],
+  ['put back', (hot) => putBackDeliveries(hot, [leased])],
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
   ['result of a consumer', (hot) => finishPulled(hot, 'n', [finish], '')],
 ];
 
 /** Statements about the holder of rows, which no index has. They read a range of pages. */
 const walks: [string, (db: Database) => Promise<unknown>][] = [
-  ['a search for rows of this node', (all) => heldInPages(all, 'n', 0)],
+  ['a search for rows of this node', (all) => leasedInPages(all, 'n', 0)],
   ['a search for rows of silent nodes', (all) => freeInPages(all, 10, 0)],
 ];
 

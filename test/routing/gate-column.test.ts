@@ -8,7 +8,7 @@ import { gateSets, waitingFor } from '../../src/routing/waiting-for.ts';
 import { Where } from '../../src/store/database/list-page.ts';
 import { gateColumn } from '../../src/store/history/delivery-gates.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { NOON } from '../support/samples/held-delivery.ts';
+import { NOON } from '../support/samples/leased-delivery.ts';
 import { type RoutingFields, routingOf } from '../support/samples/routing.ts';
 import { shared } from '../support/shared.ts';
 
@@ -40,9 +40,9 @@ function configs(): RoutingFields[] {
 const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].flatMap((subscription_id) =>
   [null, NOON - 1, NOON, NOON + 10_000, HALF_OPEN, HALF_OPEN + 1].flatMap((next_send_at) =>
     [
-      { is_held: false, leased_until: null },
-      { is_held: true, leased_until: null },
-      { is_held: false, leased_until: NOON + 5_000 },
+      { is_leased: false, leased_until: null },
+      { is_leased: true, leased_until: null },
+      { is_leased: false, leased_until: NOON + 5_000 },
     ].map((row) => ({ endpoint_id: asId<EndpointId>('e'), subscription_id, next_send_at, ...row })),
   ),
 );
@@ -57,9 +57,9 @@ async function listed(routing: ProjectRouting): Promise<string[]> {
     subscription_id,
     next_send_at: next_send_at === null ? null : new Date(next_send_at).toISOString(),
   }));
-  const queue = rows.map(({ is_held, leased_until }, n) => ({
+  const queue = rows.map(({ is_leased, leased_until }, n) => ({
     n,
-    node_id: is_held ? 'node' : null,
+    node_id: is_leased ? 'node' : null,
     pulled_at: leased_until === null ? null : new Date(NOON).toISOString(),
   }));
   const from = where.place(

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
@@ -22,7 +22,7 @@ test('a batch that finishes every delivery of its pages touches no index', async
   const { db } = app.app;
   const [claim] = await claimDeliveries(db, NODE, [{ key: endpoint.uid, lane: 0, count: DELIVERIES }]);
   const finishes = claim!.deliveries.map(
-    (delivery): Finish<HeldDelivery> => ({
+    (delivery): Finish<LeasedDelivery> => ({
       ...handedBack(delivery, 'The endpoint answered 404 Not Found.'),
       status: 'Failure',
       delayMs: null,

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { HeldDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
@@ -9,7 +9,7 @@ import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { heldDelivery } from '../support/samples/held-delivery.ts';
+import { leasedDelivery } from '../support/samples/leased-delivery.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -81,10 +81,10 @@ test('the id of a row has no effect in another project', async () => {
   );
   const queued = () => database.query('select * from delivery_queue');
   const before = await queued();
-  const held = heldDelivery({ projectId: asId('other'), id: asId(id), fence: 1 });
+  const held = leasedDelivery({ projectId: asId('other'), id: asId(id), fence: 1 });
   expect(await markStarted(db, 'n', held)).toBe(false);
   await releaseDeliveries(db, 'n', [held]);
-  const finish: Finish<HeldDelivery> = {
+  const finish: Finish<LeasedDelivery> = {
     ...handedBack(held, null),
     status: 'Success',
     delayMs: null,

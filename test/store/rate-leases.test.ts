@@ -7,7 +7,7 @@ import {
   takeRateLeases,
   unknownHolders,
 } from '../../src/store/limits/rate-leases.ts';
-import { freeAllHeld, leave } from '../../src/store/queue/nodes.ts';
+import { freeAllLeased, leave } from '../../src/store/queue/nodes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
@@ -80,7 +80,7 @@ test('an unknown holder does not count as silent, and the check for strays frees
   await take('gone');
   expect(await take('b')).toBeUndefined();
   expect(await unknownHolders(db)).toEqual(['gone']);
-  await freeAllHeld(db);
+  await freeAllLeased(db);
   expect(await take('b')).toMatchObject({ sends: null });
 });
 

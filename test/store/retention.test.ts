@@ -20,7 +20,7 @@ const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
   retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 2, retryLimit: 3 },
   key: asId<EndpointId>('e'),
   isUngated: true,
-  held: false,
+  leased: false,
 };
 const database = await shared(createTestDatabase());
 const db = database.open();

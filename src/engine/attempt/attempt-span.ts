@@ -1,12 +1,12 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
 
 /** The span of one attempt: target, kind and result. No payload, no header, and only the host of the URL. */
 export function endAttemptSpan(
   tracer: Tracer | null,
   span: OpenSpan | null,
-  { delivery, outcome, url }: { delivery: HeldDelivery; outcome: Outcome; url: string },
+  { delivery, outcome, url }: { delivery: LeasedDelivery; outcome: Outcome; url: string },
 ): void {
   if (tracer === null || span === null) return;
   const status = outcome.kind === 'response' ? outcome.status : null;

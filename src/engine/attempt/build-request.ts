@@ -1,6 +1,6 @@
 import { withQuery } from '../../domain/config/endpoint.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/config/project-config.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isConnectionHeader } from '../../domain/http-header.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
@@ -22,7 +22,7 @@ const USER_AGENT = `Posthorn/${VERSION}`;
 
 export function buildRequest(
   delivery: Pick<
-    HeldDelivery,
+    LeasedDelivery,
     'id' | 'eventId' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
   >,
   endpoint: RoutedEndpoint,

@@ -1,11 +1,11 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type Held, LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
+import { LANE, type Leased, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sent } from './sent.ts';
 
 /** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
-export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved: boolean): void {
+export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, moved: boolean): void {
   if (delivery.kind === 'meta') return;
   const { status, latencyMs } = sent.finish;
   if (sent.kind !== 'untried') {
@@ -33,7 +33,7 @@ export function countOutcome(metrics: Metrics, delivery: Held, sent: Sent, moved
 /** Counts it for the time series of its project, endpoint and source. */
 export function countTraffic(
   traffic: Pick<Traffic, 'finished'>,
-  delivery: Held,
+  delivery: Leased,
   sent: Sent,
   moved: boolean,
 ): void {
@@ -47,7 +47,7 @@ export function countTraffic(
 }
 
 /** Measures how late a retry starts. */
-export function countStart(metrics: Metrics, { lane, dueAt }: Held): void {
+export function countStart(metrics: Metrics, { lane, dueAt }: Leased): void {
   if (lane === LANE.retry && dueAt !== null)
     metrics.retryLateness.observe(Math.max(0, performance.now() - dueAt) / 1000);
 }

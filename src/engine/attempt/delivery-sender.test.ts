@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { answered, unanswered } from '../../../test/support/samples/outcomes.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import type { AuthResult } from '../../dispatch/client/endpoint-auth.ts';
 import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
 import { SealError, Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -63,11 +63,11 @@ function worldOf(fields: Partial<World>) {
       return world.isStillOurs;
     },
     maySend: () => world.maySend,
-    rateLeases: { generation: 1, held: () => world.group, left: () => undefined },
+    rateLeases: { generation: 1, groupOf: () => world.group, left: () => undefined },
     tracer: null,
   });
-  const send = (delivery: Partial<HeldDelivery> = {}) =>
-    sender.send(heldDelivery(delivery), new AbortController().signal);
+  const send = (delivery: Partial<LeasedDelivery> = {}) =>
+    sender.send(leasedDelivery(delivery), new AbortController().signal);
   return { world, cache, requests, done, send };
 }
 

@@ -6,7 +6,7 @@ import type {
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
-import { type HeldDelivery, LANE } from '../../domain/delivery.ts';
+import { LANE, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -45,9 +45,9 @@ export interface SenderDeps {
   now(): number;
   /**
    * Records in the database that an at-most-once delivery is about to be sent. False: this node no longer
-   * holds it.
+   * leases it.
    */
-  markStarted(delivery: HeldDelivery): Promise<boolean>;
+  markStarted(delivery: LeasedDelivery): Promise<boolean>;
   /** Whether this node may still send. Functions and credentials take time, in which the lease may expire. */
   maySend(): boolean;
   rateLeases: TurnLeases;
@@ -72,7 +72,7 @@ export class DeliverySender {
     this.#deps = deps;
   }
 
-  async send(delivery: HeldDelivery, signal: AbortSignal): Promise<Sent> {
+  async send(delivery: LeasedDelivery, signal: AbortSignal): Promise<Sent> {
     const { cache } = this.#deps;
     const { projectId } = delivery;
     const routing = cache.peek(projectId) ?? (await existingRouting(cache, projectId));
@@ -95,7 +95,7 @@ export class DeliverySender {
   }
 
   /** The result of a delivery whose gate closed since it was claimed. Null: it may go. */
-  #held(delivery: HeldDelivery, routing: ProjectRouting): Sent | null {
+  #held(delivery: LeasedDelivery, routing: ProjectRouting): Sent | null {
     const { endpointId, subscriptionId, probeFence } = delivery;
     const key = routing.keyOf(endpointId, subscriptionId);
     switch (gateOf(routing, { key, probeFence }, this.#deps.now()).kind) {
@@ -118,11 +118,11 @@ export class DeliverySender {
   }
 
   /** Undefined: no rate limit applies. Null: another node has the rate lease, or none has it yet. */
-  #turn(delivery: HeldDelivery, routing: ProjectRouting): DeliveryTurn<Sent> | undefined | null {
+  #turn(delivery: LeasedDelivery, routing: ProjectRouting): DeliveryTurn<Sent> | undefined | null {
     if (limitsOn(delivery, routing).length === 0) return undefined;
     const { rateLeases, maySend, cache } = this.#deps;
     const { endpointId } = delivery;
-    const group = rateLeases.held(endpointId);
+    const group = rateLeases.groupOf(endpointId);
     if (group === undefined) return null;
     const current = () => cache.peek(delivery.projectId) ?? routing;
     return new DeliveryTurn<Sent>({
@@ -138,7 +138,7 @@ export class DeliverySender {
   }
 
   async #attempt(
-    delivery: HeldDelivery,
+    delivery: LeasedDelivery,
     context: {
       routing: ProjectRouting;
       endpoint: RoutedEndpoint;
@@ -211,7 +211,7 @@ export class DeliverySender {
   }
 
   #judge(
-    delivery: HeldDelivery,
+    delivery: LeasedDelivery,
     outcome: Outcome,
     sent: {
       request: BuiltRequest;
@@ -247,7 +247,7 @@ function isStrain(outcome: Outcome): boolean {
 }
 
 function authFailed(
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   auth: Extract<AuthResult, { kind: 'failed' }>,
   made: Buffer | null,
 ): Sent {
@@ -258,14 +258,14 @@ function authFailed(
 }
 
 /** Back to the queue, where the node with the rate lease or a consumer finds it. */
-function notOurs(delivery: HeldDelivery, routing: ProjectRouting): Sent {
+function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
   const key = routing.keyOf(delivery.endpointId, delivery.subscriptionId);
   return untried({ ...handedBack(delivery, null), key });
 }
 
 /** The result of a delivery that was cancelled before its request was written. Null: there is an outcome to judge. */
 function unwritten(
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   turn: DeliveryTurn<Sent>,
   { outcome, made }: { outcome: Outcome; made: Buffer | null },
 ): Sent | null {
@@ -279,7 +279,7 @@ function unwritten(
   return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
 }
 
-function limitsOn(delivery: HeldDelivery, routing: ProjectRouting): NamedLimit[] {
+function limitsOn(delivery: LeasedDelivery, routing: ProjectRouting): NamedLimit[] {
   const { endpointId, subscriptionId } = delivery;
   return routing.limitsOf(endpointId, routing.keyOf(endpointId, subscriptionId));
 }

@@ -8,7 +8,7 @@ import type { RateLeases } from '../limits/rate-leases.ts';
  * limits themselves.
  */
 /** What a turn asks of the rate leases of this node. */
-export type TurnLeases = Pick<RateLeases, 'generation' | 'held' | 'left'>;
+export type TurnLeases = Pick<RateLeases, 'generation' | 'groupOf' | 'left'>;
 
 export interface TurnDeps<Refusal> {
   rateLeases: TurnLeases;
@@ -66,6 +66,8 @@ export class DeliveryTurn<Refusal> implements Turn {
 
   #isOurs(): boolean {
     const { rateLeases, endpointId, group, maySend } = this.#deps;
-    return maySend() && rateLeases.generation === this.#generation && rateLeases.held(endpointId) === group;
+    return (
+      maySend() && rateLeases.generation === this.#generation && rateLeases.groupOf(endpointId) === group
+    );
   }
 }

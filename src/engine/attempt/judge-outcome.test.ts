@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type HeldFields, heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { type LeasedFields, leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { answered, unanswered } from '../../../test/support/samples/outcomes.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
 import { deliveryModes, LANE, transitions } from '../../domain/delivery.ts';
 import { judgeOutcome } from './judge-outcome.ts';
 
 const DAY_MS = 86_400_000;
-const RETRY = heldDelivery().retry;
-const judge = (fields: HeldFields, outcome: Outcome, nowMs = NOON + 70) =>
-  judgeOutcome(heldDelivery(fields), outcome, { nowMs, random: 0 });
+const RETRY = leasedDelivery().retry;
+const judge = (fields: LeasedFields, outcome: Outcome, nowMs = NOON + 70) =>
+  judgeOutcome(leasedDelivery(fields), outcome, { nowMs, random: 0 });
 
 describe('a success', () => {
   test.each([200, 204, 299])('is every answer from 200 to 299: %i', (status) => {
@@ -198,7 +198,7 @@ describe('a failed attempt', () => {
 
   test('waits longer each time, with random jitter, if the strategy is exponential', () => {
     const retry = { ...RETRY, strategy: 'exponential', retryLimit: 9 } as const;
-    const delivery = heldDelivery({ retry, numTrials: 2 });
+    const delivery = leasedDelivery({ retry, numTrials: 2 });
     const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1 });
     expect(judged.delayMs).toBe(48_000);
   });

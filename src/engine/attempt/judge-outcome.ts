@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type Held, LANE } from '../../domain/delivery.ts';
+import { LANE, type Leased } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish, NextState } from '../../store/queue/finish-deliveries.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
@@ -31,7 +31,7 @@ const GONE = 410;
 const ASKS_TO_WAIT = new Set([429, 503]);
 
 export function judgeOutcome(
-  delivery: Held,
+  delivery: Leased,
   outcome: Outcome,
   context: { nowMs: number; random: number },
 ): Judgement {

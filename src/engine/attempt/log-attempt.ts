@@ -1,4 +1,4 @@
-import { type Held, LANE } from '../../domain/delivery.ts';
+import { LANE, type Leased } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sent } from './sent.ts';
 
@@ -8,7 +8,7 @@ import type { Sent } from './sent.ts';
  * comparison. It names hosts and addresses, never a URL (webhook URLs may contain tokens), a header or a
  * body.
  */
-export function logAttempt(log: Logger, delivery: Held, sent: Sent, moved: boolean): void {
+export function logAttempt(log: Logger, delivery: Leased, sent: Sent, moved: boolean): void {
   if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
   const { finish } = sent;
   const { outcome, requestBytes, trace } = sent.exchange;

@@ -1,5 +1,5 @@
 import { formBody } from '../../dispatch/client/form-body.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { runFunction } from '../../routing/run-function.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -11,7 +11,7 @@ export type MadeBody = { kind: 'made'; body: Buffer | null } | { kind: 'not made
 /** The first steps of an attempt, also of one that a consumer makes: the endpoint can be read, and the body is made. */
 export async function makeBody(
   sandbox: Pick<Sandbox, 'run'>,
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   { endpoint, routing }: { endpoint: RoutedEndpoint; routing: ProjectRouting },
 ): Promise<MadeBody> {
   const notMade = (sent: Sent): MadeBody => ({ kind: 'not made', sent });
@@ -32,7 +32,7 @@ const FORM = 'application/x-www-form-urlencoded';
  * object as form fields.
  */
 export function encodeBody(
-  delivery: Pick<HeldDelivery, 'body' | 'hasOwnBody' | 'contentType'>,
+  delivery: Pick<LeasedDelivery, 'body' | 'hasOwnBody' | 'contentType'>,
   made: Buffer | null,
   contentType: string,
 ): { body: Buffer; contentType: string | null } {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/config/project-config.ts';
-import type { HeldMetaEvent } from '../../domain/delivery.ts';
+import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -34,7 +34,7 @@ export class MetaEventSender {
     this.#deps = deps;
   }
 
-  async send(event: HeldMetaEvent, signal: AbortSignal): Promise<Sent> {
+  async send(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent> {
     const { cache, http, ids, now } = this.#deps;
     const routing = await existingRouting(cache, event.projectId);
     if (routing?.project.config.meta_event.is_enabled !== true)
@@ -56,7 +56,7 @@ export class MetaEventSender {
     return triedAs(verdict, { ...finish, attempt }, { exchange, isStrain: true });
   }
 
-  #request(event: HeldMetaEvent, routing: ProjectRouting): BuiltRequest {
+  #request(event: LeasedMetaEvent, routing: ProjectRouting): BuiltRequest {
     const nowMs = this.#deps.now();
     const signed = this.#signer(routing).headers({
       id: event.id,

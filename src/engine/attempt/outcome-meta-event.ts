@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -9,7 +9,7 @@ import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts
 export function outcomeMetaEvent(
   recorder: MetaEventRecorder,
   project: ProjectRow,
-  { delivery, finish, nowMs }: { delivery: HeldDelivery; finish: Finish; nowMs: number },
+  { delivery, finish, nowMs }: { delivery: LeasedDelivery; finish: Finish; nowMs: number },
 ): NewMetaEvent | null {
   const { status, description, numTrials, attempt } = finish;
   const type = finish.delayMs === null ? endingType(status) : undefined;

@@ -1,5 +1,5 @@
 import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
-import { type HeldDelivery, httpOutcome, LANE, REPORTED_OK } from '../../domain/delivery.ts';
+import { httpOutcome, LANE, type LeasedDelivery, REPORTED_OK } from '../../domain/delivery.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
@@ -20,7 +20,7 @@ const NO_RESULT = 'No result within the lease';
 const NO_REASON = 'Its consumer reported a failure';
 
 /** A lease ended. A row that was never handed out goes back untried. */
-export function lapsed(delivery: HeldDelivery, context: Context): Sent {
+export function lapsed(delivery: LeasedDelivery, context: Context): Sent {
   if (delivery.pulled === null) {
     const lane = delivery.numTrials === 0 ? LANE.first : LANE.retry;
     const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
@@ -34,7 +34,7 @@ export function lapsed(delivery: HeldDelivery, context: Context): Sent {
 }
 
 /** The failure of a device is not tried again by itself: a person looks at it. */
-export function reported(given: HeldDelivery, report: PullResult, context: Context): Sent {
+export function reported(given: LeasedDelivery, report: PullResult, context: Context): Sent {
   const isDevice = context.routing.isDevice(given.endpointId);
   const delivery = isDevice ? { ...given, retry: { ...given.retry, retryLimit: 1 } } : given;
   const { answer } = report;
@@ -53,7 +53,7 @@ export function reported(given: HeldDelivery, report: PullResult, context: Conte
 }
 
 function attempted(
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean },
   context: Context,
 ): Sent {
@@ -73,7 +73,7 @@ function attempted(
 
 /** `isBare`: reported without an answer, so there is none to show. */
 function record(
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean; succeeded: boolean },
   { attemptId }: Context,
 ): AttemptRow {
@@ -97,7 +97,7 @@ function record(
   };
 }
 
-const times = ({ pulled }: HeldDelivery, { nowMs }: Context) => {
+const times = ({ pulled }: LeasedDelivery, { nowMs }: Context) => {
   const startedAt = pulled?.atMs ?? nowMs;
   return {
     startedAt,
@@ -110,13 +110,13 @@ const times = ({ pulled }: HeldDelivery, { nowMs }: Context) => {
 function failure(
   code: ErrorOutcome['code'],
   message: string,
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   context: Context,
 ): ErrorOutcome {
   return { kind: 'error', code, message, ours: false, dropped: false, ...times(delivery, context) };
 }
 
-function response(answer: LocalAnswer | null, delivery: HeldDelivery, context: Context): ResponseOutcome {
+function response(answer: LocalAnswer | null, delivery: LeasedDelivery, context: Context): ResponseOutcome {
   const base = times(delivery, context);
   return {
     kind: 'response',

@@ -1,4 +1,4 @@
-import type { Held, HeldDelivery } from '../../domain/delivery.ts';
+import type { Leased, LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
@@ -9,7 +9,7 @@ import { outcomeMetaEvent } from './outcome-meta-event.ts';
 import type { Sent } from './sent.ts';
 
 /**
- * Sends what the dispatcher holds, deliveries and meta events. An outcome of a delivery that is worth a meta event gets
+ * Sends what this node leases, deliveries and meta events. An outcome of a delivery that is worth a meta event gets
  * one on the way back; that of a meta event never does.
  */
 export interface SenderDeps {
@@ -29,16 +29,16 @@ export class Sender {
     this.#deps = deps;
   }
 
-  async send(held: Held, signal: AbortSignal): Promise<Sent> {
+  async send(leased: Leased, signal: AbortSignal): Promise<Sent> {
     const { deliveries, metaEvents, guard, cache } = this.#deps;
-    if (held.kind === 'meta') return metaEvents.send(held, signal);
-    const sent = await deliveries.send(held, signal);
-    if (cache.peek(held.projectId)?.project.config.meta_event.is_enabled === false) return sent;
+    if (leased.kind === 'meta') return metaEvents.send(leased, signal);
+    const sent = await deliveries.send(leased, signal);
+    if (cache.peek(leased.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
-    return guard.settle('meta_event', () => this.#withMetaEvent(held, sent), sent);
+    return guard.settle('meta_event', () => this.#withMetaEvent(leased, sent), sent);
   }
 
-  async #withMetaEvent(delivery: HeldDelivery, sent: Sent): Promise<Sent> {
+  async #withMetaEvent(delivery: LeasedDelivery, sent: Sent): Promise<Sent> {
     const { cache, recorder, now } = this.#deps;
     const routing = await existingRouting(cache, delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type EndedStatus, type Held, LANE, type OpenStatus } from '../../domain/delivery.ts';
+import { type EndedStatus, LANE, type Leased, type OpenStatus } from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
@@ -41,22 +41,22 @@ export interface Exchange {
 export const OUR_FAULT_DELAY_MS = 5_000;
 
 /** The state of a delivery that was not tried: what its tries so far made it. */
-export function stateAsBefore({ numTrials }: Held): OpenStatus {
+export function stateAsBefore({ numTrials }: Leased): OpenStatus {
   return numTrials === 0 ? 'Scheduled' : 'Retry';
 }
 
 /** An end without a request. */
-export function ended(delivery: Held, status: Exclude<EndedStatus, 'Success'>, description: string): Sent {
+export function ended(delivery: Leased, status: Exclude<EndedStatus, 'Success'>, description: string): Sent {
   return untried({ ...handedBack(delivery, description), status, delayMs: null });
 }
 
 /** Back to the queue: a gate is closed, or this node may not send. The reason is computed on read. */
-export function back(delivery: Held): Sent {
+export function back(delivery: Leased): Sent {
   return untried(handedBack(delivery, null));
 }
 
 /** A fault of ours: retried soon, without using a retry. */
-export function ourFault(delivery: Held, reason: string): Sent {
+export function ourFault(delivery: Leased, reason: string): Sent {
   return untried({ ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
 }
 
@@ -85,7 +85,7 @@ export function untried(finish: Finish): Sent {
 }
 
 /** Back to the queue, due at once, without using a retry: a gate closed, or this node is stopping. */
-export function handedBack<T extends Held>(
+export function handedBack<T extends Leased>(
   delivery: T,
   description: string | null,
 ): Extract<Finish<T>, { status: OpenStatus }> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NOON } from '../../../test/support/samples/held-delivery.ts';
+import { NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { routingOf } from '../../../test/support/samples/routing.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import { attemptsAskedFor, type Counts, type Finding, wantedChanges } from './breaker-changes.ts';

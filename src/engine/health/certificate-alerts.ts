@@ -1,7 +1,7 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
@@ -57,7 +57,7 @@ export class CertificateAlerts {
     return this.#changes.drain();
   }
 
-  attempted({ projectId, endpointId }: HeldDelivery, { exchange }: Tried): void {
+  attempted({ projectId, endpointId }: LeasedDelivery, { exchange }: Tried): void {
     const { certificates } = exchange.outcome;
     if (!certificates) return;
     const routing = this.#deps.cache.peek(projectId);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { answered } from '../../../test/support/samples/outcomes.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { handedBack, type Tried } from '../attempt/sent.ts';
 import type { Finding } from './breaker-changes.ts';
 import { EndpointHealth } from './endpoint-health.ts';
@@ -13,13 +13,13 @@ const last = { status: null, reason: 'it broke' };
 const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
 const failedBy = (why: 'gone' | 'exhausted' | 'failed', reason = 'it broke'): Tried => ({
   kind: 'failure',
-  finish: handedBack(heldDelivery(), reason),
+  finish: handedBack(leasedDelivery(), reason),
   exchange,
   why,
   isStrain: false,
 });
 const FAILED = failedBy('failed');
-const SUCCEEDED: Tried = { kind: 'success', finish: handedBack(heldDelivery(), null), exchange };
+const SUCCEEDED: Tried = { kind: 'success', finish: handedBack(leasedDelivery(), null), exchange };
 const probe = { probeFence: '3' };
 /** Every 30 s a failing endpoint is looked at. */
 const SAMPLE_MS = 30_000;
@@ -31,8 +31,8 @@ function healthOf(fields: RoutingFields | undefined) {
   const settle = async (_projectId: string, findings: Finding[]) => void found.push(...findings);
   const health = new EndpointHealth({ cache, settle, clock, log: quietLog });
   health.start();
-  const attempted = (what: Tried, delivery: Partial<HeldDelivery> = {}) =>
-    health.attempted(heldDelivery(delivery), what);
+  const attempted = (what: Tried, delivery: Partial<LeasedDelivery> = {}) =>
+    health.attempted(leasedDelivery(delivery), what);
   /** The findings within a time. */
   const after = async (ms: number) => {
     await clock.advance(ms);
@@ -152,8 +152,8 @@ describe('a probe', () => {
 
   test('that was handed back gives its right back', async () => {
     const { health, after } = healthOf({});
-    health.notProbed(heldDelivery(probe));
-    health.notProbed(heldDelivery());
+    health.notProbed(leasedDelivery(probe));
+    health.notProbed(leasedDelivery());
     const back = { projectId: 'p', endpointId: 'e', kind: 'not probed', probe: fence };
     expect(await after(0)).toEqual([back]);
   });

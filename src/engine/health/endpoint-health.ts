@@ -1,5 +1,5 @@
 import type { LastFailure } from '../../domain/alert.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -37,7 +37,7 @@ interface Watched {
   last: LastFailure;
 }
 
-const probeOf = ({ endpointId, probeFence }: HeldDelivery): Probe | null =>
+const probeOf = ({ endpointId, probeFence }: LeasedDelivery): Probe | null =>
   probeFence === null ? null : { endpointId, fence: probeFence };
 
 const TICK_MS = 1_000;
@@ -70,7 +70,7 @@ export class EndpointHealth implements OutcomeListener {
     await this.#changes.drain();
   }
 
-  attempted(delivery: HeldDelivery, sent: Tried): void {
+  attempted(delivery: LeasedDelivery, sent: Tried): void {
     const { endpointId, projectId } = delivery;
     const succeeded = sent.kind === 'success';
     const why = sent.kind === 'failure' ? sent.why : null;
@@ -92,7 +92,7 @@ export class EndpointHealth implements OutcomeListener {
     if (!succeeded) this.#watch(projectId, endpointId, lastFailure(sent));
   }
 
-  notProbed(delivery: HeldDelivery): void {
+  notProbed(delivery: LeasedDelivery): void {
     const { projectId, endpointId } = delivery;
     const probe = probeOf(delivery);
     if (probe !== null) this.#changes.add({ projectId, endpointId, kind: 'not probed', probe });

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import type { Tried } from '../attempt/sent.ts';
@@ -42,23 +42,23 @@ export class OutcomeWatch implements OutcomeListener {
     await this.#certificates.stop();
   }
 
-  attempted(delivery: HeldDelivery, sent: Tried): void {
+  attempted(delivery: LeasedDelivery, sent: Tried): void {
     if (!this.#isPulled(delivery)) this.#health.attempted(delivery, sent);
     this.reported(delivery, sent);
     this.#deps.guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
   }
 
   /** A consumer said what came of a delivery that it pulled. */
-  reported(delivery: HeldDelivery, sent: Tried): void {
+  reported(delivery: LeasedDelivery, sent: Tried): void {
     this.#deps.guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
   }
 
-  notProbed(delivery: HeldDelivery): void {
+  notProbed(delivery: LeasedDelivery): void {
     this.#health.notProbed(delivery);
   }
 
   /** The circuit breaker is about calls. A pull endpoint gets none. */
-  #isPulled({ projectId, endpointId }: HeldDelivery): boolean {
+  #isPulled({ projectId, endpointId }: LeasedDelivery): boolean {
     const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
     return endpoint !== undefined && endpoint.row.delivery !== 'push';
   }

@@ -1,6 +1,6 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
@@ -52,7 +52,7 @@ export class SubscriptionAlerts {
     return this.#changes.drain();
   }
 
-  attempted(delivery: HeldDelivery, sent: Tried): void {
+  attempted(delivery: LeasedDelivery, sent: Tried): void {
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;

@@ -16,7 +16,7 @@ import { RateGroup } from './rate-group.ts';
  * The rate leases of this node: the limited endpoints for which it alone claims and sends. States of each
  * endpoint:
  *   none   -> requested when its rows wait here. If another live node has the lease, it stays there and is notified;
- *   held   -> this node claims its rows and counts its sends, without the database, while its own lease is fresh. It
+ *   leased -> this node claims its rows and counts its sends, without the database, while its own lease is fresh. It
  *             is released when the node stops, and dropped when it has been idle for longer than its limits reach;
  *   lapsed -> this node's own lease was not fresh for a moment, so another may have taken the rate lease. Nothing is
  *             sent, ready deliveries return to the queue, and it is requested again. If it never changed hands, the
@@ -46,7 +46,7 @@ const LEASES_PER_STATEMENT = 1_000;
 
 export class RateLeases {
   readonly #deps: RateLeasesDeps;
-  readonly #held = new Map<string, RateGroup>();
+  readonly #groups = new Map<string, RateGroup>();
   readonly #lapsed = new Map<string, RateGroup>();
   /** Until when an endpoint is not requested. */
   readonly #resting = new Map<string, number>();
@@ -75,8 +75,8 @@ export class RateLeases {
     return this.#generation;
   }
 
-  held(endpointId: string): RateGroup | undefined {
-    return this.#held.get(endpointId);
+  groupOf(endpointId: string): RateGroup | undefined {
+    return this.#groups.get(endpointId);
   }
 
   /** Requests a lease. `isTold`: if another node has it, that node is notified of the place. */
@@ -111,8 +111,8 @@ export class RateLeases {
   /** This node's own lease was not fresh, so others may have taken its rate leases. */
   lapse(): void {
     this.#generation += 1;
-    const groups = [...this.#held];
-    this.#held.clear();
+    const groups = [...this.#groups];
+    this.#groups.clear();
     for (const [endpointId, group] of groups) {
       this.#lapsed.set(endpointId, group);
       group.wakeAll();
@@ -121,14 +121,14 @@ export class RateLeases {
 
   /** The config of these endpoints may have changed, limits and gates. */
   recount(endpoints: ReadonlyMap<string, unknown>): void {
-    for (const [endpointId, group] of this.#held) if (endpoints.has(endpointId)) group.wakeAll();
+    for (const [endpointId, group] of this.#groups) if (endpoints.has(endpointId)) group.wakeAll();
   }
 
   /** Releases every lease. Waiting deliveries get no turn. */
   async stop(): Promise<void> {
     const stopped = this.#loop.stop();
-    const groups = [...this.#held];
-    this.#held.clear();
+    const groups = [...this.#groups];
+    this.#groups.clear();
     for (const [, group] of groups) group.wakeAll();
     await stopped;
     const { db, nodeId, log } = this.#deps;
@@ -172,10 +172,10 @@ export class RateLeases {
         })),
       );
       const isCurrent = generation === this.#generation && !this.#loop.isStopped;
-      const held = new Set(taken.map(({ endpointId }) => endpointId));
-      if (isCurrent) for (const lease of taken) this.#hold(lease);
+      const leased = new Set(taken.map(({ endpointId }) => endpointId));
+      if (isCurrent) for (const lease of taken) this.#leased(lease);
       for (const [endpointId, { places }] of requests)
-        if (held.has(endpointId)) for (const place of places.values()) waiting(place, 0);
+        if (leased.has(endpointId)) for (const place of places.values()) waiting(place, 0);
     } catch (error) {
       log.debug({ err: error }, 'failed to take rate leases; retrying');
       for (const [, { places }] of requests)
@@ -183,13 +183,13 @@ export class RateLeases {
     }
   }
 
-  #hold(lease: TakenLease): void {
+  #leased(lease: TakenLease): void {
     const { endpointId, epoch } = lease;
     const before = this.#lapsed.get(endpointId);
     this.#lapsed.delete(endpointId);
-    if (this.#held.has(endpointId)) return;
+    if (this.#groups.has(endpointId)) return;
     const group = before?.epoch === epoch ? before : new RateGroup(lease, this.#deps.clock);
-    this.#held.set(endpointId, group);
+    this.#groups.set(endpointId, group);
   }
 
   async #dropIdle(): Promise<void> {
@@ -197,10 +197,10 @@ export class RateLeases {
     const now = clock.elapsed();
     for (const [endpointId, until] of this.#resting) if (until <= now) this.#resting.delete(endpointId);
     for (const [endpointId, group] of this.#lapsed) if (group.isIdle) this.#lapsed.delete(endpointId);
-    const idle = [...this.#held].filter(([, group]) => group.isIdle).slice(0, LEASES_PER_STATEMENT);
+    const idle = [...this.#groups].filter(([, group]) => group.isIdle).slice(0, LEASES_PER_STATEMENT);
     if (idle.length === 0) return;
     const endpointIds = idle.map(([endpointId]) => endpointId);
-    for (const endpointId of endpointIds) this.#held.delete(endpointId);
+    for (const endpointId of endpointIds) this.#groups.delete(endpointId);
     try {
       await dropRateLeases(db, nodeId, endpointIds);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { HIDDEN, isCredential, visibleHeaders } from '../../domain/config/credential-headers.ts';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -14,7 +14,7 @@ import { ended, type Sent } from '../attempt/sent.ts';
 export type Prepared =
   | {
       kind: 'ready';
-      delivery: HeldDelivery;
+      delivery: LeasedDelivery;
       headers: Record<string, string>;
       /** JSON of the headers, with credentials hidden. */
       recorded: string;
@@ -34,7 +34,7 @@ const INTERRUPTED = 'It was sent before. The delivery mode is at most once, so i
 
 export async function preparePulled(
   { sandbox, sealer, now }: PrepareDeps,
-  delivery: HeldDelivery,
+  delivery: LeasedDelivery,
   routing: ProjectRouting,
 ): Promise<Prepared> {
   const notReady = (sent: Sent): Prepared => ({ kind: 'not ready', sent });

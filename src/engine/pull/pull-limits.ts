@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
@@ -28,10 +28,10 @@ export class PullLimits {
   /** Those of the deliveries that may be handed out now. */
   async allowed(
     endpointId: string,
-    deliveries: readonly HeldDelivery[],
+    deliveries: readonly LeasedDelivery[],
     routing: ProjectRouting,
-  ): Promise<ReadonlySet<HeldDelivery>> {
-    const limitsOf = (delivery: HeldDelivery) => routing.limitsOf(endpointId, delivery.key);
+  ): Promise<ReadonlySet<LeasedDelivery>> {
+    const limitsOf = (delivery: LeasedDelivery) => routing.limitsOf(endpointId, delivery.key);
     const wanted = new Map<string, { key: string; maxEvents: number; seconds: number; wanted: number }>();
     for (const { key, limit } of deliveries.flatMap(limitsOf)) {
       const known = wanted.get(key)?.wanted ?? 0;
@@ -41,7 +41,7 @@ export class PullLimits {
     if (wanted.size === 0) return new Set(deliveries);
     const grants = await takeFromWindows(this.#deps.db, [...wanted.values()]);
     const left = new Map([...grants].map(([key, { granted }]) => [key, granted]));
-    const allowed = new Set<HeldDelivery>();
+    const allowed = new Set<LeasedDelivery>();
     for (const delivery of deliveries) {
       const limits = limitsOf(delivery);
       if (limits.some(({ key }) => (left.get(key) ?? 0) < 1)) continue;

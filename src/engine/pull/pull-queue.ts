@@ -1,4 +1,4 @@
-import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
+import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -162,7 +162,7 @@ export class PullQueue {
     return this.#handOut(prepared.filter(isReady), request, signal);
   }
 
-  #prepare(deliveries: readonly HeldDelivery[], routing: ProjectRouting): Promise<Prepared[]> {
+  #prepare(deliveries: readonly LeasedDelivery[], routing: ProjectRouting): Promise<Prepared[]> {
     return Promise.all(deliveries.map((delivery) => preparePulled(this.#deps, delivery, routing)));
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
@@ -36,7 +36,7 @@ export interface PullResultsDeps {
   /** The database's time in milliseconds. */
   now(): number;
   /** A consumer's attempt, for alerts. */
-  attempted(delivery: HeldDelivery, sent: Tried): void;
+  attempted(delivery: LeasedDelivery, sent: Tried): void;
   /** A delivery waits for its next try, or a meta event was stored. */
   waiting(sent: Sent): void;
 }
@@ -97,7 +97,7 @@ export class PullResults {
     const stored = await reportedDeliveries(db, { ...at, ids: some.map(({ result }) => result.id) });
     const mine = some.filter(({ result }) => stored.has(result.id));
     const sent = mine.map(({ result, lease }) => {
-      const row = stored.get(result.id) as HeldDelivery;
+      const row = stored.get(result.id) as LeasedDelivery;
       // What the row says of another lease is not about this one.
       const delivery = { ...row, fence: lease.fence, pulled: row.fence === lease.fence ? row.pulled : null };
       return reported(delivery, result, { ...lease, routing: at.routing, nowMs: now() });
@@ -127,10 +127,10 @@ export class PullResults {
     if (outcomes.length === 0) return new Set();
     const { db, nodeId, metrics, traffic, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
-    const finishes = withMeta.map(({ finish }) => finish as Finish<HeldDelivery>);
+    const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
     const moved = await finishPulledBatch(db, nodeId, finishes);
     for (const sent of withMeta) {
-      const delivery = sent.finish.delivery as HeldDelivery;
+      const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);
       countOutcome(metrics, delivery, sent, hasMoved);
       countTraffic(traffic, delivery, sent, hasMoved);
@@ -143,7 +143,7 @@ export class PullResults {
 
   #withMetaEvent(sent: Sent): Sent {
     const { cache, metaEvents, now } = this.#deps;
-    const delivery = sent.finish.delivery as HeldDelivery;
+    const delivery = sent.finish.delivery as LeasedDelivery;
     const project = cache.peek(delivery.projectId)?.project;
     if (project === undefined || !project.config.meta_event.is_enabled) return sent;
     const metaEvent = outcomeMetaEvent(metaEvents, project, { delivery, finish: sent.finish, nowMs: now() });

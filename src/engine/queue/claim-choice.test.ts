@@ -19,7 +19,7 @@ async function chooseLimited(perSecond: number) {
   const choice = new ClaimChoice({
     clock,
     keys,
-    rateLeases: { held: () => group },
+    rateLeases: { groupOf: () => group },
     dispatcher: { free: 2_000, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => true },
     decideGate: () => ({
       open: true,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
-import type { Want } from '../../store/queue/hold-due.ts';
+import type { Want } from '../../store/queue/lease-due.ts';
 import type { RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -141,7 +141,7 @@ export class ClaimChoice {
   ): { count: number; group: RateGroup; moreAt: number } | null {
     const { rateLeases, sweepMs } = this.#deps;
     const { endpointId, limits } = gate;
-    const group = rateLeases.held(endpointId);
+    const group = rateLeases.groupOf(endpointId);
     const now = this.#deps.clock.elapsed();
     if (group === undefined) {
       const { projectId, key, lane } = due;

@@ -9,7 +9,7 @@ import { isUndone } from '../../store/database/pg-errors.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';
 import { claimBatch } from '../../store/queue/claim-batch.ts';
 import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
-import type { Claim } from '../../store/queue/hold-due.ts';
+import type { Claim } from '../../store/queue/lease-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
 import type { Dispatcher, QueueListener } from './dispatcher.ts';
@@ -32,7 +32,7 @@ import { ProbeClaims } from './probe-claims.ts';
  * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the
  * last, or when a gate may have opened. A key whose gate is closed is set aside: rounds do not check it.
  *
- * After a lost answer this node may hold rows in the database that it does not know. Rounds begin by releasing such
+ * After a lost answer this node may lease rows in the database that it does not know. Rounds begin by releasing such
  * rows (doubts.ts). Only a round may do that, and only while no probe is claimed: at any other time, rows just claimed
  * would look unknown.
  */
@@ -153,7 +153,7 @@ export class Claimer implements QueueListener {
     this.wake();
   }
 
-  /** After the stop. False: this node may still hold rows, somewhere in the queue. */
+  /** After the stop. False: this node may still lease rows, somewhere in the queue. */
   async releaseRest(): Promise<boolean> {
     await this.#doubts.releaseAll();
     return !this.#doubts.isClaimLost;
@@ -188,7 +188,7 @@ export class Claimer implements QueueListener {
     if (!this.#stopped) this.#cancelSweep = this.#clock.after(SWEEP_MS, () => void this.sweep());
   }
 
-  /** Releases rows that this node may hold in the database and the dispatcher does not know. */
+  /** Releases rows that this node may lease in the database and the dispatcher does not know. */
   async #reconcile(): Promise<void> {
     if (!this.#doubts.isDue()) return;
     await this.#probes.settled();

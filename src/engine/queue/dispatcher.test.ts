@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { type HeldFields, heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { type LeasedFields, leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
 import { answered } from '../../../test/support/samples/outcomes.ts';
-import { type HeldMetaEvent, LANE } from '../../domain/delivery.ts';
+import { LANE, type LeasedMetaEvent } from '../../domain/delivery.ts';
 import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
@@ -77,8 +77,8 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     dispatcher.reserve(id, to(projectId, endpointId));
   const claim = (id: string, endpointId = 'e', projectId = 'p') =>
     dispatcher.reserveClaimed(id, to(projectId, endpointId));
-  const start = (id: string, fields: HeldFields = {}) => {
-    const delivery = heldDelivery({ id, ...fields, target: fields.endpointId ?? 'e' });
+  const start = (id: string, fields: LeasedFields = {}) => {
+    const delivery = leasedDelivery({ id, ...fields, target: fields.endpointId ?? 'e' });
     claim(id, delivery.endpointId, delivery.projectId);
     dispatcher.start(delivery);
     return delivery;
@@ -101,7 +101,7 @@ const taken = (take: (id: string) => boolean) =>
 
 const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
 const metaEvent = { id: 'meta' } as NewMetaEvent;
-const finish = handedBack(heldDelivery(), null);
+const finish = handedBack(leasedDelivery(), null);
 const ENDED: Sent = { kind: 'success', finish: { ...finish, status: 'Success', delayMs: null }, exchange };
 const UNTRIED: Sent = { kind: 'untried', finish, exchange: null };
 const failedWith = (fields: Partial<typeof finish> = {}): Sent => ({
@@ -149,10 +149,10 @@ describe('the window', () => {
     expect([taken(closed.claim), taken(closed.place)]).toEqual([0, 0]);
   });
 
-  test('holds a delivery once', () => {
+  test('has a delivery once', () => {
     const { dispatcher, place, claim } = dispatcherOf();
     expect([place('d'), place('d'), claim('d')]).toEqual([true, false, false]);
-    expect([dispatcher.holds('d'), dispatcher.free, dispatcher.isBusy('e')]).toEqual([true, 9, true]);
+    expect([dispatcher.has('d'), dispatcher.free, dispatcher.isBusy('e')]).toEqual([true, 9, true]);
   });
 
   test('gets the place back of a delivery that was not stored, once', () => {
@@ -162,7 +162,7 @@ describe('the window', () => {
     place('other');
     dispatcher.unreserve('d');
     dispatcher.unreserve('d');
-    expect([dispatcher.holds('d'), dispatcher.free, dispatcher.room('e')]).toEqual([false, 9, 4]);
+    expect([dispatcher.has('d'), dispatcher.free, dispatcher.room('e')]).toEqual([false, 9, 4]);
     expect(dispatcher.projectRoom('p')).toBe(room);
     expect(freed).toEqual(['d', 'room']);
     dispatcher.unreserve('other');
@@ -235,7 +235,7 @@ describe('an outcome', () => {
     start('a');
     await end('a', ENDED);
     expect(recorded).toEqual([ENDED.finish]);
-    expect(dispatcher.holds('a')).toBe(false);
+    expect(dispatcher.has('a')).toBe(false);
     expect(calls).toEqual([['attempted', 'a']]);
   });
 
@@ -268,7 +268,7 @@ describe('an outcome', () => {
       ['unsure', 'p a'],
       ['attempted', 'a'],
     ]);
-    expect(dispatcher.holds('a')).toBe(false);
+    expect(dispatcher.has('a')).toBe(false);
   });
 
   test('of a dropped connection says nothing of the endpoint', async () => {
@@ -320,15 +320,15 @@ describe('an outcome', () => {
 test('the outcome of a meta event says nothing of an endpoint', async () => {
   const { dispatcher, calls, claim, end } = dispatcherOf();
   claim('m', 'meta:p');
-  const meta = { ...heldDelivery(), id: 'm', target: 'meta:p', kind: 'meta' };
-  dispatcher.start(meta as unknown as HeldMetaEvent);
+  const meta = { ...leasedDelivery(), id: 'm', target: 'meta:p', kind: 'meta' };
+  dispatcher.start(meta as unknown as LeasedMetaEvent);
   await end('m', ENDED);
   expect(calls).toEqual([]);
 });
 
 test('what was stored for others is passed on', () => {
   const { dispatcher, calls } = dispatcherOf();
-  dispatcher.waiting('p', { key: heldDelivery().key, lane: LANE.replay });
+  dispatcher.waiting('p', { key: leasedDelivery().key, lane: LANE.replay });
   dispatcher.expansionStored();
   expect(calls).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
 });
@@ -340,7 +340,7 @@ test('a node that was silent forgets what is unsent, and keeps what is being sen
   expect(dispatcher.forgetUnsent()).toEqual(unsent);
   expect(calls).toEqual([['not probed', 'c']]);
   expect([...sending.keys()]).toEqual(['a']);
-  expect([dispatcher.holds('a'), dispatcher.holds('b'), dispatcher.free]).toEqual([true, false, 9]);
+  expect([dispatcher.has('a'), dispatcher.has('b'), dispatcher.free]).toEqual([true, false, 9]);
 });
 
 describe('a close', () => {

@@ -1,4 +1,4 @@
-import { type Held, type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
+import { LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import type { DeliverySink, Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
@@ -17,29 +17,29 @@ import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * The deliveries this node holds, in memory, bounded by the window. States of each:
- *   reserved -> a place is taken before its row is stored as held by this node;
- *   waiting  -> held and due, queued behind its endpoint's other deliveries;
+ * The deliveries this node leases, in memory, bounded by the window. States of each:
+ *   reserved -> a place is taken before its row is stored as leased by this node;
+ *   waiting  -> leased and due, queued behind its endpoint's other deliveries;
  *   sending  -> its request is being prepared, waits for its turn under a rate limit, or is in flight;
  *   recording -> its outcome is on the way to the database; then it leaves and its place is free.
  *
- * An endpoint may hold at most half the window and send at most as many at a time as its concurrency cap, so
- * an endpoint that hangs cannot take the others' places. A project may hold three times as many as it leaves
+ * An endpoint may take at most half the window and send at most as many at a time as its concurrency cap, so
+ * an endpoint that hangs cannot take the others' places. A project may take three times as many as it leaves
  * free, so endpoints of one project that hang together leave a quarter of the window to others. New events
  * may fill four fifths of the window. The rest is for claims, so that retries proceed under any load. While
  * the lease is not fresh nothing is sent, and waiting deliveries keep waiting.
  */
 interface EndpointQueue {
-  held: number;
+  places: number;
   sending: number;
-  waiting: Held[];
+  waiting: Leased[];
 }
 
 export interface DispatcherDeps {
   sender: Pick<Sender, 'send'>;
   finisher: Pick<Finisher, 'finish'>;
   lease: Lease;
-  /** A delivery is no longer held. */
+  /** A delivery is no longer leased. */
   left(deliveryId: string): void;
   clock: Clock;
   metrics: Metrics;
@@ -56,14 +56,14 @@ export interface QueueListener {
   /** A place in the window became free. */
   roomFreed(): void;
   expansionStored(): void;
-  /** This node may hold these rows without knowing it. */
+  /** This node may lease these rows without knowing it. */
   unsure(rows: readonly QueueRowKey[]): void;
 }
 
 export interface OutcomeListener {
-  attempted(delivery: HeldDelivery, sent: Tried): void;
+  attempted(delivery: LeasedDelivery, sent: Tried): void;
   /** A probe was released, ended without an attempt, or its outcome could not be recorded. */
-  notProbed(delivery: HeldDelivery): void;
+  notProbed(delivery: LeasedDelivery): void;
 }
 
 const SHARE_OF_NEW_EVENTS = 0.8;
@@ -105,7 +105,7 @@ export class Dispatcher implements DeliverySink {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
     this.#places.set(deliveryId, { projectId, endpointId });
     this.#projects.take(projectId);
-    this.#queue(endpointId).held += 1;
+    this.#queue(endpointId).places += 1;
     return true;
   }
 
@@ -116,12 +116,12 @@ export class Dispatcher implements DeliverySink {
     this.#projects.leave(place.projectId);
     this.#deps.left(deliveryId);
     const queue = this.#queue(place.endpointId);
-    queue.held -= 1;
-    if (queue.held === 0) this.#endpoints.delete(place.endpointId);
+    queue.places -= 1;
+    if (queue.places === 0) this.#endpoints.delete(place.endpointId);
     this.#queueListener?.roomFreed();
   }
 
-  start(delivery: Held): void {
+  start(delivery: Leased): void {
     const queue = this.#queue(delivery.target);
     queue.waiting.push(delivery);
     this.#pump(delivery.target, queue);
@@ -139,7 +139,7 @@ export class Dispatcher implements DeliverySink {
     this.#queueListener?.unsure(rows);
   }
 
-  holds(deliveryId: string): boolean {
+  has(deliveryId: string): boolean {
     return this.#places.has(deliveryId);
   }
 
@@ -151,7 +151,7 @@ export class Dispatcher implements DeliverySink {
   /** How many more deliveries of an endpoint this node accepts. */
   room(endpointId: string): number {
     const { window } = this.#deps;
-    const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.held ?? 0);
+    const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.places ?? 0);
     return Math.max(0, Math.min(this.free, share));
   }
 
@@ -161,7 +161,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   isBusy(endpointId: string): boolean {
-    return (this.#endpoints.get(endpointId)?.held ?? 0) > 0;
+    return (this.#endpoints.get(endpointId)?.places ?? 0) > 0;
   }
 
   /** The current usage of the window. */
@@ -185,8 +185,8 @@ export class Dispatcher implements DeliverySink {
     for (const [endpointId, queue] of this.#endpoints) this.#pump(endpointId, queue);
   }
 
-  /** Drops held unsent deliveries, because other nodes may have claimed their rows while this node was silent. */
-  forgetUnsent(): Held[] {
+  /** Drops leased unsent deliveries, because other nodes may have claimed their rows while this node was silent. */
+  forgetUnsent(): Leased[] {
     const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     for (const delivery of forgotten) {
       this.unreserve(delivery.id);
@@ -196,7 +196,7 @@ export class Dispatcher implements DeliverySink {
   }
 
   /** Accepts no more. Resolves when all requests in flight are recorded. They are aborted `graceMs` from now. */
-  async close(graceMs: number): Promise<Held[]> {
+  async close(graceMs: number): Promise<Leased[]> {
     this.#closed = true;
     const unsent = this.forgetUnsent();
     const cancelCutOff = this.#deps.clock.after(graceMs, () => this.#abort.abort());
@@ -208,7 +208,7 @@ export class Dispatcher implements DeliverySink {
   #queue(endpointId: string): EndpointQueue {
     let queue = this.#endpoints.get(endpointId);
     if (queue === undefined) {
-      queue = { held: 0, sending: 0, waiting: [] };
+      queue = { places: 0, sending: 0, waiting: [] };
       this.#endpoints.set(endpointId, queue);
     }
     return queue;
@@ -227,19 +227,19 @@ export class Dispatcher implements DeliverySink {
     if (queue.waiting.length === 0) return;
     const cap = this.#cap(endpointId).value;
     while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
-      const delivery = queue.waiting.shift() as Held;
+      const delivery = queue.waiting.shift() as Leased;
       queue.sending += 1;
       countStart(this.#deps.metrics, delivery);
       this.#sending.add(() => this.#send(delivery, queue));
     }
   }
 
-  async #send(delivery: Held, queue: EndpointQueue): Promise<void> {
+  async #send(delivery: Leased, queue: EndpointQueue): Promise<void> {
     let sent: Sent | undefined;
     try {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
-      // A fault of ours. The row stays held by this node, and the next reconciliation releases it.
+      // A fault of ours. The row stays leased by this node, and the next reconciliation releases it.
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to attempt a delivery');
     }
     queue.sending -= 1;
@@ -254,13 +254,13 @@ export class Dispatcher implements DeliverySink {
     this.#notProbed(delivery);
   }
 
-  #notProbed(delivery: Held): void {
+  #notProbed(delivery: Leased): void {
     if (delivery.kind === 'delivery' && delivery.probeFence !== null)
       this.#outcomeListener?.notProbed(delivery);
   }
 
-  /** False: it was not recorded. The row stays held, and the next reconciliation releases it. */
-  async #record(delivery: Held, sent: Sent): Promise<boolean> {
+  /** False: it was not recorded. The row stays leased, and the next reconciliation releases it. */
+  async #record(delivery: Leased, sent: Sent): Promise<boolean> {
     const { finish } = sent;
     let moved: boolean;
     try {

@@ -1,17 +1,17 @@
 import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Database } from '../../store/database/database.ts';
-import { releaseIfHeld } from '../../store/queue/claim-deliveries.ts';
-import { heldInPages } from '../../store/queue/nodes.ts';
+import { releaseIfLeased } from '../../store/queue/claim-deliveries.ts';
+import { leasedInPages } from '../../store/queue/nodes.ts';
 
 /**
- * Rows that this node may hold in the database without knowing it. States of each:
+ * Rows that this node may lease in the database without knowing it. States of each:
  *   in doubt -> its key is known: an outcome came late or was not recorded, there was no place, or the answer to its
  *               insert was lost. It is released by its primary key, at once and then every 5 s, until no statement from
  *               then can still run.
  *   lost     -> the answer to a claim was lost, so its rows can be anywhere in the queue. The queue is walked, one range
  *               of pages per round, so that claims go on meanwhile. Walks begin at once and then every 5 s, for as long.
- * A row that the dispatcher holds is left alone.
+ * A row that the dispatcher has is left alone.
  *
  * There is no index on the holder of a row, because accepting and claiming would have to maintain it. The reads here
  * therefore never ask for all rows of a node: with 2 million waiting rows that read 58,824 pages (0.5 s) per late outcome.
@@ -19,11 +19,11 @@ import { heldInPages } from '../../store/queue/nodes.ts';
 export interface DoubtsDeps {
   db: Database;
   nodeId: string;
-  dispatcher: { holds(deliveryId: string): boolean };
+  dispatcher: { has(deliveryId: string): boolean };
   clock: Clock;
 }
 
-type Released = Awaited<ReturnType<typeof releaseIfHeld>>;
+type Released = Awaited<ReturnType<typeof releaseIfLeased>>;
 
 const AGAIN_MS = 5_000;
 /** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
@@ -59,7 +59,7 @@ export class Doubts {
     this.#lost = { walkAt: now, until: now + UNSURE_MS };
   }
 
-  /** False: every row that this node holds is known, or its key is. */
+  /** False: every row that this node leases is known, or its key is. */
   get isClaimLost(): boolean {
     return this.#lost !== null;
   }
@@ -107,7 +107,7 @@ export class Doubts {
       this.#lost.walkAt = now + AGAIN_MS;
     }
     const { startedAt } = this.#walk;
-    const { rows, nextPage } = await heldInPages(db, nodeId, this.#walk.page);
+    const { rows, nextPage } = await leasedInPages(db, nodeId, this.#walk.page);
     this.#walk = nextPage === 0 ? null : { page: nextPage, startedAt };
     if (nextPage === 0 && this.#lost !== null && startedAt >= this.#lost.until) this.#lost = null;
     return rows;
@@ -116,10 +116,10 @@ export class Doubts {
   async #releaseUnknown(rows: readonly QueueRowKey[]): Promise<Released> {
     const { db, nodeId, dispatcher } = this.#deps;
     const released: Released = [];
-    const unknown = rows.filter(({ id }) => !dispatcher.holds(id));
+    const unknown = rows.filter(({ id }) => !dispatcher.has(id));
     for (let from = 0; from < unknown.length; from += ROWS_PER_STATEMENT) {
       const some = unknown.slice(from, from + ROWS_PER_STATEMENT);
-      released.push(...(await releaseIfHeld(db, nodeId, some)));
+      released.push(...(await releaseIfLeased(db, nodeId, some)));
     }
     return released;
   }

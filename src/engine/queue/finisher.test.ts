@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { heldDelivery } from '../../../test/support/samples/held-delivery.ts';
+import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
@@ -35,7 +35,7 @@ const metaEvent: NewMetaEvent = {
 type Recorded = Partial<Pick<Finish, 'delivery' | 'description' | 'attempt' | 'metaEvent' | 'body'>>;
 
 const finishOf = (id: string, fields: Recorded = {}): Finish => ({
-  delivery: heldDelivery({ id }),
+  delivery: leasedDelivery({ id }),
   status: 'Success',
   description: null,
   numTrials: 1,
@@ -295,7 +295,7 @@ describe('a batch', () => {
     const { finisher, clock, tried } = finisherWith(() => null);
     const finish = (id: string, projectId: string) =>
       finisher.finish(
-        finishOf(id, { delivery: heldDelivery({ id, projectId: asId<ProjectId>(projectId) }) }),
+        finishOf(id, { delivery: leasedDelivery({ id, projectId: asId<ProjectId>(projectId) }) }),
       );
     const many = Array.from({ length: 2_000 }, (_, n) => finish(`m${n}`, 'busy'));
     const one = finish('one', 'other');

@@ -13,7 +13,7 @@ import type { Finish } from '../../store/queue/finish-deliveries.ts';
  * Only a stopping node gives up, at the end of its grace.
  */
 export interface FinisherDeps {
-  /** Stores a batch; returns the ids of the deliveries that this node still held. */
+  /** Stores a batch; returns the ids of the deliveries that this node still leased. */
   store(batch: Finish[]): Promise<Set<string>>;
   clock: Clock;
   metrics: Metrics;
@@ -33,7 +33,7 @@ const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 /** The parts removed so far from an outcome that the database refused. */
 type Shed = 'nothing' | 'response' | 'attempt';
 
-/** Whether this node still held the delivery. A promise: it is not stored yet, and the others of its batch are. */
+/** Whether this node still leased the delivery. A promise: it is not stored yet, and the others of its batch are. */
 type Moved = boolean | Promise<boolean>;
 
 export class Finisher {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
-import { heldDelivery, NOON } from '../../../test/support/samples/held-delivery.ts';
+import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
 import { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -14,7 +14,7 @@ function beatingNode() {
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const database = { isAway: false, aheadMs: 0, hang: undefined as Promise<void> | undefined };
-  const held = heldDelivery();
+  const leased = leasedDelivery();
   const heartbeat = new Heartbeat({
     beat: async () => {
       done.push('beat');
@@ -28,7 +28,7 @@ function beatingNode() {
     dispatcher: {
       forgetUnsent: () => {
         done.push('forget unsent');
-        return [held];
+        return [leased];
       },
       resume: note('resume'),
     },

@@ -32,7 +32,7 @@ export interface DiscardHeldDeps {
 
 const CHUNK = 500;
 const HOUR_MS = 3_600_000;
-/** Long enough for any request to have ended. A node that still holds a row then has lost it. */
+/** Long enough for any request to have ended. A node that still leases a row then has lost it. */
 const SENDING_MS = 24 * HOUR_MS;
 
 export async function discardHeld(

@@ -50,8 +50,8 @@ export interface StoredDelivery extends RetryColumns {
   url_query_params: string | null;
   source_id: SourceId | null;
   acknowledged_at: number;
-  /** Whether a node holds it. Null: it is not in the queue. */
-  is_held: boolean | null;
+  /** Whether a node leases it. Null: it is not in the queue. */
+  is_leased: boolean | null;
   /** When the lease of the consumer that has it ends. Null: no consumer has it. */
   leased_until: number | null;
 }
@@ -59,10 +59,10 @@ export interface StoredDelivery extends RetryColumns {
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
   d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, e.payload, e.content_type, e.headers, e.idempotency_key,
-  e.url_query_params, e.source_id, e.acknowledged_at, q.is_held, q.leased_until`;
+  e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (
-    select node_id is not null as is_held, case when pulled_at is not null then due_at end as leased_until
+    select node_id is not null as is_leased, case when pulled_at is not null then due_at end as leased_until
     from delivery_queue
     where (project_id, delivery_id) = (d.project_id, d.id) offset 0) q on true`;
 

@@ -80,7 +80,7 @@ export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): 
   return new Map(rows.map((probe) => [probe.endpointId, probe]));
 }
 
-const LOCK_HELD = `with held as materialized (
+const LOCK_OWN = `with own as materialized (
     select b.endpoint_id
     from endpoint_breakers b join unnest($1::text[], $2::timestamptz[]) as p(endpoint_id, fence) using (endpoint_id)
     where b.probe_until = p.fence order by b.endpoint_id for update of b
@@ -94,7 +94,7 @@ const probeValues = (probes: readonly Probe[]) => [
 export async function releaseProbes(db: Database, probes: readonly Probe[]): Promise<void> {
   if (probes.length === 0) return;
   await db.query(
-    `${LOCK_HELD} update endpoint_breakers b set probe_until = null from held where b.endpoint_id = held.endpoint_id`,
+    `${LOCK_OWN} update endpoint_breakers b set probe_until = null from own where b.endpoint_id = own.endpoint_id`,
     probeValues(probes),
   );
 }
@@ -106,8 +106,8 @@ export async function releaseProbes(db: Database, probes: readonly Probe[]): Pro
 export async function countProbes(db: Database, probes: readonly Probe[]): Promise<Map<string, number>> {
   if (probes.length === 0) return new Map();
   const rows = await db.query<{ endpoint_id: string; probes: number }>(
-    `${LOCK_HELD} update endpoint_breakers b set probes = probes + 1, probe_until = null
-     from held where b.endpoint_id = held.endpoint_id returning b.endpoint_id, probes`,
+    `${LOCK_OWN} update endpoint_breakers b set probes = probes + 1, probe_until = null
+     from own where b.endpoint_id = own.endpoint_id returning b.endpoint_id, probes`,
     probeValues(probes),
   );
   return new Map(rows.map((row) => [row.endpoint_id, row.probes]));

@@ -25,7 +25,7 @@ export interface DuePlace {
 
 export interface LeaseRequest {
   endpointId: string;
-  /** Where its rows wait. If another node holds the lease, it is notified of these places. */
+  /** Where its rows wait. If another node has the lease, it is notified of these places. */
   places: readonly DuePlace[];
 }
 

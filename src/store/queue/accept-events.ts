@@ -172,7 +172,7 @@ with wanted as materialized (
   ${onConflict}
   returning id
 ), new_queue as (
-  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, nodeId: `case when held then ${nodeId} end` })}
+  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, nodeId: `case when leased then ${nodeId} end` })}
   -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
   where coalesce(id in (select id from new_deliveries), false)
 ), new_expansions as (

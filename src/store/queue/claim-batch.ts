@@ -2,7 +2,7 @@ import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import type { Database } from '../database/database.ts';
 import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
-import type { Claim, Want } from './hold-due.ts';
+import type { Claim, Want } from './lease-due.ts';
 
 /** Claims for a round, deliveries and meta events: one result per want, in order. */
 export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {

@@ -1,4 +1,4 @@
-import type { DeliveryMode, HeldDelivery, QueueKey } from '../../domain/delivery.ts';
+import type { DeliveryMode, LeasedDelivery, QueueKey } from '../../domain/delivery.ts';
 import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import {
   asId,
@@ -12,7 +12,7 @@ import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
-import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
+import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
 
 /** Claims due deliveries for this node, with everything the dispatcher needs. */
 export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
@@ -38,16 +38,20 @@ export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, d
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
     e.idempotency_key, e.acknowledged_at, e.source_id`;
 export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
-export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'held.delivery_id')}
-  join events e on ${byKey('e.id', 'held.event_id')}`;
+export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
+  join events e on ${byKey('e.id', 'leased.event_id')}`;
 
-const CLAIM = holdStatement(CLAIMED_COLUMNS, CLAIMED_JOIN);
+const CLAIM = leaseStatement(CLAIMED_COLUMNS, CLAIMED_JOIN);
 
-export function claimDeliveries(db: Database, nodeId: string, wants: Want[]): Promise<Claim<HeldDelivery>[]> {
-  return holdDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
+export function claimDeliveries(
+  db: Database,
+  nodeId: string,
+  wants: Want[],
+): Promise<Claim<LeasedDelivery>[]> {
+  return leaseDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
-export function fromRow(row: ClaimedDeliveryRow): HeldDelivery {
+export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
   return {
     kind: 'delivery',
     id: asId(row.delivery_id),
@@ -113,10 +117,10 @@ interface Fenced extends QueueRowKey {
   fence: number;
 }
 
-const release = new Parameters<{ nodeId: string; held: readonly Fenced[] }>();
+const release = new Parameters<{ nodeId: string; leased: readonly Fenced[] }>();
 const holder = release.one('text', (batch) => batch.nodeId);
 const released = release.rows(
-  (batch) => batch.held,
+  (batch) => batch.leased,
   [
     ['project_id', 'id', (h) => h.projectId],
     ['id', 'id', (h) => h.id],
@@ -132,9 +136,9 @@ where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${holder} and q.fence = 
 export async function releaseDeliveries(
   db: Database,
   nodeId: string,
-  held: readonly Fenced[],
+  leased: readonly Fenced[],
 ): Promise<void> {
-  await db.hot('release-deliveries', RELEASE, release.values({ nodeId, held }));
+  await db.hot('release-deliveries', RELEASE, release.values({ nodeId, leased }));
 }
 
 const give = new Parameters<{ nodeId: string; rows: readonly QueueRowKey[] }>();
@@ -153,18 +157,18 @@ where ${byKey('q.delivery_id', 'r.id')} and q.node_id = ${giver}
 returning q.project_id as "projectId", q.key, q.lane`;
 
 /**
- * Releases those of the rows that this node holds, under any fence. Returns where they wait. The caller makes sure that
+ * Releases those of the rows that this node leases, under any fence. Returns where they wait. The caller makes sure that
  * this node does not work on any of them.
  */
-export function releaseIfHeld(
+export function releaseIfLeased(
   db: Database,
   nodeId: string,
   rows: readonly QueueRowKey[],
 ): Promise<{ projectId: ProjectId; key: QueueKey; lane: number }[]> {
-  return db.hot('release-if-held', GIVE_BACK, give.values({ nodeId, rows }));
+  return db.hot('release-if-leased', GIVE_BACK, give.values({ nodeId, rows }));
 }
 
-/** Records that an at-most-once delivery is about to be sent. False: this node no longer holds it. */
+/** Records that an at-most-once delivery is about to be sent. False: this node no longer leases it. */
 export async function markStarted(db: Database, nodeId: string, delivery: Fenced): Promise<boolean> {
   const rows = await db.hot(
     'mark-started',

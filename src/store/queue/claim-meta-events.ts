@@ -1,8 +1,8 @@
-import type { HeldMetaEvent } from '../../domain/delivery.ts';
+import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import { asId, idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
 import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
-import { type Claim, holdDue, holdStatement, type TakenRow, type Want } from './hold-due.ts';
+import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
 
 /** Claims due meta events for this node. */
 interface ClaimedMetaEventRow extends TakenRow, RetryColumns {
@@ -12,21 +12,21 @@ interface ClaimedMetaEventRow extends TakenRow, RetryColumns {
   budget_from: number;
 }
 
-const CLAIM = holdStatement(
+const CLAIM = leaseStatement(
   `m.event_type, m.payload, m.strategy, m.interval_seconds, m.max_retry_seconds, m.retry_limit, m.num_trials,
     m.budget_from`,
-  'join meta_events m on m.id = held.delivery_id',
+  'join meta_events m on m.id = leased.delivery_id',
 );
 
 export function claimMetaEvents(
   db: Database,
   nodeId: string,
   wants: Want[],
-): Promise<Claim<HeldMetaEvent>[]> {
-  return holdDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
+): Promise<Claim<LeasedMetaEvent>[]> {
+  return leaseDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
 }
 
-function fromRow(row: ClaimedMetaEventRow): HeldMetaEvent {
+function fromRow(row: ClaimedMetaEventRow): LeasedMetaEvent {
   return {
     kind: 'meta',
     id: asId(row.delivery_id),

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
 import { type Finish, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
@@ -20,21 +20,22 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
   return new Set([...ended, ...moved]);
 }
 
-/** Records results of consumers of pull endpoints. A result is of a row that no node holds. */
+/** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
 export function finishPulledBatch(
   db: Database,
   nodeId: string,
-  batch: readonly Finish<HeldDelivery>[],
+  batch: readonly Finish<LeasedDelivery>[],
 ): Promise<Set<string>> {
   return recordDeliveries(db, nodeId, batch, finishPulled);
 }
 
-const isOfDelivery = (finish: Finish): finish is Finish<HeldDelivery> => finish.delivery.kind === 'delivery';
+const isOfDelivery = (finish: Finish): finish is Finish<LeasedDelivery> =>
+  finish.delivery.kind === 'delivery';
 
 async function recordDeliveries(
   db: Database,
   nodeId: string,
-  finishes: readonly Finish<HeldDelivery>[],
+  finishes: readonly Finish<LeasedDelivery>[],
   finish: typeof finishDeliveries,
 ): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();

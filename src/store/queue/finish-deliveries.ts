@@ -1,16 +1,16 @@
-import type { EndedStatus, Held, HeldDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
+import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
-import { HELD_BY_CONSUMER, heldByNode, inIdOrder, moveQueueRows } from './move-queue-rows.ts';
+import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 
 /**
  * Records the outcomes of a batch of deliveries: the attempts, the deliveries' new states, and the queue
  * rows. Rows of ended deliveries are deleted, the others released with a due time. One statement, one commit.
  *
- * Only a delivery whose queue row this node still holds under the same fence is moved. For any other the
+ * Only a delivery whose queue row this node still leases under the same fence is moved. For any other the
  * attempt is stored as stale, and no state changes: a late node cannot overwrite a newer one. Every delivery
  * update is HOT: no index includes a column set here and the pages are half full. The batch is sorted by id,
  * so that two nodes lock rows in the same order. Round trips: 1.
@@ -33,7 +33,7 @@ export interface AttemptRow {
 }
 
 /** The record of an attempt, of a delivery or a meta event. */
-export type Finish<T extends Held = Held> = NextState & {
+export type Finish<T extends Leased = Leased> = NextState & {
   delivery: T;
   description: string | null;
   numTrials: number;
@@ -54,7 +54,7 @@ export type NextState = { status: OpenStatus; delayMs: number } | { status: Ende
 
 interface Batch {
   nodeId: string;
-  finishes: readonly Finish<HeldDelivery>[];
+  finishes: readonly Finish<LeasedDelivery>[];
 }
 
 const attemptColumns: readonly Column<Finish>[] = [
@@ -96,11 +96,11 @@ const f = parameters.rows(
   ],
 );
 
-const finishText = (isHeld: string) => (onConflict: OnConflict) =>
+const finishText = (isLeased: string) => (onConflict: OnConflict) =>
   `
 with f as materialized (
   select * from ${f.as('f')}
-), ${moveQueueRows(isHeld)}, attempts as (
+), ${moveQueueRows(isLeased)}, attempts as (
   insert into delivery_attempts (${f.names(ATTEMPT)}, is_stale)
   select ${f.stored({}, ATTEMPT)}, not coalesce(delivery_id in (select delivery_id from moved), false)
   from f where id is not null
@@ -128,15 +128,15 @@ with f as materialized (
 select delivery_id from moved`;
 
 const FINISH = {
-  node: bothForms('finish-deliveries', finishText(heldByNode(nodeId))),
-  consumer: bothForms('finish-pulled', finishText(HELD_BY_CONSUMER)),
+  node: bothForms('finish-deliveries', finishText(leasedByNode(nodeId))),
+  consumer: bothForms('finish-pulled', finishText(LEASED_BY_CONSUMER)),
 };
 
 /** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
 export function finishDeliveries(
   db: HotQueryable,
   nodeId: string,
-  finishes: readonly Finish<HeldDelivery>[],
+  finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
   return run(db, FINISH.node[onConflict], { nodeId, finishes });
@@ -146,7 +146,7 @@ export function finishDeliveries(
 export function finishPulled(
   db: HotQueryable,
   nodeId: string,
-  finishes: readonly Finish<HeldDelivery>[],
+  finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
   return run(db, FINISH.consumer[onConflict], { nodeId, finishes });

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import type { Finish } from './finish-deliveries.ts';
-import { heldByNode, inIdOrder, moveQueueRows } from './move-queue-rows.ts';
+import { inIdOrder, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 
 /** Records outcomes of meta events, under the same fence as deliveries. Only the last attempt is kept. */
 const attemptColumns: readonly Column<Finish>[] = [
@@ -36,7 +36,7 @@ const ATTEMPT = namesOf(attemptColumns);
 const FINISH = `
 with f as materialized (
   select * from ${f.as('f')}
-), ${moveQueueRows(heldByNode(node))}
+), ${moveQueueRows(leasedByNode(node))}
 update meta_events m
 set status = f.status, description = f.description, num_trials = f.num_trials,
   next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', m.next_send_at), updated_at = now(),

@@ -29,7 +29,7 @@ export async function projectsHolding(db: Queryable, below: string): Promise<Pro
 }
 
 /**
- * Locks the oldest below an id. A row that a node holds is being sent and about to end, so it is skipped,
+ * Locks the oldest below an id. A row that a node leases is being sent and about to end, so it is skipped,
  * except below `evenIfSending`.
  */
 export function lockHeld(

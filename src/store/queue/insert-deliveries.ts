@@ -18,8 +18,8 @@ export interface NewDelivery {
   key: QueueKey;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
-  /** Inserted as held by the accepting node, or waiting for a claim. */
-  held: boolean;
+  /** Inserted as leased by the accepting node, or waiting for a claim. */
+  leased: boolean;
 }
 
 const stored: readonly Column<NewDelivery>[] = [
@@ -36,11 +36,11 @@ const stored: readonly Column<NewDelivery>[] = [
 export const deliveryColumns: readonly Column<NewDelivery>[] = [
   ...stored,
   ['key', 'id', (d) => d.key],
-  ['held', 'bool', (d) => d.held],
+  ['leased', 'bool', (d) => d.leased],
 ];
 
 export const STORED_COLUMNS = namesOf(stored);
-export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'held'];
+export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'leased'];
 
 /** The one statement that inserts deliveries, as a part of others. `from` has the stored columns. */
 export function insertDeliveries(from: string): string {

@@ -78,7 +78,7 @@ async function pagesFrom(
 }
 
 /** The rows of a node on some pages of the queue. */
-export async function heldInPages(
+export async function leasedInPages(
   db: Queryable,
   nodeId: string,
   page: number,
@@ -164,7 +164,7 @@ export async function leave(db: Database, nodeId: string): Promise<void> {
 }
 
 /** For a start that knows that no other node is alive: it need not wait for a lease to expire. */
-export async function freeAllHeld(db: Database): Promise<void> {
+export async function freeAllLeased(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query('update delivery_queue set node_id = null, fence = fence + 1 where node_id is not null');
     const nodes = await tx.query<{ id: string }>('select id from nodes');

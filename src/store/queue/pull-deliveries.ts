@@ -1,10 +1,10 @@
-import { type HeldDelivery, LANE, type QueueKey } from '../../domain/delivery.ts';
+import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import type { DeliveryId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { CLAIMED_COLUMNS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
-import { HELD_BY_CONSUMER } from './move-queue-rows.ts';
+import { LEASED_BY_CONSUMER } from './move-queue-rows.ts';
 
 /**
  * Rows of pull endpoints. States of a row, all without a node:
@@ -57,7 +57,7 @@ with picked as materialized (
   join events e on ${byKey('e.id', 'picked.event_id')}
 ), summed as materialized (
   select sized.*, sum(bytes) over (order by delivery_id) - bytes as before from sized
-), held as (
+), leased as (
   update delivery_queue q
   set lane = ${LANE.leased}, due_at = now() + interval '${PREPARE_SECONDS} seconds', fence = q.fence + 1
   from summed
@@ -65,11 +65,11 @@ with picked as materialized (
   returning q.delivery_id, q.event_id, q.project_id, q.key, summed.lane, q.fence, q.is_started, q.is_second_request,
     null::timestamptz as pulled_at, null as pulled_headers, 0::float8 as late_ms
 )
-select held.*, ${CLAIMED_COLUMNS} from held ${CLAIMED_JOIN}
-order by held.delivery_id`;
+select leased.*, ${CLAIMED_COLUMNS} from leased ${CLAIMED_JOIN}
+order by leased.delivery_id`;
 
 /** Takes due rows for a consumer. They have the lanes in which they waited. */
-export async function takeForConsumer(db: HotQueryable, taken: Take): Promise<HeldDelivery[]> {
+export async function takeForConsumer(db: HotQueryable, taken: Take): Promise<LeasedDelivery[]> {
   const rows = await db.hot<ClaimedDeliveryRow>('take-for-consumer', TAKE, take.values(taken));
   return rows.map(fromRow);
 }
@@ -106,7 +106,7 @@ with r as materialized (
   update delivery_queue q
   set pulled_at = now(), pulled_headers = ${out.value('headers', 'r')}, due_at = now() + ${lease} * interval '1 second'
   from r
-  where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${HELD_BY_CONSUMER}
+  where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${LEASED_BY_CONSUMER}
   returning q.delivery_id, q.due_at
 ), kept as (
   update event_deliveries d set body = ${out.value('body', 'r')}
@@ -143,7 +143,7 @@ const PUT_BACK = `
 update delivery_queue q
 set lane = r.lane, due_at = now(), fence = q.fence + 1, pulled_at = null, pulled_headers = null
 from ${returned.as('r')}
-where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${HELD_BY_CONSUMER}`;
+where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${LEASED_BY_CONSUMER}`;
 
 /** Rows that a consumer does not have any more wait again, in their lanes, without an attempt. */
 export async function putBackDeliveries(

@@ -1,4 +1,4 @@
-import type { HeldDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
@@ -11,9 +11,9 @@ import type { AttemptRow } from './finish-deliveries.ts';
 export async function reportedDeliveries(
   db: Queryable,
   at: { projectId: string; endpointId: string; ids: readonly string[]; withBodies: boolean },
-): Promise<Map<string, HeldDelivery>> {
+): Promise<Map<string, LeasedDelivery>> {
   const rows = await db.query<ClaimedDeliveryRow>(
-    `select held.*, ${CLAIMED_FIELDS}, case when $4 then d.body end as body,
+    `select leased.*, ${CLAIMED_FIELDS}, case when $4 then d.body end as body,
        case when $4 then e.payload else '' end as payload
      from (
        select d.id as delivery_id, d.event_id, d.project_id, coalesce(q.key, d.endpoint_id) as key,
@@ -22,7 +22,7 @@ export async function reportedDeliveries(
        from event_deliveries d
        left join delivery_queue q on ${byKey('q.delivery_id', 'd.id')}
        where d.project_id = $1 and d.id = any($3) and d.endpoint_id = $2
-     ) held ${CLAIMED_JOIN}`,
+     ) leased ${CLAIMED_JOIN}`,
     [at.projectId, at.endpointId, at.ids, at.withBodies],
   );
   return new Map(rows.map((row) => [row.delivery_id, fromRow(row)]));

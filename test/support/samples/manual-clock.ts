@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/platform/time/clock.ts';
-import { NOON } from './held-delivery.ts';
+import { NOON } from './leased-delivery.ts';
 
 interface Timer {
   at: number;

@@ -1,5 +1,5 @@
 import type { ErrorCode, ErrorOutcome, ResponseOutcome } from '../../../src/dispatch/connection/outcome.ts';
-import { NOON } from './held-delivery.ts';
+import { NOON } from './leased-delivery.ts';
 
 const exchange = { address: '127.0.0.1', certificates: null, timings: { totalMs: 5 }, startedAt: NOON };
 

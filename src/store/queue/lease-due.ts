@@ -1,4 +1,4 @@
-import type { Held, QueueKey } from '../../domain/delivery.ts';
+import type { Leased, QueueKey } from '../../domain/delivery.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
@@ -17,7 +17,7 @@ export interface Want {
 }
 
 /** The result of one want: the deliveries, and when the next row becomes due. */
-export interface Claim<T extends Held = Held> {
+export interface Claim<T extends Leased = Leased> {
   want: Want;
   deliveries: T[];
   nextDueInMs: number | null;
@@ -51,8 +51,8 @@ const want = parameters.rows(
   ],
 );
 
-/** `columns` of the tables that `join` adds to the claimed rows, which are named `held`. */
-export const holdStatement = (columns: string, join: string): string => `
+/** `columns` of the tables that `join` adds to the claimed rows, which are named `leased`. */
+export const leaseStatement = (columns: string, join: string): string => `
 with picked as materialized (
   select q.project_id, q.delivery_id
   from ${want.as('want')}
@@ -63,7 +63,7 @@ with picked as materialized (
     limit want.count
     for update skip locked
   ) q
-), held as (
+), leased as (
   update delivery_queue q set node_id = ${node}, fence = q.fence + 1
   from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
@@ -76,11 +76,11 @@ select want.n, (
   ) as next_due_in_ms, claimed.*
 from ${want.numbered('want', 'n', ['key', 'lane'])}
 left join (
-  select held.*, ${columns} from held ${join}
+  select leased.*, ${columns} from leased ${join}
 ) claimed on claimed.key = want.key and claimed.lane = want.lane`;
 
 /** `fromRow` takes the rows of its own statement. Only its caller knows the columns. */
-interface HoldStatement<T extends Held> {
+interface LeaseStatement<T extends Leased> {
   name: string;
   text: string;
   fromRow(row: never): T;
@@ -93,11 +93,11 @@ interface Answer {
 }
 
 /** One claim per want, in order. */
-export async function holdDue<T extends Held>(
+export async function leaseDue<T extends Leased>(
   db: Database,
   nodeId: string,
   wants: Want[],
-  statement: HoldStatement<T>,
+  statement: LeaseStatement<T>,
 ): Promise<Claim<T>[]> {
   const values = parameters.values({ nodeId, wants });
   const answers = await db.hot<Answer>(statement.name, statement.text, values);

@@ -1,4 +1,4 @@
-import { type HeldDelivery, LANE } from '../../../src/domain/delivery.ts';
+import { LANE, type LeasedDelivery } from '../../../src/domain/delivery.ts';
 import { firstIdAt } from '../../../src/domain/ids.ts';
 
 /** The time of unit tests that own their clock. */
@@ -6,13 +6,15 @@ export const NOON = Date.parse('2026-06-01T12:00:00Z');
 
 type Ids = 'id' | 'key' | 'projectId' | 'eventId' | 'endpointId' | 'target' | 'subscriptionId';
 /** Tests name ids as they like. */
-export type HeldFields = Partial<Omit<HeldDelivery, Ids> & Record<Exclude<Ids, 'subscriptionId'>, string>> & {
+export type LeasedFields = Partial<
+  Omit<LeasedDelivery, Ids> & Record<Exclude<Ids, 'subscriptionId'>, string>
+> & {
   subscriptionId?: string | null;
 };
 
 /** A delivery of endpoint `e` in project `p`, accepted at NOON and never tried. It has three tries, 10 s apart. */
-export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
-  const delivery: Required<HeldFields> = {
+export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
+  const delivery: Required<LeasedFields> = {
     kind: 'delivery',
     id: firstIdAt(NOON),
     fence: 1,
@@ -44,5 +46,5 @@ export function heldDelivery(fields: HeldFields = {}): HeldDelivery {
     dueAt: null,
     ...fields,
   };
-  return delivery as HeldDelivery;
+  return delivery as LeasedDelivery;
 }
