@@ -1,4 +1,5 @@
-import type { EndpointAuthentication, EndpointSecret, EndpointSecrets } from '../domain/config/endpoint.ts';
+import type { EndpointSecret, EndpointSecrets } from '../domain/config/endpoint.ts';
+import type { EndpointAuthentication } from '../domain/config/endpoint-authentication.ts';
 import type { EndpointId, IdFactory } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';

@@ -5,6 +5,7 @@ import { LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
+import type { PullDoor } from '../domain/pull-door.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Traffic } from '../metrics/traffic.ts';
@@ -14,7 +15,6 @@ import { systemClock } from '../platform/time/clock.ts';
 import type { OffsetClock } from '../platform/time/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import type { PullDoor } from '../routing/pull-door.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
@@ -132,6 +132,7 @@ export class Engine {
       left: (deliveryId) => this.#left(deliveryId),
       sender: new Sender({
         deliveries: this.#createSender(lease),
+        lapsed: (delivery) => this.#pull.lapsed(delivery),
         metaEvents: new MetaEventSender({ cache, http, ids, now: databaseClock.now }),
         recorder: deps.metaEvents,
         cache,

@@ -1,8 +1,11 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { EndpointAuth, type EndpointAuthentication } from '../../src/dispatch/client/endpoint-auth.ts';
+import { EndpointAuth } from '../../src/dispatch/client/endpoint-auth.ts';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
-import type { OAuth2Config } from '../../src/dispatch/client/oauth2-token.ts';
+import type {
+  EndpointAuthentication,
+  OAuth2Config,
+} from '../../src/domain/config/endpoint-authentication.ts';
 import { type LoopbackServer, listenHttp } from '../support/servers/loopback-server.ts';
 
 const open: { close(): Promise<void> }[] = [];

@@ -1,9 +1,9 @@
 import { type FilterConditions, noConditions } from '../../domain/config/subscription.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
 import { asId, type SourceId } from '../../domain/ids.ts';
+import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import { readTime } from '../../domain/time.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
-import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import { readConditions, type ScopeConditions } from '../subscriptions/filter-conditions.ts';
 
 /** The messages of a listening program, checked. See docs/listen.md. */

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { connectDevice } from '../../control/device-changes.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
-import type { PulledDelivery, PullResult } from '../../routing/pull-door.ts';
+import type { PulledDelivery, PullResult } from '../../domain/pull-door.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import { toDevice } from '../endpoints/device-schema.ts';
 import { toPulled } from '../endpoints/pull.ts';

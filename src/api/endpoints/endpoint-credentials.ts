@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Static } from 'typebox';
 import { clientAssertion } from '../../dispatch/client/client-assertion.ts';
-import type { OAuth2Config } from '../../dispatch/client/oauth2-token.ts';
-import type { EndpointAuthentication, EndpointSecrets } from '../../domain/config/endpoint.ts';
+import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
+import type { EndpointAuthentication, OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import { generateEd25519 } from '../../signing/secrets.ts';
@@ -47,8 +47,7 @@ function authentication(
       throw invalid(`${field}.header_value`, 'contains characters that a header value cannot have');
   }
   if (type === 'oauth2' && given.oauth2 !== undefined) {
-    const oauth2 = checkedOAuth2(context, field, given.oauth2);
-    return { type, oauth2: { ...oauth2 } };
+    return { type, oauth2: checkedOAuth2(context, field, given.oauth2) };
   }
   return { type, [type]: details } as EndpointAuthentication;
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { deliveryKinds, endpointStatuses } from '../../domain/config/endpoint.ts';
+import { signingAlgorithms } from '../../domain/config/endpoint-authentication.ts';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
@@ -21,18 +22,6 @@ const ApiKeyAuth = Type.Object({
   header_value: RequiredText(8192),
 });
 const BasicAuth = Type.Object({ username: RequiredText(1024), password: Text(1024) });
-const oauth2Algorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-] as const;
-
 export const OAuth2 = Type.Object(
   {
     url: RequiredText(2048, 'The token server.'),
@@ -48,7 +37,7 @@ export const OAuth2 = Type.Object(
         description: 'A private key as JWK, EC or RSA. Needed for client_assertion.',
       }),
     ),
-    signing_algorithm: Type.Optional(oneOf([...oauth2Algorithms, ''], 'ES256 by default.')),
+    signing_algorithm: Type.Optional(oneOf([...signingAlgorithms, ''], 'ES256 by default.')),
     issuer: Type.Optional(Text(1024, 'client_id by default.')),
     subject: Type.Optional(Text(1024, 'client_id by default.')),
     field_mapping: Type.Optional(

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
+import { timeoutSeconds } from '../../domain/config/endpoint.ts';
 import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
@@ -20,7 +21,6 @@ import { registerOperation } from '../http/operation.ts';
  * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest
  * subscription, signed, sent, recorded. There is one attempt: a failed test is not retried for hours.
  */
-const DEFAULT_TIMEOUT_SECONDS = 10;
 /** Time for storing, claiming and recording, in addition to the exchange. */
 const MARGIN_SECONDS = 5;
 const LOOK_EVERY_MS = 25;
@@ -63,7 +63,7 @@ async function test(
   if (endpoint.status !== 'active')
     throw new AppError('wrong_state', { detail: `The endpoint is ${endpoint.status}; activate it first.` });
   const deliveryId = await sendSample(context, by, endpoint);
-  const seconds = (endpoint.http_timeout || DEFAULT_TIMEOUT_SECONDS) + MARGIN_SECONDS;
+  const seconds = timeoutSeconds(endpoint) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
   const { metaEvents } = context;
   const end = { ids: [deliveryId], status: 'Failure', description: 'A test has one attempt.' } as const;

@@ -1,20 +1,7 @@
-import { randomUUID, type webcrypto } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import type { PrivateJwk } from '../../domain/config/endpoint-authentication.ts';
 
 /** A signed JWT that authenticates a client to a token server (RFC 7523). */
-
-export type SigningAlgorithm =
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512';
-
-/** A private key as JSON (RFC 7517), EC or RSA. */
-export type PrivateJwk = webcrypto.JsonWebKey & { readonly kid?: string };
 
 export interface AssertionClaims {
   readonly issuer: string;

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import type { EndpointAuthentication, OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { HttpClient } from './http-client.ts';
-import { fetchToken, type OAuth2Config, type TokenResult } from './oauth2-token.ts';
+import { fetchToken, type TokenResult } from './oauth2-token.ts';
 
 /**
  * The headers that authenticate us to an endpoint. OAuth 2 tokens are cached per endpoint and hash of the
@@ -10,11 +11,6 @@ import { fetchToken, type OAuth2Config, type TokenResult } from './oauth2-token.
  * endpoint. Its failure is cached for a second, so that waiting deliveries do not each repeat it. At most
  * 10,000 endpoints are cached.
  */
-
-export type EndpointAuthentication =
-  | { readonly type: 'api_key'; readonly api_key: { header_name: string; header_value: string } }
-  | { readonly type: 'basic_auth'; readonly basic_auth: { username: string; password: string } }
-  | { readonly type: 'oauth2'; readonly oauth2: OAuth2Config };
 
 export type AuthResult =
   | { kind: 'headers'; headers: readonly (readonly [string, string])[] }

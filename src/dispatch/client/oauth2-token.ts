@@ -1,27 +1,11 @@
-import { clientAssertion, type PrivateJwk, type SigningAlgorithm } from './client-assertion.ts';
+import type { OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
+import { clientAssertion } from './client-assertion.ts';
 import type { HttpClient, OutgoingRequest } from './http-client.ts';
 
 /**
  * Requests an access token from a token server (OAuth 2 client credentials). Its responses are never quoted,
  * because they contain secrets.
  */
-
-export interface OAuth2Config {
-  readonly url: string;
-  readonly client_id: string;
-  readonly authentication_type: 'shared_secret' | 'client_assertion';
-  readonly client_secret?: string;
-  readonly grant_type?: string;
-  readonly scope?: string;
-  readonly audience?: string;
-  readonly signing_key?: PrivateJwk;
-  readonly signing_algorithm?: SigningAlgorithm;
-  readonly issuer?: string;
-  readonly subject?: string;
-  /** Other names of the fields of the response. */
-  readonly field_mapping?: { access_token?: string; token_type?: string; expires_in?: string };
-  readonly expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours';
-}
 
 export type TokenResult =
   | { kind: 'token'; authorization: string; lifetimeMs: number }

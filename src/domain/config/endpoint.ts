@@ -1,3 +1,5 @@
+import type { EndpointAuthentication } from './endpoint-authentication.ts';
+
 /** The secrets of an endpoint, sealed together in one column, never logged. */
 export interface EndpointSecret {
   uid: string;
@@ -19,11 +21,6 @@ export interface EndpointSecrets {
   teams_webhook_url: string;
 }
 
-export type EndpointAuthentication =
-  | { type: 'api_key'; api_key: { header_name: string; header_value: string } }
-  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
-  | { type: 'oauth2'; oauth2: Record<string, unknown> };
-
 /** How an endpoint gets its deliveries: its URL is called, or a consumer fetches them. */
 export const deliveryKinds = ['push', 'pull'] as const;
 /** `device`: the endpoint of a listening program, which the API shows as a device. */
@@ -38,4 +35,12 @@ export function withQuery(url: string, query: string | null): string {
   const parsed = new URL(url);
   parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
   return parsed.href;
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 10;
+const MAX_TIMEOUT_SECONDS = 120;
+
+/** How long a request to an endpoint may take. */
+export function timeoutSeconds({ http_timeout }: { http_timeout: number }): number {
+  return Math.min(http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS);
 }

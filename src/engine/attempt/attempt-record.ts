@@ -1,8 +1,38 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
-import { httpOutcome } from '../../domain/delivery.ts';
+import { httpOutcome, type Leased } from '../../domain/delivery.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import type { TraceContext } from '../../tracing/trace-context.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { judgeOutcome } from './judge-outcome.ts';
+import { handedBack, type Sent, triedAs } from './sent.ts';
+
+/** The result of a request: its outcome judged and recorded. A fault of ours leaves no attempt. */
+export function requestResult(
+  delivery: Leased,
+  made: {
+    request: BuiltRequest;
+    outcome: Outcome;
+    owner: HeaderOwner;
+    trace: TraceContext | null;
+    /** Made by a function. */
+    body: Buffer | null;
+    isStrain: boolean;
+  },
+  at: { attemptId: string; nowMs: number },
+): Sent {
+  const { request, outcome, owner, trace, body, isStrain } = made;
+  const { nowMs } = at;
+  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { nowMs, random: Math.random() });
+  const isOurs = outcome.kind === 'error' && outcome.ours;
+  const succeeded = verdict === 'success';
+  const attempt = isOurs ? null : attemptRecord(at.attemptId, request, { outcome, owner, succeeded });
+  return triedAs(
+    isOurs ? 'ours' : verdict,
+    { ...handedBack(delivery, null), ...judgement, body, attempt },
+    { exchange: { outcome, requestBytes: request.body.length, trace }, isStrain },
+  );
+}
 
 /** The stored record of an attempt. Values of credential headers are stored as `***`. */
 export function attemptRecord(

@@ -1,10 +1,13 @@
-import { withQuery } from '../../domain/config/endpoint.ts';
+import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
+import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
+import { timeoutSeconds, withQuery } from '../../domain/config/endpoint.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/config/project-config.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isConnectionHeader } from '../../domain/http-header.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { HOPS_HEADER } from '../../signing/hops.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 
 /**
@@ -18,6 +21,8 @@ export interface BuiltRequest {
   body: Buffer;
 }
 
+/** So much of a response is kept. */
+export const MAX_RESPONSE_BYTES = 51_200;
 const USER_AGENT = `Posthorn/${VERSION}`;
 
 export function buildRequest(
@@ -64,6 +69,28 @@ export function buildRequest(
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
   return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
+}
+
+/** A request with the limits and the certificate of its endpoint. */
+export function toEndpoint(request: BuiltRequest, row: EndpointRow): OutgoingRequest {
+  const certificate = row.secret.reveal().mtls_client_cert;
+  return {
+    ...request,
+    timeoutMs: timeoutSeconds(row) * 1000,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    ...(certificate !== null && {
+      clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
+    }),
+  };
+}
+
+/** The headers with the credentials of an endpoint. */
+export async function credentialsOf(
+  auth: Pick<EndpointAuth, 'headers'>,
+  row: EndpointRow,
+): Promise<AuthResult> {
+  const { authentication } = row.secret.reveal();
+  return authentication === null ? { kind: 'headers', headers: [] } : auth.headers(row.id, authentication);
 }
 
 class HeaderList {

@@ -1,12 +1,8 @@
-import type {
-  AuthResult,
-  EndpointAuthentication as DispatchAuthentication,
-  EndpointAuth,
-} from '../../dispatch/client/endpoint-auth.ts';
+import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
-import { LANE, type LeasedDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -19,22 +15,29 @@ import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
-import { attemptRecord } from './attempt-record.ts';
+import { requestResult } from './attempt-record.ts';
 import { endAttemptSpan } from './attempt-span.ts';
-import { type BuiltRequest, buildRequest } from './build-request.ts';
+import { type BuiltRequest, buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
 import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
 import { withoutCredentials } from './hide-credentials.ts';
-import { judgeOutcome } from './judge-outcome.ts';
 import { encodeBody, makeBody } from './make-body.ts';
-import { lapsed } from './reported.ts';
-import { back, ended, handedBack, ourFault, type Sent, triedAs, untried } from './sent.ts';
+import {
+  back,
+  ENDPOINT_DELETED,
+  ended,
+  handedBack,
+  ourFault,
+  PROJECT_DELETED,
+  type Sent,
+  untried,
+} from './sent.ts';
 
 /**
  * One attempt of one delivery, from the current config to the record of its outcome. First attempt and retry
  * are the same; the number of attempts so far is data. Stages: gate, body, credentials, request, turn (under
  * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
-export interface SenderDeps {
+export interface DeliverySenderDeps {
   cache: Pick<ConfigCache, 'peek' | 'get'>;
   http: Pick<HttpClient, 'send'>;
   auth: Pick<EndpointAuth, 'headers' | 'invalidate'>;
@@ -55,20 +58,16 @@ export interface SenderDeps {
   tracer: Tracer | null;
 }
 
-export const DEFAULT_TIMEOUT_SECONDS = 10;
-export const MAX_TIMEOUT_SECONDS = 120;
-export const MAX_RESPONSE_BYTES = 51_200;
 const INTERRUPTED =
   'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
-const DELETED = 'The endpoint was deleted.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
 const NOT_LISTENING = 'No device is listening.';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
 export class DeliverySender {
-  readonly #deps: SenderDeps;
+  readonly #deps: DeliverySenderDeps;
 
-  constructor(deps: SenderDeps) {
+  constructor(deps: DeliverySenderDeps) {
     this.#deps = deps;
   }
 
@@ -76,13 +75,9 @@ export class DeliverySender {
     const { cache } = this.#deps;
     const { projectId } = delivery;
     const routing = cache.peek(projectId) ?? (await existingRouting(cache, projectId));
-    if (routing === null) return ended(delivery, 'Discarded', 'The project was deleted.');
+    if (routing === null) return ended(delivery, 'Discarded', PROJECT_DELETED);
     const endpoint = routing.endpoints.get(delivery.endpointId);
-    if (endpoint === undefined) return ended(delivery, 'Discarded', DELETED);
-    if (delivery.lane === LANE.leased) {
-      const { ids, now } = this.#deps;
-      return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });
-    }
+    if (endpoint === undefined) return ended(delivery, 'Discarded', ENDPOINT_DELETED);
     if (delivery.isStarted) {
       return ended(delivery, 'Failure', INTERRUPTED);
     }
@@ -100,7 +95,7 @@ export class DeliverySender {
     const key = routing.keyOf(endpointId, subscriptionId);
     switch (gateOf(routing, { key, probeFence }, this.#deps.now()).kind) {
       case 'gone':
-        return ended(delivery, 'Discarded', DELETED);
+        return ended(delivery, 'Discarded', ENDPOINT_DELETED);
       case 'inactive':
         return ended(delivery, 'Discarded', routing.isDevice(endpointId) ? NOT_LISTENING : INACTIVE);
       // Its consumers find it by the current key.
@@ -151,7 +146,7 @@ export class DeliverySender {
     const making = await makeBody(this.#deps.sandbox, delivery, { endpoint, routing });
     if (making.kind === 'not made') return making.sent;
     const made = making.body;
-    const auth = await this.#credentials(endpoint);
+    const auth = await credentialsOf(this.#deps.auth, row);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
     const { tracer } = this.#deps;
@@ -181,7 +176,7 @@ export class DeliverySender {
       visible: visibleHeaders(routing.project.config),
     };
     const shown = withoutCredentials(outcome, request, owner);
-    return this.#judge(delivery, shown, { request, owner, made, trace });
+    return this.#judge(delivery, shown, { request, owner, body: made, trace });
   }
 
   #exchange(
@@ -189,25 +184,8 @@ export class DeliverySender {
     row: RoutedEndpoint['row'],
     { signal, turn }: { signal: AbortSignal; turn: DeliveryTurn<Sent> | undefined },
   ): Promise<Outcome> {
-    const certificate = row.secret.reveal().mtls_client_cert;
-    return this.#deps.http.send(
-      {
-        ...request,
-        timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
-        maxResponseBytes: MAX_RESPONSE_BYTES,
-        ...(turn !== undefined && { turn }),
-        ...(certificate !== null && {
-          clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
-        }),
-      },
-      signal,
-    );
-  }
-
-  #credentials({ row }: RoutedEndpoint): Promise<AuthResult> {
-    const { authentication } = row.secret.reveal();
-    if (authentication === null) return Promise.resolve({ kind: 'headers', headers: [] });
-    return this.#deps.auth.headers(row.id, authentication as DispatchAuthentication);
+    const outgoing = { ...toEndpoint(request, row), ...(turn !== undefined && { turn }) };
+    return this.#deps.http.send(outgoing, signal);
   }
 
   #judge(
@@ -216,7 +194,7 @@ export class DeliverySender {
     sent: {
       request: BuiltRequest;
       owner: HeaderOwner;
-      made: Buffer | null;
+      body: Buffer | null;
       trace: TraceContext | null;
     },
   ): Sent {
@@ -227,16 +205,8 @@ export class DeliverySender {
         : back(delivery);
     }
     const { ids, now } = this.#deps;
-    const { request, owner, made, trace } = sent;
-    const { verdict, ...judgement } = judgeOutcome(delivery, outcome, {
-      nowMs: now(),
-      random: Math.random(),
-    });
-    const exchange = { outcome, requestBytes: request.body.length, trace };
-    const finish = { ...handedBack(delivery, null), ...judgement, body: made };
-    if (outcome.kind === 'error' && outcome.ours) return { kind: 'untried', finish, exchange };
-    const attempt = attemptRecord(ids.next(), request, { outcome, owner, succeeded: verdict === 'success' });
-    return triedAs(verdict, { ...finish, attempt }, { exchange, isStrain: isStrain(outcome) });
+    const made = { ...sent, outcome, isStrain: isStrain(outcome) };
+    return requestResult(delivery, made, { attemptId: ids.next(), nowMs: now() });
   }
 }
 

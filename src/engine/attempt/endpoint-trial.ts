@@ -1,4 +1,4 @@
-import { EndpointAuth, type EndpointAuthentication } from '../../dispatch/client/endpoint-auth.ts';
+import { EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
@@ -7,8 +7,7 @@ import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { attemptRecord } from './attempt-record.ts';
-import { buildRequest } from './build-request.ts';
-import { DEFAULT_TIMEOUT_SECONDS, MAX_RESPONSE_BYTES, MAX_TIMEOUT_SECONDS } from './delivery-sender.ts';
+import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
 import { withoutCredentials } from './hide-credentials.ts';
 import { encodeBody } from './make-body.ts';
 
@@ -33,12 +32,7 @@ export async function tryEndpoint(
   deps: { http: HttpClient; ids: IdFactory; now(): number },
   { row, config, body }: EndpointTrial,
 ): Promise<TrialResult> {
-  const secrets = row.secret.reveal();
-  const { authentication, mtls_client_cert: certificate } = secrets;
-  const auth =
-    authentication === null
-      ? ({ kind: 'headers', headers: [] } as const)
-      : await new EndpointAuth(deps.http).headers(row.id, authentication as EndpointAuthentication);
+  const auth = await credentialsOf(new EndpointAuth(deps.http), row);
   if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
   const id = deps.ids.next<never>();
   const event = { id, eventId: id, idempotencyKey: null, urlQueryParams: null };
@@ -51,14 +45,7 @@ export async function tryEndpoint(
     trace: null,
     hops: null,
   });
-  const outcome = await deps.http.send({
-    ...request,
-    timeoutMs: Math.min(row.http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS) * 1000,
-    maxResponseBytes: MAX_RESPONSE_BYTES,
-    ...(certificate !== null && {
-      clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
-    }),
-  });
+  const outcome = await deps.http.send(toEndpoint(request, row));
   const owner = {
     credentials: auth.headers.map(([name]) => name.toLowerCase()),
     visible: visibleHeaders(config),

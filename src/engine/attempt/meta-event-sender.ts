@@ -9,10 +9,9 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { compileSigner, type Signer } from '../../signing/sign-delivery.ts';
-import { attemptRecord } from './attempt-record.ts';
-import type { BuiltRequest } from './build-request.ts';
-import { judgeOutcome } from './judge-outcome.ts';
-import { back, ended, handedBack, ourFault, type Sent, triedAs } from './sent.ts';
+import { requestResult } from './attempt-record.ts';
+import { type BuiltRequest, MAX_RESPONSE_BYTES } from './build-request.ts';
+import { back, ended, ourFault, type Sent } from './sent.ts';
 
 /** One try of one meta event: a request to the URL of the project's own config. */
 export interface MetaEventSenderDeps {
@@ -24,7 +23,6 @@ export interface MetaEventSenderDeps {
 }
 
 const TIMEOUT_MS = 10_000;
-const MAX_RESPONSE_BYTES = 51_200;
 
 export class MetaEventSender {
   readonly #deps: MetaEventSenderDeps;
@@ -47,13 +45,9 @@ export class MetaEventSender {
       signal,
     );
     if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event);
-    const { verdict, ...judgement } = judgeOutcome(event, outcome, { nowMs: now(), random: Math.random() });
-    const exchange = { outcome, requestBytes: request.body.length, trace: null };
-    const finish = { ...handedBack(event, null), ...judgement };
-    if (outcome.kind === 'error' && outcome.ours) return { kind: 'untried', finish, exchange };
     const owner = { credentials: [], visible: visibleHeaders(routing.project.config) };
-    const attempt = attemptRecord(ids.next(), request, { outcome, owner, succeeded: verdict === 'success' });
-    return triedAs(verdict, { ...finish, attempt }, { exchange, isStrain: true });
+    const made = { request, outcome, owner, trace: null, body: null, isStrain: true };
+    return requestResult(event, made, { attemptId: ids.next(), nowMs: now() });
   }
 
   #request(event: LeasedMetaEvent, routing: ProjectRouting): BuiltRequest {

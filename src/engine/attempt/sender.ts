@@ -1,4 +1,4 @@
-import type { Leased, LeasedDelivery } from '../../domain/delivery.ts';
+import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { existingRouting } from '../../routing/existing-routing.ts';
@@ -14,6 +14,8 @@ import type { Sent } from './sent.ts';
  */
 export interface SenderDeps {
   deliveries: Pick<DeliverySender, 'send'>;
+  /** The lease of a consumer of a pull endpoint ended. */
+  lapsed(delivery: LeasedDelivery): Promise<Sent>;
   metaEvents: Pick<MetaEventSender, 'send'>;
   recorder: MetaEventRecorder;
   cache: ConfigCache;
@@ -30,9 +32,9 @@ export class Sender {
   }
 
   async send(leased: Leased, signal: AbortSignal): Promise<Sent> {
-    const { deliveries, metaEvents, guard, cache } = this.#deps;
+    const { deliveries, lapsed, metaEvents, guard, cache } = this.#deps;
     if (leased.kind === 'meta') return metaEvents.send(leased, signal);
-    const sent = await deliveries.send(leased, signal);
+    const sent = leased.lane === LANE.leased ? await lapsed(leased) : await deliveries.send(leased, signal);
     if (cache.peek(leased.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
     return guard.settle('meta_event', () => this.#withMetaEvent(leased, sent), sent);
@@ -43,7 +45,7 @@ export class Sender {
     const routing = await existingRouting(cache, delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
     const { finish } = sent;
-    const metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
-    return { ...sent, finish: { ...finish, metaEvent } };
+    finish.metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
+    return sent;
   }
 }

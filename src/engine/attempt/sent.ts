@@ -40,6 +40,9 @@ export interface Exchange {
 /** A fault of ours is retried soon. */
 export const OUR_FAULT_DELAY_MS = 5_000;
 
+export const PROJECT_DELETED = 'The project was deleted.';
+export const ENDPOINT_DELETED = 'The endpoint was deleted.';
+
 /** The state of a delivery that was not tried: what its tries so far made it. */
 export function stateAsBefore({ numTrials }: Leased): OpenStatus {
   return numTrials === 0 ? 'Scheduled' : 'Retry';

@@ -1,6 +1,7 @@
 import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
+import type { PulledDelivery, PullRequest } from '../../domain/pull-door.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
@@ -9,7 +10,6 @@ import { Turns } from '../../platform/turns.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { PulledDelivery, PullRequest } from '../../routing/pull-door.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../store/database/database.ts';
 import {

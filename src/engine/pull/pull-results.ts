@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
-import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
+import type { PullResult, ResultState } from '../../domain/pull-door.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { PullResult, ResultState } from '../../routing/pull-door.ts';
 import type { Database } from '../../store/database/database.ts';
 import { finishPulledBatch } from '../../store/queue/finish-batch.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
@@ -15,9 +16,9 @@ import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts
 import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
 import { countOutcome, countTraffic } from '../attempt/count-outcome.ts';
 import { outcomeMetaEvent } from '../attempt/outcome-meta-event.ts';
-import { reported } from '../attempt/reported.ts';
-import type { Sent, Tried } from '../attempt/sent.ts';
+import { ENDPOINT_DELETED, ended, PROJECT_DELETED, type Sent, type Tried } from '../attempt/sent.ts';
 import { type PullLease, readLease } from './lease-token.ts';
+import { lapsed, reported } from './reported.ts';
 
 /**
  * Records the results of consumers: attempt, state of the delivery, queue row and meta event in one commit, as for a
@@ -33,6 +34,7 @@ export interface PullResultsDeps {
   metrics: Metrics;
   traffic: Pick<Traffic, 'finished'>;
   guard: ObserverGuard;
+  ids: IdFactory;
   /** The database's time in milliseconds. */
   now(): number;
   /** A consumer's attempt, for alerts. */
@@ -86,6 +88,15 @@ export class PullResults {
       const first = known.get(result.id)?.result;
       return state === 'recorded' && !isDeepStrictEqual(result, first) ? 'conflict' : state;
     });
+  }
+
+  /** A lease ended. */
+  async lapsed(delivery: LeasedDelivery): Promise<Sent> {
+    const { cache, ids, now } = this.#deps;
+    const routing = await existingRouting(cache, delivery.projectId);
+    if (routing === null) return ended(delivery, 'Discarded', PROJECT_DELETED);
+    if (!routing.endpoints.has(delivery.endpointId)) return ended(delivery, 'Discarded', ENDPOINT_DELETED);
+    return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });
   }
 
   /** By lease. */
@@ -146,7 +157,8 @@ export class PullResults {
     const delivery = sent.finish.delivery as LeasedDelivery;
     const project = cache.peek(delivery.projectId)?.project;
     if (project === undefined || !project.config.meta_event.is_enabled) return sent;
-    const metaEvent = outcomeMetaEvent(metaEvents, project, { delivery, finish: sent.finish, nowMs: now() });
-    return { ...sent, finish: { ...sent.finish, metaEvent } };
+    const { finish } = sent;
+    finish.metaEvent = outcomeMetaEvent(metaEvents, project, { delivery, finish, nowMs: now() });
+    return sent;
   }
 }

@@ -1,3 +1,4 @@
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type {
   PullDoor,
@@ -5,7 +6,8 @@ import type {
   PullRequest,
   PullResult,
   ResultState,
-} from '../../routing/pull-door.ts';
+} from '../../domain/pull-door.ts';
+import type { Sent } from '../attempt/sent.ts';
 import { PullQueue, type PullQueueDeps } from './pull-queue.ts';
 import { PullResults, type PullResultsDeps } from './pull-results.ts';
 
@@ -32,6 +34,11 @@ export class Pull implements PullDoor {
 
   release(projectId: ProjectId, deliveries: readonly PulledDelivery[]): Promise<void> {
     return this.#queue.release(projectId, deliveries);
+  }
+
+  /** The result of a delivery whose lease ended. */
+  lapsed(delivery: LeasedDelivery): Promise<Sent> {
+    return this.#results.lapsed(delivery);
   }
 
   /** This node stored a row that waits under a key. */

@@ -1,9 +1,9 @@
+import { timeoutSeconds } from '../../domain/config/endpoint.ts';
 import type { RateLimit } from '../../domain/config/rate-limit.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import { DEFAULT_TIMEOUT_SECONDS } from '../attempt/delivery-sender.ts';
 
 /** What the gate of a due key means for a claim. */
 export type GateDecision =
@@ -86,7 +86,7 @@ const passed = (endpointId: string): GateDecision => ({
 });
 
 function probeSeconds({ endpoints }: ProjectRouting, endpointId: string): number {
-  return (endpoints.get(endpointId)?.row.http_timeout || DEFAULT_TIMEOUT_SECONDS) + PROBE_SLACK_SECONDS;
+  return timeoutSeconds(endpoints.get(endpointId)?.row ?? { http_timeout: 0 }) + PROBE_SLACK_SECONDS;
 }
 
 /** Rows of a subscription that lost its rate limit are claimed once, and handed back under the key of the endpoint. */

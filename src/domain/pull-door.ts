@@ -1,4 +1,4 @@
-import type { DeliveryId, EndpointId, EventId, ProjectId } from '../domain/ids.ts';
+import type { DeliveryId, EndpointId, EventId, ProjectId } from './ids.ts';
 
 /** What a consumer of a pull endpoint asks for. */
 export interface PullRequest {

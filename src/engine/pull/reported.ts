@@ -1,10 +1,10 @@
 import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
 import { httpOutcome, LANE, type LeasedDelivery, REPORTED_OK } from '../../domain/delivery.ts';
+import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { LocalAnswer, PullResult } from '../../routing/pull-door.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
-import { judgeOutcome } from './judge-outcome.ts';
-import { handedBack, type Sent, triedAs, untried } from './sent.ts';
+import { judgeOutcome } from '../attempt/judge-outcome.ts';
+import { handedBack, type Sent, triedAs, untried } from '../attempt/sent.ts';
 
 /**
  * The outcome of an attempt that a consumer made: what it reported, or that it reported nothing within its lease. It is
