@@ -16,7 +16,7 @@ const START_MS = 120_000;
 export interface Created {
   uid: string;
   mask_id?: string;
-  /** Of a portal link. */
+  /** The token of a portal link. */
   token?: string;
 }
 

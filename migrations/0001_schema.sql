@@ -625,7 +625,7 @@ create table broker_messages (
 );
 create index broker_messages_expires on broker_messages (expires_at);
 
--- What each node last said of each broker source that it runs. A node refreshes its rows, so an old row belongs to a
+-- The last status of each broker source, by the node that runs it. A node refreshes its rows, so an old row belongs to a
 -- node that is gone.
 create table broker_status (
   source_id text collate "C" not null,
@@ -736,7 +736,7 @@ create table jobs (
 create index jobs_list on jobs (project_id, id);
 create index jobs_open on jobs (due_at) where status in ('queued', 'running');
 
--- Who changed what.
+-- The audit log.
 create table audit_entries (
   -- its time is the time of the change
   id text collate "C" primary key,

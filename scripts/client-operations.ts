@@ -24,14 +24,14 @@ export interface Document {
   components: { schemas: Record<string, JsonSchema> };
 }
 
-/** What a method returns: `data`, all pages, the job that it started, or `data` with further fields. */
+/** The result of a method: `data`, all pages, the job that it started, or `data` with further fields. */
 type Result =
   | { kind: 'data' | 'list' | 'job' | 'event'; schema: JsonSchema }
   | { kind: 'answer'; schema: JsonSchema };
 
 export interface Method {
   id: string;
-  /** What it needs of a key or a person: a role, or another kind of access. */
+  /** The right that it needs of a key or a person: a role, or another kind of access. */
   access: string;
   /** The name of its class. */
   resource: string;

@@ -3,20 +3,18 @@ import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
 import { auditActions } from '../src/domain/audit.ts';
-import { CircuitBreaker, defaultProjectConfig } from '../src/domain/config/project-config.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
-import { isCommonFlag, usageOf } from '../src/remote/terminal/command.ts';
-import { flagRow } from '../src/remote/terminal/help.ts';
+import { type Command, isCommonFlag } from '../src/remote/terminal/command.ts';
 import { settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */
 
 function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: string[]) => `|${cells.map((cell) => cell.replaceAll('|', '\\|')).join('|')}|`;
   return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }
 
@@ -40,10 +38,12 @@ export function configSection(): string {
   );
 }
 
-/** What an error says of a wrong value, for a table: without the advice, and with thousands apart. */
+/** The allowed values of a setting, from the text of its error: without the advice, and with thousands apart. */
 function allowedText(allowed: string): string {
   const [form = ''] = allowed.split(';');
-  return form.replaceAll(/\d{5,}/g, (digits) => Number(digits).toLocaleString('en'));
+  return form
+    .replace(/^(a whole number from|one of|a URL starting with) /, '')
+    .replaceAll(/\d{5,}/g, (digits) => Number(digits).toLocaleString('en'));
 }
 
 export function errorSection(): string {
@@ -57,23 +57,14 @@ export function errorSection(): string {
   );
 }
 
-export function breakerSection(): string {
-  const defaults = defaultProjectConfig('', '').circuit_breaker;
-  const meanings: Record<string, { type: string; description?: string }> = CircuitBreaker.properties;
-  return table(
-    ['field', 'default', 'meaning'],
-    Object.entries(defaults).map(([name, value]) => [
-      code(name),
-      String(value),
-      meanings[name]?.description ?? '',
-    ]),
-  );
-}
-
+/** The actions by resource, with a note where the name alone does not say enough. */
 export function actionSection(): string {
+  const byResource = Map.groupBy(Object.entries(auditActions), ([name]) => name.split('.')[0] ?? '');
+  const described = ([name, note]: [string, string]) =>
+    note === '' ? code(name.split('.')[1] ?? '') : `${code(name.split('.')[1] ?? '')} (${note})`;
   return table(
-    ['action', 'what happened'],
-    Object.entries(auditActions).map(([name, meaning]) => [code(name), meaning]),
+    ['resource', 'actions'],
+    [...byResource].map(([resource, actions]) => [code(resource), actions.map(described).join(', ')]),
   );
 }
 
@@ -102,54 +93,53 @@ export function metricSection(): string {
       code(name),
       type,
       labelled(labels),
-      'buckets' in rest ? `${help} Buckets: ${rest.buckets.join(', ')}.` : help,
+      'buckets' in rest
+        ? `${help} ${rest.buckets.length} buckets from ${rest.buckets[0]} to ${rest.buckets.at(-1)}.`
+        : help,
     ]),
   );
-  const process = table(
-    ['metric', 'type', 'meaning'],
-    processMetrics.map(({ name, type, help }) => [code(name), type, help]),
-  );
-  return `## The service\n\n${service}\n## The process\n\n${process}`;
+  const names = processMetrics.map(({ name }) => code(name.replace(/^posthorn_/, '')));
+  return `## The service\n\n${service}\n## The process\n\nA scrape explains each. All begin with ${code('posthorn_')}: ${names.join(', ')}.\n`;
 }
 
-/** The commands of the server. */
-export function commandSection(): string {
-  return table(
-    ['command', 'what it does'],
-    Object.entries(commands)
-      .filter(([, { group }]) => group === 'Server')
-      .map(([name, command]) => [code(`posthorn ${usageOf(name, command)}`), command.summary]),
-  );
-}
-
-/** Every command with its arguments, from the table that --help is made from. */
+/** Every command with the names of its arguments, which --help explains. */
 export function commandReference(): string {
   const groups = Map.groupBy(Object.entries(commands), ([, { group }]) => group);
-  return [...groups]
-    .map(([group, rows]) => `### ${group}\n\n${rows.map(([name]) => commandText(name)).join('\n')}`)
-    .join('\n');
+  const tables = [...groups].map(
+    ([group, rows]) => `### ${group}\n\n${group === 'Config' ? resourceTable(rows) : commandTable(rows)}`,
+  );
+  return tables.join('\n');
 }
 
-function commandText(name: string): string {
-  const command = commands[name];
-  if (command === undefined) throw new Error(`there is no command ${name}`);
-  const { summary, details = '', operands = [], flags = {}, examples } = command;
-  const rows = [
-    ...operands.map((operand) => [code(operand.name), operand.summary]),
-    ...Object.entries(flags)
-      .filter((flag) => !isCommonFlag(flag))
-      .map((flag) => flagRow(flag))
-      .map(([left, right]) => [code(left), right]),
-  ];
-  return [
-    `#### posthorn ${name}\n`,
-    `${`${summary} ${details}`.trim()}\n`,
-    ...(rows.length === 0 ? [] : [table(['argument', 'meaning'], rows)]),
-    `\`\`\`text\n${examples.join('\n')}\n\`\`\`\n`,
-  ].join('\n');
+const commandTable = (rows: [string, Command][]): string =>
+  table(
+    ['command', 'effect'],
+    rows.map(([name, command]) => [code(synopsis(name, command)), command.summary]),
+  );
+
+/** The commands of resources by noun. A verb says what it does, so only further sentences of its summary are shown. */
+function resourceTable(rows: [string, Command][]): string {
+  const byNoun = Map.groupBy(rows, ([name]) => name.split(' ')[0] ?? '');
+  const described = ([name, command]: [string, Command]) => {
+    const more = command.summary.split('. ').slice(1).join('. ');
+    const text = code(synopsis(name.split(' ').slice(1).join(' '), command));
+    return more === '' ? text : `${text} (${more.replace(/\.$/, '')})`;
+  };
+  return table(
+    ['resource', 'commands'],
+    [...byNoun].map(([noun, list]) => [code(noun), list.map(described).join(', ')]),
+  );
 }
 
-/** The allowed imports of each folder, from the same file as the import rules. */
+const ownFlags = ({ flags = {} }: Command) => Object.entries(flags).filter((flag) => !isCommonFlag(flag));
+
+function synopsis(name: string, command: Command): string {
+  const { operands = [] } = command;
+  const flags = ownFlags(command).map(([flag]) => `--${flag}`);
+  return [name, ...operands.map((operand) => operand.name), ...flags].join(' ');
+}
+
+/** The allowed imports of each folder of src, from the same file as the import rules. */
 export function layerSection(): string {
   const layers = JSON.parse(readFileSync(join(import.meta.dirname, '../layers.json'), 'utf8')) as Record<
     string,
@@ -157,14 +147,13 @@ export function layerSection(): string {
   >;
   return table(
     ['folder', 'may import'],
-    Object.entries(layers).map(([folder, allowed]) => [
-      code(folder),
-      allowed.map(code).join(', ') || 'nothing of ours',
-    ]),
+    Object.entries(layers)
+      .filter(([folder]) => !folder.includes('/'))
+      .map(([folder, allowed]) => [folder, allowed.join(', ')]),
   );
 }
 
-/** Every operation of the OpenAPI document, without those of the portal, which repeat others. */
+/** The kind of link that each right needs. */
 const RIGHTS: Record<PortalRight, string> = {
   read: 'any',
   anyone: 'any',
@@ -174,39 +163,24 @@ const RIGHTS: Record<PortalRight, string> = {
   create_events: '`can_create_events`',
 };
 
-/** The operations under /portal-api, with the kind of link that may call each. */
+/** The operations under /portal-api that need a right, by the right. */
 export function portalSection(openApi: string): string {
   const { paths } = JSON.parse(openApi) as {
-    paths: Record<string, Record<string, { summary: string; 'x-portal-right'?: PortalRight }>>;
+    paths: Record<string, Record<string, { 'x-portal-right'?: PortalRight }>>;
   };
-  const rows = Object.entries(paths)
+  const operations = Object.entries(paths)
     .filter(([path]) => path.startsWith('/portal-api/'))
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { summary, 'x-portal-right': right }]) => {
+      Object.entries(methods).map(([method, { 'x-portal-right': right }]) => {
         if (right === undefined) throw new Error(`${method} ${path} does not declare what a link needs`);
-        return [RIGHTS[right], method.toUpperCase(), code(path), summary];
+        return { link: RIGHTS[right], text: `${method.toUpperCase()} ${path.replace('/portal-api', '')}` };
       }),
     );
-  const order = Object.values(RIGHTS);
-  rows.sort(([a = ''], [b = '']) => order.indexOf(a) - order.indexOf(b));
-  return table(['link', 'method', 'path', 'what it does'], rows);
-}
-
-export function operationSection(openApi: string): string {
-  const { paths } = JSON.parse(openApi) as {
-    paths: Record<string, Record<string, { summary: string; responses: object }>>;
-  };
-  const rows = Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/'))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { summary, responses }]) => [
-        method.toUpperCase(),
-        code(path),
-        Object.keys(responses)
-          .filter((code) => code !== 'default')
-          .join(', '),
-        summary,
-      ]),
-    );
-  return table(['method', 'path', 'success', 'what it does'], rows);
+  const byLink = Map.groupBy(operations, ({ link }) => link);
+  return table(
+    ['link', 'operations'],
+    [...new Set(Object.values(RIGHTS))]
+      .filter((link) => link !== RIGHTS.read)
+      .map((link) => [link, (byLink.get(link) ?? []).map(({ text }) => code(text)).join(', ')]),
+  );
 }

@@ -7,16 +7,11 @@ import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions
 import { defaultProjectConfig, ProjectConfig } from '../src/domain/config/project-config.ts';
 import { settingDefaults, settingTexts } from './setting-texts.ts';
 
-/** The settings of each resource with their limits, from the request schemas. */
+/** The settings of each resource with their values, from the request schemas. */
 interface Schema {
-  type?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
   enum?: string[];
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
-  maxItems?: number;
 }
 
 const SCHEMAS: Record<string, object[]> = {
@@ -49,20 +44,14 @@ export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Obj
 export const covers = (name: string, setting: string): boolean =>
   name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
 
-const number = (value: number): string => value.toLocaleString('en-US');
-
-function limits({ type, enum: values, minimum, maximum, maxLength, maxItems, items }: Schema): string {
-  if (type === 'boolean') return '`true`, `false`';
+function choices({ enum: values, items }: Schema): string {
+  if (values?.includes('SHA3_224')) return '[hashes](sources.md#verification)';
   if (values !== undefined)
     return values
       .filter((value) => value !== '')
       .map((value) => `\`${value}\``)
       .join(', ');
-  if (maximum !== undefined) return `${number(minimum ?? 0)} to ${number(maximum)}`;
-  if (minimum !== undefined) return `from ${number(minimum)}`;
-  if (maxLength !== undefined) return `${number(maxLength)} characters`;
-  if (maxItems !== undefined) return `${number(maxItems)} items`;
-  return items?.enum === undefined ? '' : limits(items);
+  return items?.enum === undefined ? '' : choices(items);
 }
 
 function projectDefault(name: string): string {
@@ -86,9 +75,7 @@ export function settingSection(section: string): string {
     throw new Error(`scripts/setting-texts.ts has no text for ${missing.join(', ')} of ${section}`);
   const rows = Object.entries(settingTexts[section] ?? {}).map(([name, text]) => {
     const fallback = section === 'Projects' ? projectDefault(name) : (settingDefaults[section]?.[name] ?? '');
-    return `| ${[code(name), text, code(fallback), limits(settings.get(name) ?? {})].join(' | ')} |`;
+    return `|${code(name)}|${text}|${code(fallback)}|${choices(settings.get(name) ?? {})}|`;
   });
-  return ['| setting | what it does | default | limits |', '| --- | --- | --- | --- |', ...rows, ''].join(
-    '\n',
-  );
+  return ['|setting|meaning|default|values|', '|---|---|---|---|', ...rows, ''].join('\n');
 }

@@ -71,7 +71,7 @@ const RULES: Rule[] = [
     value: (figure: (name: string) => Sample) =>
       ratio(figure('soak')[`${name}Last`], figure('soak')[`${name}First`]),
   })),
-  // Of events, deliveries and attempts together. Autovacuum starts when a tenth of the deliveries are dead.
+  // The share counts events, deliveries and attempts together. Autovacuum starts when a tenth of the deliveries are dead.
   { name: 'soak: share of dead rows, most at a minute', most: 0.1, value: (f) => f('soak')['deadShareMost'] },
   { name: 'round trips per delivery', most: 0.2, value: (f) => f('end_to_end')['roundTripsPerDelivery'] },
   {

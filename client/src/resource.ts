@@ -3,7 +3,7 @@ import { List, type Page } from './list.ts';
 import type { Answer, Call, Caller, CallOptions } from './request.ts';
 import { follow, type StreamMessage } from './stream.ts';
 
-/** What a call has besides its method and path. */
+/** The parts of a call besides its method and path. */
 type Extra = Partial<Pick<Call, 'body' | 'query' | 'options'>> & {
   /** A second execution changes nothing. True of every GET and DELETE. */
   repeatable?: boolean;

@@ -68,7 +68,7 @@ interface Signed {
   id?: string;
   /** Seconds since the epoch. */
   timestamp?: string;
-  /** What is signed before the body. */
+  /** The bytes that are signed before the body. */
   prefix: string;
   signatures: Signature[];
 }

@@ -154,5 +154,5 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   });
 }
 
-/** Of several paths that match, the one with a fixed segment before a parameter sorts first. */
+/** A path with a fixed segment sorts before one with a parameter in its place. */
 const rankOf = (url: string): string => url.replaceAll(/:\w+/g, '\uFFFE').replaceAll('*', '\uFFFF');

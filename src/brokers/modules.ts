@@ -13,7 +13,7 @@ const modules = {
 
 export type BrokerKind = BrokerSettings['type'];
 
-/** Null: it is none of a broker, or has no settings. */
+/** The settings of a broker source. Null: the source has another type, or no settings. */
 export function brokerSettings({ type, secret }: SourceRow): BrokerSettings | null {
   const { pub_sub, db_change_stream: postgres } = secret.reveal();
   if (type === 'db_change_stream') return postgres && { type: 'postgres', postgres };

@@ -8,7 +8,7 @@ import type { SourceRow } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 
 /**
- * Raises an alert of a source that could not connect for five minutes, on no node, and clears it when one connects. An
+ * Raises an alert when no node has connected to the broker of a source for five minutes. A connection clears it. An
  * alert that cannot be stored is tried again with the next failure or connection.
  */
 export interface SourceAlarmsDeps {

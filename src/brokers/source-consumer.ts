@@ -51,7 +51,7 @@ export class SourceConsumer {
     );
   }
 
-  /** What was received and is being stored is stored and acknowledged first. */
+  /** Stores and acknowledges the messages that are being stored before it stops. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

@@ -34,7 +34,7 @@ function egress(config: Config): Finding {
 const LEAST_FREE = 0.1;
 const GIB = 2 ** 30;
 
-/** Of the embedded database. Another server has its disk elsewhere. */
+/** Checks the disk of the embedded database. Another server has its disk elsewhere. */
 async function disk(config: Config): Promise<Finding> {
   if (config.databaseUrl !== null)
     return { topic: 'disk', state: 'ok', text: 'of the database server; look at it there' };
@@ -84,7 +84,7 @@ const OLDEST_SERVER = 150_000;
 const CLOCK_MS = 5_000;
 const AHEAD_MS = 12 * 3_600_000;
 
-/** What was seen, what to do if it is not well, and how bad that is. */
+/** An observation, the advice if it is bad, and how bad it is. */
 type Advice = [text: string, advice: string, state?: Finding['state']];
 
 export function serverFindings(

@@ -35,7 +35,7 @@ export interface ConfigChangesDeps {
   forgetCallers(projectId: ProjectId): void;
 }
 
-/** Who changes which project. */
+/** The actor of a change, and the project. */
 export type Author = ChangeAuthor;
 
 /**

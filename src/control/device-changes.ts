@@ -16,7 +16,7 @@ import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { newEndpoint } from './new-endpoint.ts';
 import { newSubscription } from './subscription-changes.ts';
 
-/** What a program asks for when it begins to listen. */
+/** The wishes of a program that begins to listen. */
 export interface ListenRequest {
   projectId: ProjectId;
   hostName: string;

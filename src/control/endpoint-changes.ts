@@ -23,7 +23,7 @@ export interface OneEndpoint extends Author {
   scope: EndpointScope | undefined;
 }
 
-/** What happens to an endpoint. Meta events and the audit log use the same name. */
+/** A change of an endpoint. Meta events and the audit log use the same name. */
 type EndpointAction = EndpointEvent['type'] & AuditAction;
 
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;

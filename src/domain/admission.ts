@@ -8,7 +8,7 @@ import { AppError } from './errors.ts';
 export interface AdmissionBounds {
   /** Such as "listening connections". */
   what: string;
-  /** Of a key, a person or a portal link. */
+  /** The bound of a key, a person or a portal link. */
   caller: number;
   endpoint?: number;
   project: number;

@@ -16,7 +16,7 @@ export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
  */
 export type SourceAlertKind = 'source' | 'source_backlog' | 'source_loop';
 
-/** What a row of alerts is about. */
+/** The kind of a row of alerts. */
 export type StoredAlertKind = AlertKind | SourceAlertKind;
 
 /** The result of the last failed attempt. */
@@ -41,7 +41,7 @@ export interface Alert {
   subscription: { id: string; name: string } | null;
   /** Only for the kind certificate: the one that expires or its replacement. Null: none is used any more. */
   certificate?: { side: CertificateSide; seen: SeenCertificate | null };
-  /** What happened, as one sentence. */
+  /** The event as one sentence. */
   summary: string;
   lastFailure: LastFailure | null;
 }

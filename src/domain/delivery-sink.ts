@@ -10,7 +10,7 @@ export interface Destination {
 /** The primary key of a row of the queue. */
 export interface QueueRowKey {
   projectId: ProjectId;
-  /** Of a delivery or a meta event. */
+  /** The id of a delivery or a meta event. */
   id: string;
 }
 

@@ -52,7 +52,7 @@ export const transitions: readonly Transition[] = [
   ),
 ];
 
-/** What an open delivery waits for. */
+/** The gate that an open delivery waits for. */
 export const deliveryGates = [
   'paused',
   'circuit_breaker',
@@ -128,7 +128,7 @@ export interface LeasedMetaEvent extends LeasedWork {
   id: MetaEventId;
 }
 
-/** What a consumer of a pull endpoint got. */
+/** A delivery as a consumer of a pull endpoint got it. */
 export interface Pulled {
   atMs: number;
   /** JSON, as the attempt records them. */

@@ -92,7 +92,7 @@ export class IdFactory {
     this.#now = now;
   }
 
-  /** What it is the id of follows from where it is put. */
+  /** The type of the id follows from the place that it is assigned to. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type comes from the caller
   next<T extends string = string>(): T {
     const ms = Math.max(Math.floor(this.#now()), this.#lastMs);

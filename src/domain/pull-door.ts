@@ -1,6 +1,6 @@
 import type { DeliveryId, EndpointId, EventId, ProjectId } from './ids.ts';
 
-/** What a consumer of a pull endpoint asks for. */
+/** The call of a consumer of a pull endpoint. */
 export interface PullRequest {
   projectId: ProjectId;
   endpointId: EndpointId;
@@ -21,13 +21,13 @@ export interface PulledDelivery {
   /** From 1. */
   attempt: number;
   leasedUntilMs: number;
-  /** Of the request that brought the event. Empty: none. A push would have had it behind the URL. */
+  /** The query string of the request that brought the event, which a push has in its URL. Empty: none. */
   urlQueryParams: string;
   headers: Record<string, string>;
   body: Buffer;
 }
 
-/** What came of it. */
+/** The result that a consumer reports. */
 export interface PullResult {
   id: string;
   lease: string;

@@ -1,5 +1,5 @@
 /**
- * What a person or a key may do in a project. Each role may do all that the roles before it may:
+ * The rights of a person or a key in a project. Each role may do all that the roles before it may:
  * - `viewer` reads, without secrets.
  * - `developer` also changes endpoints, subscriptions, sources, filters and event types, sends events, and sees secrets.
  * - `admin` also manages people, keys, portal links and settings, and may delete the project.

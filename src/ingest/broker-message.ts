@@ -8,7 +8,7 @@ import type { NewEvent } from './new-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
- * What a message of a broker says: a JSON object with `event_type`, `data` and where it goes, as Convoy reads it. The
+ * A message of a broker is a JSON object with `event_type`, `data` and where it goes, as Convoy reads it. The
  * source's functions run first, on the whole message and its headers, so that other JSON can be turned into that form.
  *
  * A message that can never be an event becomes one that failed: type `broker.unreadable`, with the reason and the bytes
@@ -73,7 +73,7 @@ export async function readAgain(reader: MessageReader, event: NewEvent): Promise
   return readBrokerMessage(reader, { body: event.payload, headers: Object.fromEntries(headers), id: null });
 }
 
-/** What is stored where the event that a message makes cannot be. */
+/** The failed event that stands for a message which cannot be an event. */
 export function unreadableMessage(source: SourceRow, message: BrokerMessage, reason: string): NewEvent {
   return unreadable(rawEvent(source, message), reason);
 }

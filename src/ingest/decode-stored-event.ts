@@ -27,7 +27,7 @@ export interface DecodeDeps {
 export interface DecodedEvent {
   stored: StoredEvent;
   event: NewEvent;
-  /** What its source made of it now. Null: its stored content stays. */
+  /** The content that its source makes of it now. Null: its stored content stays. */
   content: EventContent | null;
 }
 

@@ -22,7 +22,7 @@ export interface LotMessage {
   /** Null: nothing tells it from other messages. It is stored each time it comes. Not in an ordered stream. */
   key: string | null;
   event: NewEvent;
-  /** What is stored instead of an event that the database refuses. */
+  /** Makes the failed event that replaces one which the database refuses. */
   refused(reason: string): NewEvent;
 }
 

@@ -22,10 +22,10 @@ import { RETRY_SECONDS } from './store-error.ts';
 
 /**
  * Stores lots of brokers, all of a batch in one transaction: positions are locked, repeats dropped, the rest stored by
- * the statement that stores every event, the positions moved, commit. So an event is there exactly if its place in the
- * broker is noted, and a redelivery, after whatever was lost, finds it noted and writes nothing.
+ * the statement that stores every event, the positions moved, commit. So an event is stored exactly if its place in the
+ * broker is stored. A redelivery finds the place and writes nothing.
  *
- * What becomes of a lot:
+ * The results of a lot:
  *   stored     -> all its messages may be acknowledged;
  *   over limit -> those before the limit are stored, the rest is handed back;
  *   stale      -> its project's config moved on since matching: nothing of it is stored, it is matched again;

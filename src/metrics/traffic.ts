@@ -104,7 +104,7 @@ export class Traffic {
     return taken;
   }
 
-  /** They could not be stored. Entries that were counted on since are in the list already. */
+  /** Takes back entries that could not be stored. Entries that changed since are in the list already. */
   giveBack(entries: readonly TrafficEntry[]): void {
     const missing = entries.filter((entry) => !entry.isChanged);
     for (const entry of missing) entry.isChanged = true;

@@ -25,7 +25,7 @@ function failureKeys(sealer: Sealer, account: string, address: string): FailureK
   };
 }
 
-/** Of an IPv6 address the first 64 bits: a single line has that many addresses. */
+/** Takes the first 64 bits of an IPv6 address, because one subscriber has all addresses below them. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail] = address.split('::');

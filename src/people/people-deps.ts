@@ -3,7 +3,7 @@ import type { Sealer } from '../platform/sealer.ts';
 import type { Database } from '../store/database/database.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 
-/** What the functions of this folder work with. */
+/** The dependencies of the functions in this folder. */
 export interface PeopleDeps {
   db: Database;
   ids: IdFactory;

@@ -17,7 +17,7 @@ export interface Provider {
   createsAccounts: boolean;
   scopes: string;
   groupsClaim: string;
-  /** What the members of a group get. */
+  /** The rights of the members of each group. */
   groups: readonly GroupRule[];
   /** Whether the provider asks for a second factor itself. */
   hasSecondFactor: boolean;
@@ -29,7 +29,7 @@ export interface GroupRule {
   gives: { projectId: string; role: Role } | 'instance';
 }
 
-/** What a provider says about a person. */
+/** The claims of a provider about a person. */
 export interface Identity {
   issuer: string;
   subject: string;

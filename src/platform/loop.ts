@@ -8,7 +8,7 @@ import { type Clock, systemClock } from './time/clock.ts';
  *   running -> one turn at a time. A wake during a turn makes the next one follow at once.
  *   stopped -> for good. The stop resolves when the running turn has ended.
  *
- * A turn begins after the code that woke the loop has run on: what is asked for together is done in one turn. A turn
+ * A turn begins after the code that woke the loop has returned, so wake-ups of one moment share a turn. A turn
  * that throws is reported, and the loop goes on.
  */
 export interface LoopOptions {

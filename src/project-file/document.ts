@@ -23,7 +23,7 @@ export interface Document {
 export const kinds = ['event_types', 'sources', 'endpoints', 'subscriptions'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What a kind is called in a plan. */
+/** The name of each kind in a plan. */
 export const singular: Record<Kind, string> = {
   event_types: 'event type',
   sources: 'source',

@@ -33,7 +33,7 @@ export interface ProjectState {
   newKeys: { kind: Kind; id: string; key: string }[];
 }
 
-/** What is read of a service. Convoy answers the same calls. */
+/** The calls that an export makes. Convoy answers the same ones. */
 export interface Answers {
   project: Project;
   eventTypes: EventType[];
@@ -165,7 +165,7 @@ function plainFields(kind: Kind, resource: object): Fields {
   );
 }
 
-/** Of a choice such as {type: hmac, hmac: {...}, basic_auth: null}: the type and what belongs to it. */
+/** Keeps the type and its fields, of a choice such as {type: hmac, hmac: {...}, basic_auth: null}. */
 function chosen(choice: { type?: string }): Fields {
   const type = choice.type ?? '';
   const inner = (choice as Fields)[type];

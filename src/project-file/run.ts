@@ -55,7 +55,7 @@ async function withSecretFiles(state: ProjectState, folder: string): Promise<Doc
 
 interface Planned {
   changes: Change[];
-  /** Of the config that the plan is for. */
+  /** The version of the config that the plan is for. */
   version: string;
   place: { url: string; project: string; file: string; env: NodeJS.ProcessEnv };
   target: Target;

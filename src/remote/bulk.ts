@@ -12,7 +12,7 @@ import { terminal } from './terminal/terminal.ts';
  * its progress until it ends. Ctrl-C ends the command, not the job.
  */
 interface Bulk {
-  /** Of the one with this id. */
+  /** Acts on the one with this id. */
   one?: (posthorn: Posthorn, id: string) => Promise<unknown>;
   /** Says what the same would do. */
   trial?: (posthorn: Posthorn, id: string) => Promise<string>;

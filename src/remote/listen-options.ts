@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_SECONDS } from './forward.ts';
 import type { Given } from './terminal/command.ts';
 import { readTime } from './terminal/input.ts';
 
-/** What the arguments of `posthorn listen` say. */
+/** The arguments of `posthorn listen`, checked. */
 export interface ListenOptions {
   /** Undefined: deliveries are shown only. */
   target: URL | undefined;

@@ -45,7 +45,7 @@ export function waitingFor(
   };
 }
 
-/** What the gates of a list depend on, at one time. */
+/** The facts that the gates of a list depend on, at one time. */
 export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   const sets: GateSets = {
     nowMs,

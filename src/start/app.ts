@@ -205,8 +205,12 @@ async function buildServer(
     wake: (projectId, where) => engine.sink.waiting(projectId, where),
     wakeJobs: () => jobs.wake(),
   };
-  const { maxBodyBytes, trustedProxies } = config;
-  const server = await createServer({ ids, log, maxBodyBytes, trustedProxies });
+  const server = await createServer({
+    ids,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    trustedProxies: config.trustedProxies,
+  });
   const hasMetrics = servesMetrics(config);
   const renderMetrics = hasMetrics
     ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))

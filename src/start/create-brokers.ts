@@ -12,7 +12,7 @@ import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 
-/** Of messages of brokers that are on their way into the database. */
+/** Bounds the messages of brokers that are being stored at a time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface Brokers {

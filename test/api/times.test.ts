@@ -94,7 +94,7 @@ test('every filter by date refuses a day that does not exist and treats the year
   expect(dated.length).toBeGreaterThanOrEqual(12);
   for (const { method, path } of dated) {
     const concrete = path.replace('/api/v1', '').replace('{projectID}', service.projectId);
-    // What these operations need besides dates.
+    // Parameters that these operations need besides dates.
     const extra = path.endsWith('/summary') ? '&type=daily' : path.endsWith('/search') ? '&q=x' : '';
     const answerOf = async (name: string, time: string) => {
       const url = `${concrete}?${name}=${encodeURIComponent(time)}${extra}`;

@@ -32,7 +32,7 @@ let receiver: Receiver;
 let pausedEndpoint: string;
 let file: string;
 let fileWithKeys: string;
-/** Of a session that began before the backup. */
+/** The cookie of a session that began before the backup. */
 let cookie: string;
 /** Numbers of the events that had been answered before the backup began, and of all in the end. */
 let before: number;

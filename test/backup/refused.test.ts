@@ -166,7 +166,7 @@ test('the next restore removes the leftovers of a killed one, its server include
   expect(readdirSync(dataDir).filter((name) => !name.startsWith('lock'))).toEqual(['postgres']);
 });
 
-/** Of the server of a restore under way; 0: not there yet. */
+/** The pid of the server of a restore under way; 0: not there yet. */
 function pidIn(dataDir: string): number {
   if (!existsSync(dataDir)) return 0;
   const room = readdirSync(dataDir).find((name) => name.startsWith('postgres.new-')) ?? '';

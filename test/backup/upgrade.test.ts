@@ -69,7 +69,7 @@ describe('a database of another version', () => {
       const env = { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: 'x'.repeat(32) };
       expect(await refusal(args, env)).toMatch(
         new RegExp(
-          `was made by PostgreSQL 17 and this is PostgreSQL 18: upgrade it with posthorn upgrade --binaries DIRECTORY, .*${PACKAGE} in a version 17.*docs/operations\\.md`,
+          `was made by PostgreSQL 17 and this is PostgreSQL 18: upgrade it with posthorn upgrade --binaries DIRECTORY, .*${PACKAGE} in a version 17.*docs/upgrades\\.md`,
         ),
       );
     }

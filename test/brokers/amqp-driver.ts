@@ -53,7 +53,7 @@ export class AmqpSide {
     };
   }
 
-  /** Of the confirming kind: `publish` waits until the broker has the messages. */
+  /** Opens a confirm channel: `publish` waits until the broker has the messages. */
   async channel(): Promise<ConfirmChannel> {
     if (this.#channel !== undefined) return this.#channel;
     this.#model = await this.connect();

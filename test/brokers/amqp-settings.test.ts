@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { AmqpSide, amqpSettings, queueName } from './amqp-driver.ts';
 import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 
-/** What only AMQP has: schemas, virtual hosts, bindings, dead letters, ids of messages, and what a broker may do. */
+/** Behaviour that only AMQP has: schemas, virtual hosts, bindings, dead letters, ids of messages, and what a broker may do. */
 const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 
 let facts: RabbitMqFacts;

@@ -1,4 +1,4 @@
-/** What the conformance suite has to be able to do with a kind of broker, on its own side of it. */
+/** The acts of the conformance suite on the side of the broker. */
 export interface BrokerDriver {
   /** A topic or queue of its own. `parts`: partitions, where the kind has them. */
   open(parts?: number): Promise<TestQueue>;
@@ -20,7 +20,7 @@ export interface TestQueue {
   /** The same by a way in that asks for credentials: right ones, and wrong ones. */
   authenticated: object;
   refused: object;
-  /** What the status says of the wrong ones. */
+  /** The reason in the status for the wrong ones. */
   refusedReason: string;
   publish(messages: readonly TestMessage[]): Promise<void>;
   /** Messages that have not been acknowledged. */

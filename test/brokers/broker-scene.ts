@@ -36,7 +36,7 @@ export class BrokerScene {
   }
 
   /**
-   * What is stored from a source, in the order of acceptance: by transaction, and by id within one. Ids alone are in
+   * The events of a source, in the order of acceptance: by transaction, and by id within one. Ids alone are in
    * that order as far as the clocks of several nodes agree.
    */
   async stored(source: Json): Promise<StoredEvent[]> {

@@ -5,7 +5,7 @@ import type { Json } from '../support/client.ts';
 import { type BrokerScene, startScene } from './broker-scene.ts';
 import { ALICE, PostgresSide } from './postgres-driver.ts';
 
-/** What the tests of change streams share: an app, and the database server of a customer. */
+/** The shared scene of change streams: an app, and the database server of a customer. */
 export interface ChangeScene {
   app: TestApp;
   side: PostgresSide;

@@ -20,7 +20,7 @@ import {
 const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 
 /**
- * What every kind of broker must pass: received = stored, each once, whatever dies when. `isOrdered`: a queue keeps the
+ * The tests that every kind of broker must pass: received = stored, each once, whatever dies when. `isOrdered`: a queue keeps the
  * order of what is published to one part of it. `isEnvelope`: messages say themselves what they are and where they go;
  * rows of a database do not.
  */
@@ -32,7 +32,7 @@ export interface Conformance {
   /** Messages may be any bytes, not only text. */
   takesBytes: boolean;
   isEnvelope?: boolean;
-  /** Of the large test. */
+  /** The number of messages in the large test. */
   messages?: number;
   /** Most messages that a worker has at a time, where the broker knows. */
   maxHeld?: number;

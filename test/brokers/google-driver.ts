@@ -55,7 +55,7 @@ export async function googleDriver(): Promise<BrokerDriver | string> {
 /** Keeps the library from asking for credentials of this machine. */
 const clientOptions = { universeDomain: 'googleapis.com' };
 
-/** What became of a message: how often it was delivered, acknowledged and given back. */
+/** The fate of a message: how often it was delivered, acknowledged and given back. */
 export interface MessageFate {
   deliveries: number;
   acks: number;

@@ -10,7 +10,7 @@ import { Receiver } from '../support/servers/receiver.ts';
 import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 import { GoogleSide, googleSettings, type MessageFate, queueName, serviceAccount } from './google-driver.ts';
 
-/** What only Google Pub/Sub has: service accounts and their rights, leases, attributes. */
+/** Behaviour that only Google Pub/Sub has: service accounts and their rights, leases, attributes. */
 const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 const FULL = { rate_limit: 1, rate_limit_duration: 3600 };
 const account = serviceAccount('bob@tests.iam.gserviceaccount.com');

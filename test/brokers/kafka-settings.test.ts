@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 import { KafkaSide } from './kafka-driver.ts';
 
-/** What only Kafka has: its ways in, groups, topics, and the addresses that it advertises. */
+/** Behaviour that only Kafka has: its ways in, groups, topics, and the addresses that it advertises. */
 const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 
 let ports: KafkaPorts;

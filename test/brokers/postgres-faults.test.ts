@@ -221,7 +221,7 @@ check('a log that begins again is new: a promoted standby, a restored copy of th
     await scene.waitFor(source, 2002);
     await copy.putBack();
     await side.query(database, 'insert into messages (n) values (3)');
-    // What the copy of the slot had not confirmed may come again.
+    // Changes that the copy of the slot had not confirmed may come again.
     await eventually(
       () => scene.numbers(source),
       (numbers) => numbers.includes(3),

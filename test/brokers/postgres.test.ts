@@ -6,7 +6,7 @@ import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { changeScene, dataOf, settingsOf } from './change-scene.ts';
 import { ALICE } from './postgres-driver.ts';
 
-/** What changes look like as events, and what becomes of slots and publications. */
+/** The events of changes, and the life of slots and publications. */
 const { scene: shared, check } = changeScene();
 
 check('rows that are inserted, updated and deleted become events that are delivered', async () => {

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 import { queueName, SQS_KEY, SqsSide, sqsSettings } from './sqs-driver.ts';
 
-/** What only SQS has: keys and rights, visibility, groups, attributes. */
+/** Behaviour that only SQS has: keys and rights, visibility, groups, attributes. */
 const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 const FULL = { rate_limit: 1, rate_limit_duration: 3600 };
 

@@ -258,7 +258,7 @@ it('a service that does not answer is one line with what to do', async () => {
 });
 
 describe('doctor', () => {
-  /** What each line is about, and how it is. */
+  /** The topic and the state of each line. */
   const states = (stdout: string) =>
     Object.fromEntries([...stdout.matchAll(/^(\w+) +(\w+) /gm)].map(([, state, topic]) => [topic, state]));
   const well = { program: 'ok', service: 'ok', clock: 'ok', nodes: 'ok', brokers: 'ok' };

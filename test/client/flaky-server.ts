@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What can go wrong on the way to the server and back. `stored` says whether the server got the request. */
+/** The faults on the way to the server and back. `stored` says whether the server got the request. */
 const faults = [
   { name: 'dropped before', stored: false },
   { name: '429', stored: false },

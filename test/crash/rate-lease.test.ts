@@ -14,7 +14,7 @@ import { listenHttp } from '../support/servers/loopback-server.ts';
  * Judged at the receiver: the killed program recorded nothing of what it sent last.
  */
 /**
- * What the scheduler may add between the clock of the sender, its write and our socket: 65 ms were seen on a busy
+ * The delay that the scheduler may add between the clock of the sender, its write and our socket: 65 ms were seen on a busy
  * machine. A limit that is not kept is exceeded at once, by far more than this.
  */
 const JITTER_MS = 400;

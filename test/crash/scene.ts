@@ -62,7 +62,7 @@ export function arrivals(receiver: Receiver): Map<string, number> {
 }
 
 /**
- * What must hold once everything has settled: each accepted event is delivered, each delivery has ended in one
+ * The invariant once everything has settled: each accepted event is delivered, each delivery has ended in one
  * state, and none was sent again after its outcome had been recorded (one attempt each, however often it arrived).
  */
 export async function expectNothingLost(

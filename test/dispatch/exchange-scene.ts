@@ -8,7 +8,7 @@ import {
 import type { ErrorOutcome, Outcome, ResponseOutcome } from '../../src/dispatch/connection/outcome.ts';
 import { type LoopbackServer, listenTcp } from '../support/servers/loopback-server.ts';
 
-/** What the tests of the HTTP client share. Clients and servers are closed after each test. */
+/** The shared scene of the HTTP client. Clients and servers are closed after each test. */
 export function exchangeScene() {
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { errorTable } from '../../src/domain/errors.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
-const rows = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \| `(.+)` \|$/gm)];
+const rows = [...page.matchAll(/^\|`(\w+)`\|(\d{3})\|`(.+)`\|$/gm)];
 const documented = Object.fromEntries(
   rows.map(([, code, status, message]) => [code, { status: Number(status), message }]),
 );

@@ -10,7 +10,7 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/sources.md'), 'u
 
 test('docs/sources.md lists every provider with its headers', () => {
   const table = page.slice(page.indexOf('<!-- begin presets -->'), page.indexOf('<!-- end presets -->'));
-  const rows = [...table.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)];
+  const rows = [...table.matchAll(/^\|`(\w+)`\|(.+)\|$/gm)];
   expect(rows.map(([, name]) => name)).toEqual(providerPresets.map(({ name }) => name));
   for (const [index, { signatureHeaders }] of providerPresets.entries())
     for (const header of signatureHeaders) expect(rows[index]?.[2]).toContain(`\`${header}\``);

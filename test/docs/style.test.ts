@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -6,17 +6,19 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Words that docs/style.md rules out. `nobody` is allowed as the name of a user of the system. */
 const RULED_OUT =
   /\b(?:anew|beside|somebody|told|whichever|whoever)\b|(?<!\bas )(?<!\buser )(?<!`)\bnobody\b(?!`)/i;
+/** A comment or a sentence of a page that starts with a clause instead of its subject. */
+const STARTS_WITH_CLAUSE = /^\s*(?:\/\/|\/?\*+|--|[|-]|\d+\.)?\s*(?:What|Who|Of) /;
 /** A line of a comment, or the name of a test. */
 const PROSE = /^\s*(?:\/\/|\/?\*|-- |(?:test|it|describe)\b.*\(['"`]|\]?\)\(['"`])/;
 
 it('comments and names of tests follow docs/style.md', () => {
-  const files = globSync('{src,test,bench,scripts,web/src}/**/*.{ts,tsx}', { cwd: ROOT });
+  const files = globSync('{src,test,bench,scripts,client/src,web/src}/**/*.{ts,tsx}', { cwd: ROOT });
   expect(files.length).toBeGreaterThan(500);
   const found = files.flatMap((file) =>
     readFileSync(join(ROOT, file), 'utf8')
       .split('\n')
       .map((line, index) => ({ line, place: `${file}:${index + 1}` }))
-      .filter(({ line }) => PROSE.test(line) && RULED_OUT.test(line))
+      .filter(({ line }) => PROSE.test(line) && (RULED_OUT.test(line) || STARTS_WITH_CLAUSE.test(line)))
       .map(({ line, place }) => `${place}: ${line.trim()}`),
   );
   expect(found).toEqual([]);
@@ -30,7 +32,16 @@ it('pages follow docs/style.md', () => {
   const found = pages.flatMap((page) =>
     readFileSync(join(ROOT, page), 'utf8')
       .split('\n')
-      .flatMap((line, index) => (RULED_OUT.test(line) ? [`${page}:${index + 1}: ${line}`] : [])),
+      .flatMap((line, index) =>
+        RULED_OUT.test(line) || STARTS_WITH_CLAUSE.test(line) ? [`${page}:${index + 1}: ${line}`] : [],
+      ),
   );
   expect(found).toEqual([]);
+});
+
+it('the pages stay short enough to read', () => {
+  const bytesOf = (pattern: string) =>
+    globSync(pattern, { cwd: ROOT }).reduce((sum, page) => sum + statSync(join(ROOT, page)).size, 0);
+  expect(bytesOf('docs/**/*.md')).toBeLessThanOrEqual(260_000);
+  expect(bytesOf('ARCHITECTURE.md')).toBeLessThanOrEqual(14_000);
 });

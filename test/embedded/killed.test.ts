@@ -85,7 +85,7 @@ it.each([
   const content = readFileSync(pidFile, 'utf8');
   process.kill(serverPid(dataDir), 'SIGKILL');
   await server.died;
-  // Of the server's own user: PostgreSQL itself takes a process it may signal for a running server.
+  // It runs as the server's own user: PostgreSQL itself takes a process it may signal for a running server.
   const stranger = spawn('sh', ['-c', script], isRoot ? NOBODY : {});
   later(() => void stranger.kill());
   const [pid] = (await once(stranger.stdout, 'data')) as [Buffer];

@@ -83,7 +83,7 @@ test('at level debug every attempt is one line with all its fields, and no secre
       latencyMs: expect.any(Number),
     }),
   ]);
-  const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../docs/log.md'), 'utf8');
   const explained = page.slice(page.indexOf('### One line per attempt'));
   const fields = new Set(lines.flatMap((line) => Object.keys(line)));
   for (const own of ['level', 'time', 'msg']) fields.delete(own);

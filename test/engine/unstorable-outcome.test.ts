@@ -94,7 +94,7 @@ test('only the unstorable attempts of a batch are replaced, and every delivery i
   expect(rows).toEqual(
     deliveries.map((_, n) => {
       if (n === 3 || n === 4) return replaced;
-      // Of this one nothing of the attempt can be held.
+      // Nothing of this attempt can be stored.
       if (n === 11) return { ...whole, http_status: null, response_body: null };
       return { ...whole, response_body: Buffer.from('fine') };
     }),

@@ -341,7 +341,7 @@ describe('a viewer', () => {
     return texts;
   }
 
-  /** What the stream says of the events of the walks. */
+  /** The messages of the stream about the events of the walks. */
   async function streamed(client: ApiClient): Promise<string> {
     const all = walks.map(({ eventID = '' }) => eventID);
     const ending = new AbortController();
@@ -365,7 +365,7 @@ describe('a viewer', () => {
     for (const secret of ['meta', 'signing', 'basic', 'hmac', 'sqs', 'subscription', 'body', 'header'])
       expect(shown).toContain(`${HUSH} ${secret}`);
     expect(shown).toContain(`${receiver.url}/${HUSH}`);
-    // What is not secret stays.
+    // Fields that are not secret stay.
     expect(seen.get('broker')).toContain('eu-west-1');
     expect([...seen.values()].join()).toContain(PAYLOAD);
   });

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 const STORM_MS = 8_000;
 const AT_ONCE = 60;
 const BODY = JSON.stringify({ event_type: 'large', data: { text: 'x'.repeat(900_000) } });
-/** Of the peak. Without a collection 0.9 and more stayed resident, with it 0.5 to 0.6. */
+/** The share of the peak that may stay. Without a collection 0.9 and more stayed resident, with it 0.5 to 0.6. */
 const STAYS = 0.75;
 
 const residentKb = (pid: number) =>

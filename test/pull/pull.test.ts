@@ -61,7 +61,7 @@ test('a result that contradicts the recorded one of its lease is a conflict and 
     expect((await scene.delivery(uid)).status).toBe(status);
     expect(await scene.attempts(uid)).toHaveLength(1);
   }
-  // Of two results in one call the first counts.
+  // The first of two results in one call counts.
   await scene.send();
   const [third] = await scene.pull();
   expect(await scene.report([resultOf(third), resultOf(third, false), resultOf(third)])).toEqual([

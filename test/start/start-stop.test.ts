@@ -10,7 +10,7 @@ const receiver = await shared(Receiver.start());
 /** Sockets, timers and child processes of this process, by kind. */
 const resources = () => process.getActiveResourcesInfo().toSorted();
 
-test('nodes started and stopped again and again beside events leave nothing behind and lose nothing', async () => {
+test('nodes that start and stop many times under load leave nothing behind and lose nothing', async () => {
   await subscribe(app.project, receiver.url);
   const accepted: string[] = [];
   const send = async (url: string) => {

@@ -48,7 +48,7 @@ const secondsAt = (days: number) => daysAgo(days).getTime() / 1000;
 const left = async (table: string, key: string) =>
   (await database.query(`select ${key} as key from ${table} order by 1`)).map((row) => String(row['key']));
 
-/** Of each table: its key, and rows by what is to become of them. */
+/** The key of each table, with rows that go and rows that stay. */
 const cases: [table: string, key: string, rows: { goes: object[]; stays: object[] }][] = [
   [
     'endpoint_counters',

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 /**
- * What a server says when it is killed, put by a relay behind the last byte of an answer: the two then reach the node
+ * A relay puts the message of a killed server behind the last byte of an answer: the two then reach the node
  * in one packet, as they do by chance when a real server dies under load.
  */
 const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);

@@ -1,9 +1,9 @@
 /**
- * What a migration must not do, since nodes of the version before it are at work while it runs and afterwards
- * (docs/upgrades.md). Read from its text: each statement is looked at by itself.
+ * The statements that a migration must not have, since nodes of the version before it are at work while it runs and afterwards
+ * (CONTRIBUTING.md). Read from its text: each statement is looked at by itself.
  */
 interface Rule {
-  /** Why not, as docs/upgrades.md has it. */
+  /** Why not, as CONTRIBUTING.md has it. */
   name: string;
   /** Allowed in a migration that says which nodes it needs. */
   isContracting?: true;

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 const ALL = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds against WCAG 2.2 AA. The policy of the page allows no script of others, so axe comes by the debugger. */
+/** The violations of WCAG 2.2 AA that axe finds. The policy of the page allows no script of others, so axe comes by the debugger. */
 export async function violations(
   page: Page,
   checks: 'all' | 'colours' = 'all',

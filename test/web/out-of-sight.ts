@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/eventually.ts';
 
-/** What a reader has to scroll sideways for, and the states and times of a list that are cut. Code may scroll. */
+/** Elements that a reader has to scroll sideways for, and states and times of a list that are cut. Code may scroll. */
 const outOfSight = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const isWider = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth;

@@ -8,7 +8,7 @@ import { violations } from './axe.ts';
 import { watchedPage } from './browser.ts';
 import type { World } from './world.ts';
 
-/** What an operator changes on the pages, with the effect at the receiver or in the API. */
+/** An operator changes things on the pages, with the effect at the receiver or in the API. */
 export function putRightTests(get: () => World): void {
   describe('put it right, in a project of its own:', () => {
     let project: ApiClient;

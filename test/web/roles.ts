@@ -9,7 +9,7 @@ import { fresh, goTo, type World } from './world.ts';
 /** Buttons that change nothing on the server. */
 const HARMLESS = /^(Copy|Columns|Filters|Live|Raw|Show|$)/;
 
-/** What can be pressed on the page, in the words that a screen reader says. */
+/** The names of everything that can be pressed on the page, as a screen reader says them. */
 async function actsOf(page: Page): Promise<string[]> {
   const names = (await page.evaluate(
     `[...document.querySelectorAll('main button')].map((one) => one.getAttribute('aria-label') ?? one.textContent)`,

@@ -11,7 +11,7 @@ export interface World {
   browser: Browser;
   context: BrowserContext;
   page: Page;
-  /** What went wrong in the browser since it was last emptied. */
+  /** Errors of the browser since the list was last emptied. */
   wrongs: string[];
   /** The id of a project without anything in it. */
   emptyProject: string;

@@ -597,7 +597,7 @@ export interface Job {
   type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
   /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
   status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
-  /** What the job does with each row. */
+  /** The act of the job on each row. */
   description: string;
   /** Rows to process; null while they are too many to count. */
   total: number | null;
@@ -609,7 +609,7 @@ export interface Job {
   rate: number | null;
   /** Why the job failed. */
   error: string;
-  /** What the job would do, for a call with `dry_run=true`; else null. */
+  /** The counts for a call with `dry_run=true`; else null. */
   dry_run: DryRun | null;
   started_at: string | null;
   finished_at: string | null;
@@ -802,7 +802,7 @@ export interface Source {
   /** Seconds. */
   rate_limit_duration: number;
   key: string;
-  /** Of a source of a broker. */
+  /** Only broker sources have it. */
   status: {
     /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
     state: 'connecting' | 'running' | 'waiting' | 'disabled';
@@ -1047,7 +1047,7 @@ export interface DryRun {
     status: string;
     count: number;
   }>;
-  /** Of deliveries, by the result of the last attempt. Empty for events. */
+  /** Deliveries by the result of the last attempt. Empty for events. */
   by_outcome: Array<{
     outcome: string;
     count: number;
@@ -1119,7 +1119,7 @@ export interface OnboardJob {
   type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
   /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
   status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
-  /** What the job does with each row. */
+  /** The act of the job on each row. */
   description: string;
   /** Rows to process; null while they are too many to count. */
   total: number | null;
@@ -1131,7 +1131,7 @@ export interface OnboardJob {
   rate: number | null;
   /** Why the job failed. */
   error: string;
-  /** What the job would do, for a call with `dry_run=true`; else null. */
+  /** The counts for a call with `dry_run=true`; else null. */
   dry_run: DryRun | null;
   started_at: string | null;
   finished_at: string | null;
@@ -1875,7 +1875,7 @@ export interface UpdateProjectBody {
 
 export interface CreateKeyBody {
   name: string;
-  /** What the key may do; `admin` by default. */
+  /** The role of the key; `admin` by default. */
   role?: 'viewer' | 'developer' | 'admin' | null;
   expires_at?: string | null;
 }
@@ -2001,16 +2001,16 @@ export interface ListFailuresResult {
     last_at: string;
     /** RFC 3339, UTC, milliseconds. */
     oldest_at: string;
-    /** Who muted the group, and until when. Null if it is not muted, and for portal links. */
+    /** The mute of the group: by whom, and until when. Null if it is not muted, and for portal links. */
     muted: {
       uid: string;
       /** RFC 3339, UTC, milliseconds. */
       until: string;
-      /** Who muted it. */
+      /** The actor who muted it. */
       by: {
         type: 'person' | 'api_key' | 'portal_link' | 'instance_key' | 'cli' | 'instance';
         uid: string | null;
-        /** Of the person or key; empty if there is none. */
+        /** The name of the person or key; empty if there is none. */
         name: string;
       };
     } | null;
@@ -2107,7 +2107,7 @@ export interface PullEndpointResult {
     attempt: number;
     /** RFC 3339, UTC, milliseconds. */
     leased_until: string;
-    /** What a push would have had behind its URL. */
+    /** The query string that a push has in its URL. */
     url_query_params: string;
     /** The headers that a push would have had, with its signatures. */
     headers: Record<string, string>;

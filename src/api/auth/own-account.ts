@@ -27,7 +27,7 @@ export function selfOf({ caller, actor }: Pick<Call<unknown>, 'caller' | 'actor'
   return { personId, sessionId, hasSecondFactor, actor };
 }
 
-/** What people do with their own account. */
+/** Operations of people on their own account. */
 export function registerOwnAccount(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
   registerOperation(app, {

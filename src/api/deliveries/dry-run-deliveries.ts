@@ -9,7 +9,7 @@ import { iso } from '../http/fields.ts';
 import { NAMED, SAMPLE } from '../jobs/dry-run.ts';
 import { type Job, unstartedJob } from '../jobs/jobs.ts';
 
-/** What a job on deliveries would do. Counted exactly, within the time limit of a search. */
+/** Counts the deliveries that a job would take: exactly, within the time limit of a search. */
 export async function dryRunOfDeliveries(
   context: ApiContext,
   project: ProjectRow,

@@ -41,9 +41,9 @@ export const FailureMute = Type.Object({
     {
       type: oneOf(actorTypes),
       uid: Type.Union([Type.String(), Type.Null()]),
-      name: Type.String({ description: 'Of the person or key; empty if there is none.' }),
+      name: Type.String({ description: 'The name of the person or key; empty if there is none.' }),
     },
-    { description: 'Who muted it.' },
+    { description: 'The actor who muted it.' },
   ),
 });
 

@@ -38,7 +38,8 @@ const Failures = Type.Object({
       last_at: Time,
       oldest_at: Time,
       muted: Type.Union([FailureMute, Type.Null()], {
-        description: 'Who muted the group, and until when. Null if it is not muted, and for portal links.',
+        description:
+          'The mute of the group: by whom, and until when. Null if it is not muted, and for portal links.',
       }),
     }),
     { description: 'The largest first.' },

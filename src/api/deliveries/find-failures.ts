@@ -13,7 +13,7 @@ import { endpointsWithFailures } from '../../store/history/traffic.ts';
 import type { ApiContext } from '../http/context.ts';
 
 /**
- * What fails now, by endpoint and cause: open deliveries that were tried and failed, of any age, and deliveries of the
+ * Groups failing deliveries by endpoint and cause: open deliveries that were tried and failed, of any age, and deliveries of the
  * range that ended as Failure.
  *
  * The queue has the former. Up to 20,000 open deliveries of the project are all read. If there are more, which is when an
@@ -29,7 +29,7 @@ const RANGE_MS = 86_400_000;
 const LIMIT_MS = 3_000;
 const AT_A_TIME = 20;
 const MOST_OPEN = 20_000;
-/** Of one queue key, however many there are. */
+/** Every queue key may read at least this many rows, however many keys there are. */
 const LEAST_SHARE = 1_000;
 
 interface Found {

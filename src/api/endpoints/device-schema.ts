@@ -39,7 +39,7 @@ export function toDevice(row: DeviceRow, nowMs: number): Static<typeof Device> {
   };
 }
 
-/** Of a delivery or subscription whose device may have been deleted since: its endpoint knows the name. */
+/** The device of a delivery or subscription. If it was deleted, its endpoint still has the name. */
 export function deviceOf(
   endpoint: EndpointRow | undefined,
   device: DeviceRow | undefined,

@@ -49,7 +49,7 @@ const Pulled = Type.Object({
       event_type: Type.String(),
       attempt: Type.Integer({ description: 'From 1.' }),
       leased_until: Time,
-      url_query_params: Type.String({ description: 'What a push would have had behind its URL.' }),
+      url_query_params: Type.String({ description: 'The query string that a push has in its URL.' }),
       headers: RequestHeaders,
       body: Type.String({ description: 'The exact bytes, in base64.' }),
     }),

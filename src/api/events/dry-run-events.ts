@@ -14,7 +14,7 @@ const MAX_EVENTS = 2_000;
 const MAX_MS = 3_000;
 const CHUNK_EVENTS = 50;
 
-/** What a replay would do: the events are counted exactly, the deliveries by matching the events again. */
+/** Counts the events of a replay exactly, and its deliveries by matching the events again. */
 export async function dryRunOfEvents(
   context: ApiContext,
   project: ProjectRow,

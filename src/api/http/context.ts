@@ -59,7 +59,7 @@ export interface ApiContext {
   /** Call when due deliveries wait in the queue. */
   wake(projectId: string, where: { key: QueueKey; lane: number }): void;
   log: Logger;
-  /** What the environment of this node sets, secrets left out. */
+  /** The settings of this node, without secrets. */
   settings: readonly {
     name: string;
     value: string | null;

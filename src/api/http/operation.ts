@@ -70,7 +70,7 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
   warn?(body: Static<Body>): string[];
-  /** What it needs of a key or a person. */
+  /** The right that it needs of a key or a person. */
   access: Access;
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
   portal?: PortalRight;

@@ -4,7 +4,7 @@ import { isHarmless } from './portal-headers.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
- * What portal callers see of a response, for every operation in one place. It is compiled from the response's
+ * The view that portal callers have of a response, for every operation in one place. It is compiled from the response's
  * schema.
  * - A field that can hold a secret is masked, unless portal-fields.ts lists it. So a new one is hidden by default.
  * - Header values are masked, except signatures and those that are known to be harmless (portal-headers.ts).

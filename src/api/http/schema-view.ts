@@ -1,5 +1,5 @@
 /**
- * What a kind of caller sees of a response, compiled once from the response's schema. `views` says by name which fields
+ * The view that a kind of caller has of a response, compiled once from the response's schema. `views` says by name which fields
  * change, and `fallback` decides on all others. Values without a schema, such as payloads, stay unchanged.
  */
 export interface Schema {

@@ -4,7 +4,7 @@ import { MASK } from './portal-view.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
- * What callers with the role viewer see of a response, for every operation in one place: no secrets, and no payloads if
+ * The view that the role viewer has of a response, for every operation in one place: no secrets, and no payloads if
  * the project hides them. Objects that are stored sealed show only the fields that are known not to be secret, so a new
  * kind of credential is hidden by default.
  */

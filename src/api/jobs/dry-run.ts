@@ -49,7 +49,7 @@ export const NAMED = 100;
 
 const count = Type.Integer();
 
-/** What a job would do. */
+/** The counts of a job that was not started. */
 export const DryRun = Type.Object({
   total: Type.Integer({ description: 'Rows of the job, exactly.' }),
   deliveries: Type.Integer({
@@ -70,7 +70,7 @@ export const DryRun = Type.Object({
   }),
   by_status: Type.Array(Type.Object({ status: Type.String(), count })),
   by_outcome: Type.Array(Type.Object({ outcome: Type.String(), count }), {
-    description: 'Of deliveries, by the result of the last attempt. Empty for events.',
+    description: 'Deliveries by the result of the last attempt. Empty for events.',
   }),
   sample: Type.Array(
     Type.Object({

@@ -30,7 +30,7 @@ export const Job = Type.Object({
     [...jobStatuses, DRY_RUN],
     'completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started.',
   ),
-  description: Type.String({ description: 'What the job does with each row.' }),
+  description: Type.String({ description: 'The act of the job on each row.' }),
   total: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Rows to process; null while they are too many to count.',
   }),
@@ -41,7 +41,7 @@ export const Job = Type.Object({
   }),
   error: Type.String({ description: 'Why the job failed.' }),
   dry_run: Type.Union([DryRun, Type.Null()], {
-    description: 'What the job would do, for a call with `dry_run=true`; else null.',
+    description: 'The counts for a call with `dry_run=true`; else null.',
   }),
   started_at: NullableTime,
   finished_at: NullableTime,

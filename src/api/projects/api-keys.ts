@@ -46,7 +46,7 @@ export const NewApiKey = Type.Object({
 
 const CreateApiKey = Type.Object({
   name: RequiredText(256),
-  role: Type.Optional(oneOf(roles, 'What the key may do; `admin` by default.')),
+  role: Type.Optional(oneOf(roles, 'The role of the key; `admin` by default.')),
   expires_at: Type.Optional(Type.String({ format: 'date-time' })),
 });
 

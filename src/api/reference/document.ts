@@ -40,7 +40,7 @@ export interface Operation {
   /** Undefined: a key. */
   security?: Record<string, string[]>[];
   responses: Record<string, Content>;
-  /** What it needs of a key or a person. */
+  /** The right that it needs of a key or a person. */
   'x-access'?: string;
 }
 

@@ -27,7 +27,7 @@ function ambiguityOf({ headers, rawHeaders, httpVersion }: IncomingMessage): App
   return new AppError('bad_request', { detail: `it has ${hosts} Host headers instead of one` });
 }
 
-/** Of two Host headers, Node shows only the first among its parsed headers. */
+/** Node shows only the first of two Host headers among its parsed headers. */
 function hostCount(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -67,7 +67,7 @@ export const Source = Type.Object({
   rate_limit: Type.Integer({ description: 'Events accepted per rate_limit_duration; 0 = no limit.' }),
   rate_limit_duration: Type.Integer({ description: 'Seconds.' }),
   key: Type.String(),
-  status: Type.Union([SourceStatus, Type.Null()], { description: 'Of a source of a broker.' }),
+  status: Type.Union([SourceStatus, Type.Null()], { description: 'Only broker sources have it.' }),
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,

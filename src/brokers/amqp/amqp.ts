@@ -17,7 +17,7 @@ import { ReadGate } from './read-gate.ts';
  * failure of the connection or of a channel ends them all; the source connects again.
  */
 const LAG_EVERY_MS = 5_000;
-/** Of each worker. */
+/** The limit of each worker. */
 const MAX_HELD_BYTES = 8_388_608;
 
 export const amqp: BrokerModule = {

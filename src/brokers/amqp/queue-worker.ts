@@ -25,7 +25,7 @@ export interface QueueWorkerDeps {
   model: ChannelModel;
   queue: string;
   stream: string;
-  /** What can never be an event is rejected after it is stored, and the broker gives it to the dead letter exchange. */
+  /** A message that can never be an event is stored and then rejected, so that the broker dead-letters it. */
   isDeadLettered: boolean;
   gate: ReadGate;
   context: Pick<ConsumerContext, 'store' | 'note' | 'connected'>;
@@ -70,7 +70,7 @@ export class QueueWorker {
     } finally {
       ended.removeEventListener('abort', wake);
       channel.off('close', onClose);
-      // What was acknowledged is sent before the connection ends.
+      // Acknowledgements are flushed before the connection ends.
       if (!failed.aborted) await goodbye(channel.close(), log);
     }
   }

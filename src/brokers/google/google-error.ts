@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { BrokerError } from '../module/broker-module.ts';
 import { nestedErrors, networkReason } from '../module/network-error.ts';
 
-/** What Google Pub/Sub or the way to it says, in a sentence for the owner of the source. */
+/** Words an error of Google Pub/Sub or of the connection for the owner of the source. */
 interface Answer extends Error {
   code?: unknown;
   details?: string;

@@ -66,7 +66,7 @@ export class GoogleQueue implements LeasedQueue {
     try {
       await this.#subscription.call('acknowledge', { ackIds: receipts }, { timeoutMs: REQUEST_MS });
     } catch (error) {
-      // Of a subscription with exactly-once delivery: leases that have ended. The messages come again, as repeats.
+      // A subscription with exactly-once delivery refuses leases that have ended. Its messages come again, as repeats.
       if (!isStatus(error, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION)) throw error;
       this.#log.debug({ err: error }, 'Pub/Sub: messages could not be acknowledged');
     }

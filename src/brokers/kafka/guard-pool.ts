@@ -15,7 +15,7 @@ interface Broker {
 type Callback = (error: Error | null, connection?: never) => void;
 
 export function guardPool(pool: ConnectionPool, egress: Egress, isSecure: boolean): void {
-  /** Of connections that are open. */
+  /** The checked address of each open connection. */
   const addresses = new Map<string, string>();
   const get = pool.get.bind(pool) as (broker: Broker, callback: Callback) => void;
   const has = pool.has.bind(pool);

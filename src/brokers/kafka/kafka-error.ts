@@ -7,7 +7,7 @@ import { nestedErrors, networkReason } from '../module/network-error.ts';
  */
 interface Nested extends Error {
   code?: string;
-  /** Of an error that the broker answered with. */
+  /** Only errors that the broker answered with have it. */
   apiId?: string;
 }
 

@@ -12,7 +12,7 @@ export interface PartitionLot {
 
 /** More are stored with the next lot. */
 const MAX_MESSAGES = 500;
-/** Of 32 and 64 bits: as texts of one length they compare as numbers do. */
+/** Numbers of 32 and 64 bits are padded to one length, so that they compare as texts. */
 const EPOCH_DIGITS = 10;
 const OFFSET_DIGITS = 19;
 

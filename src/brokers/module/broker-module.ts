@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ChangeStreamStore, SourceKey } from '../../store/brokers/change-streams.ts';
 
 /**
- * What one kind of broker has to be able to do. A module receives messages and hands them to `store`; what they mean,
+ * The contract of one kind of broker. A module receives messages and hands them to `store`; what they mean,
  * whether they came before, limits, retries and backoff are not its business. One rule holds for all: a message is
  * acknowledged only after `store` has resolved for it.
  */
@@ -28,7 +28,7 @@ export interface ConnectContext {
   /** For TLS, with the authorities of the instance. */
   secureContext(): SecureContext;
   log: Logger;
-  /** Of our own database, for change streams. */
+  /** The tables of change streams in our own database. */
   streams: ChangeStreamStore;
 }
 
@@ -76,5 +76,5 @@ export class StoreAborted extends Error {
   }
 }
 
-/** What is wrong with a broker, in a sentence for the owner of the source. */
+/** An error of a broker, in a sentence for the owner of the source. */
 export class BrokerError extends Error {}

@@ -4,7 +4,7 @@ import type { ReceivedMessage } from './broker-module.ts';
 /** A queue that gives a message to one consumer for a while, and to another one if it is not acknowledged in that time. */
 export interface LeasedQueue {
   part: Pick<Lot, 'stream' | 'order'>;
-  /** Of a message that was just received. */
+  /** The lease of a message that was just received. */
   firstLeaseMs: number;
   /** `waits`: for messages, if there are none. Resolves with what was received when the signal aborts. */
   receive(waits: boolean, signal: AbortSignal): Promise<LeasedMessage[]>;

@@ -1,4 +1,4 @@
-/** What went wrong on the way to a broker, in a sentence for the owner of the source. */
+/** Network errors by code, in words for the owner of the source. */
 const BY_CODE: Record<string, string> = {
   ECONNREFUSED: 'The broker refused the connection: check the address and that it is running.',
   ECONNRESET: 'The broker closed the connection.',
@@ -13,7 +13,7 @@ const BY_CODE: Record<string, string> = {
 
 const NOT_TRUSTED = "The broker's certificate is not trusted: POSTHORN_CA_FILE may name its authority.";
 
-/** Of an error and those that it is made of. Undefined: none is one of the network. */
+/** Looks for a network error among an error and its causes. Undefined: there is none. */
 export function networkReason(errors: readonly (Error & { code?: unknown })[]): string | undefined {
   const known = errors
     .map(({ code }) => (typeof code === 'string' ? BY_CODE[code] : undefined))

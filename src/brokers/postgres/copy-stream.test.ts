@@ -93,7 +93,7 @@ test('a server that sends more than is taken has to wait', async () => {
     if (!server.write(one) && server.writableLength > 20_000_000) break;
   }
   while (!client.isPaused()) await new Promise(setImmediate);
-  // What waits here and in the buffers of the two sockets is far from all.
+  // The reader and the buffers of the two sockets hold far less than all of it.
   expect(server.writableLength).toBeGreaterThan(5_000_000);
   let taken = 0;
   while (taken < sent)

@@ -39,7 +39,7 @@ export class CopyStream {
   #isIdle = true;
   #isWoken = false;
   #failure: Error | null = null;
-  /** Of the message that is being received. */
+  /** The first bytes of the message that is being received. */
   #head = Buffer.alloc(0);
   #parts: Buffer[] = [];
   #kept = 0;

@@ -10,7 +10,7 @@ import { readTimelines, type Timeline } from './log-position.ts';
 /** Questions to the database of a customer, on a connection for replication. */
 export const literal = (text: string): string => pg.escapeLiteral(text);
 export const identifier = (name: string): string => pg.escapeIdentifier(name);
-/** Of `schema.table`. */
+/** Quotes `schema.table` for SQL. */
 export function quotedTable(table: string): string {
   const dot = table.indexOf('.');
   return `${identifier(table.slice(0, dot))}.${identifier(table.slice(dot + 1))}`;

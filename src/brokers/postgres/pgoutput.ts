@@ -89,7 +89,7 @@ export class PgoutputDecoder {
       if (part === 'N') after = values;
       else before = { isKeyOnly: part === 'K', values };
     }
-    // What did not change is what it was, if that came along.
+    // A column that did not change has its value of before, if the server sent the whole old row.
     if (after !== null && before?.isKeyOnly === false)
       after = after.map((value, n) => (value === undefined ? before?.values[n] : value));
     return { kind: 'row', op, relation, before, after };

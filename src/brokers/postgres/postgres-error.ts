@@ -1,7 +1,7 @@
 import { BlockedAddress } from '../../dispatch/address/egress.ts';
 import { BrokerError } from '../module/broker-module.ts';
 
-/** What a database answered, or why it did not, in a sentence for the owner of the source. */
+/** Words an error of a database or of the connection for the owner of the source. */
 type Texts = readonly (readonly [RegExp, string])[];
 
 /** The code says too little, or there is none. */

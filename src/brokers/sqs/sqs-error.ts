@@ -1,10 +1,10 @@
 import { BrokerError } from '../module/broker-module.ts';
 import { nestedErrors, networkReason } from '../module/network-error.ts';
 
-/** What Amazon SQS or the way to it says, in a sentence for the owner of the source. */
+/** Words an error of Amazon SQS or of the connection for the owner of the source. */
 interface Nested extends Error {
   code?: unknown;
-  /** Of an answer. */
+  /** Only errors that the server answered with have it. */
   $metadata?: { httpStatusCode?: number };
 }
 

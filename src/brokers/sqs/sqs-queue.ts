@@ -68,7 +68,7 @@ export class SqsQueue implements LeasedQueue {
     return (await Promise.all(refused)).flat();
   }
 
-  /** What keeps a further receive from working keeps the next lot from coming, which says so. */
+  /** A failed receive is only logged here. A lasting fault also fails the next lot, which reports it. */
   #messagesOf(end: PromiseSettledResult<LeasedMessage[]>): LeasedMessage[] {
     if (end.status === 'fulfilled') return end.value;
     this.#log.debug({ err: end.reason }, 'SQS: one of several receives failed');

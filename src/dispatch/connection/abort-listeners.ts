@@ -1,5 +1,5 @@
 /**
- * What runs when a signal aborts. One signal ends all requests of a node, and adding a listener to a signal walks through
+ * Functions that run when a signal aborts. One signal ends all requests of a node, and adding a listener to a signal walks through
  * all that it has. So a signal has one listener here, and what it calls is in a set.
  */
 const bySignal = new WeakMap<AbortSignal, Set<() => void>>();

@@ -14,7 +14,7 @@ import type { FunctionResult } from '../../sandbox/contract.ts';
 import { RateGroup } from '../limits/rate-group.ts';
 import { DeliverySender } from './delivery-sender.ts';
 
-/** What the world of a sender does. Each test changes what it is about. */
+/** The collaborators of a sender. Each test changes the one it is about. */
 interface World {
   config: RoutingFields | null;
   outcome: Outcome | ((request: OutgoingRequest) => Outcome);
@@ -297,7 +297,7 @@ describe('under a rate limit', () => {
   const limited = { endpoint: { rate_limit: 1, rate_limit_duration: 60 } };
   const config = { ...limited, subscription: { function: 'code' } };
   const groupOf = () => new RateGroup({ epoch: 1, quietMs: 1_000_000, sends: null }, systemClock);
-  /** What an HTTP client does: the turn is asked before the request is written. */
+  /** As an HTTP client, it asks for the turn before it writes the request. */
   const askTurn = (request: OutgoingRequest): Outcome =>
     request.turn?.take() === 'now' ? answered(200) : unanswered('aborted', { ours: true });
 

@@ -7,7 +7,7 @@ import type { RateLeases } from '../limits/rate-leases.ts';
  * changed while it waited is checked again: the node's lease, the rate lease, the endpoint's gates, and the
  * limits themselves.
  */
-/** What a turn asks of the rate leases of this node. */
+/** The rate leases of this node, as a turn needs them. */
 export type TurnLeases = Pick<RateLeases, 'generation' | 'groupOf' | 'left'>;
 
 export interface TurnDeps<Refusal> {

@@ -24,7 +24,7 @@ export type Tried =
     };
 
 /**
- * What an outcome means. `ours`: our fault, nothing used up; `dropped`: to be sent once more; `gone`: 410, the endpoint
+ * The judgement of an outcome. `ours`: our fault, nothing used up; `dropped`: to be sent once more; `gone`: 410, the endpoint
  * wants no more; `exhausted`: no tries are left; `failed`: any other failure.
  */
 export type Verdict = 'success' | 'ours' | 'dropped' | 'gone' | 'exhausted' | 'failed';

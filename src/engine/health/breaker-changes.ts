@@ -33,7 +33,7 @@ export interface BreakerChangesDeps {
 }
 
 /**
- * What an outcome shows about an endpoint. `seen`: the version of the endpoint it was sent to. An endpoint
+ * A fact about an endpoint, from an outcome. `seen`: the version of the endpoint it was sent to. An endpoint
  * that was changed or activated since is not made inactive. `failure`: null if the probe succeeded.
  */
 export type Finding = StateItem & { endpointId: string; seen?: number | undefined } & (
@@ -50,7 +50,7 @@ interface Wanted extends BreakerMoves {
 
 /** Counts of the database over all nodes. */
 export interface Counts {
-  /** Of each finding that asks for it. */
+  /** Counted attempts, for each finding that asks for them. */
   attempts: ReadonlyMap<AboutAttempts, SeenAttempts>;
   /** Probes that succeeded in a row, by endpoint. */
   probes: ReadonlyMap<string, number>;

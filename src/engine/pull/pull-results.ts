@@ -109,7 +109,7 @@ export class PullResults {
     const mine = some.filter(({ result }) => stored.has(result.id));
     const sent = mine.map(({ result, lease }) => {
       const row = stored.get(result.id) as LeasedDelivery;
-      // What the row says of another lease is not about this one.
+      // The row may be about another lease.
       const delivery = { ...row, fence: lease.fence, pulled: row.fence === lease.fence ? row.pulled : null };
       return reported(delivery, result, { ...lease, routing: at.routing, nowMs: now() });
     });

@@ -56,7 +56,7 @@ const AFTER_ERROR_MS = 500;
 /** Many deliveries end at a time, so their places are assigned together. */
 const ROOM_PACE_MS = 10;
 const PROBE_TAKEN_MS = 1_000;
-/** So that many of them start one round. */
+/** Deliveries that were passed over within this time start one round. */
 const PASSED_OVER_MS = 20;
 
 export class Claimer implements QueueListener {

@@ -5,7 +5,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 
-/** What the gate of a due key means for a claim. */
+/** The meaning of the gate of a due key for a claim. */
 export type GateDecision =
   /** `againInMs`: when to check again, unless the endpoint changes before. */
   | { open: false; endpointId: string; againInMs: number }

@@ -40,7 +40,7 @@ export type Run = (given: Given) => Promise<number | undefined>;
 
 export type Commands = Readonly<Record<string, Command>>;
 
-/** What the user gave. */
+/** The arguments that the user gave. */
 export class Given {
   readonly operands: readonly string[];
   readonly env: NodeJS.ProcessEnv;

@@ -2,7 +2,7 @@ import type { HotQueryable } from '../database/database.ts';
 import { plainArray } from '../database/packed-bytes.ts';
 
 /**
- * What of a lot has been stored before. Both forms run in the transaction that stores the lot, so that the events and
+ * Finds the messages of a lot that were stored before. Both forms run in the transaction that stores the lot, so that the events and
  * the note of their place in the broker are committed together. Rows are locked in key order: lots of two nodes cannot
  * deadlock, and of two lots of one stream the second waits for the first and sees what it stored.
  *

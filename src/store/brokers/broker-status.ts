@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 
-/** What nodes say of the sources of brokers that they run: one row for each source and node. */
+/** The status of broker sources: one row for each source and node. */
 export interface BrokerStatusRow {
   sourceId: string;
   projectId: string;
@@ -53,7 +53,7 @@ export async function removeBrokerStatus(
   await db.query('delete from broker_status where node_id = $1 and source_id = any($2)', [nodeId, sourceIds]);
 }
 
-/** What the nodes that are there say of each of the sources. */
+/** The status of each of the sources, by the nodes that are alive. */
 export async function readBrokerStatus(
   db: Queryable,
   projectId: string,

@@ -6,7 +6,7 @@ import type { Queryable } from '../database/database.ts';
 import type { StreamKey } from './broker-lots.ts';
 
 /**
- * What change streams need in our database: which node reads a slot, which slots and publications were made for which
+ * The records of change streams in our database: which node reads a slot, which slots and publications were made for which
  * source, and how far a stream is.
  *
  * A lease lasts LEASE_SECONDS and is renewed by its holder. A node that stops gives it back.
@@ -59,7 +59,7 @@ export class ChangeStreamStore {
     this.#nodeId = nodeId;
   }
 
-  /** Of our own database. Events of its changes would be changes, without an end. */
+  /** Identifies our own database, which cannot be a source: each event would be a change and make another event. */
   async ownIdentity(): Promise<{ system: string; database: string }> {
     const [own] = await this.#db.query<{ system: string; database: string }>(
       'select system_identifier::text as system, current_database() as database from pg_control_system()',

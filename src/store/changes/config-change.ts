@@ -71,7 +71,7 @@ export interface Committable<T> {
   committed(): void;
 }
 
-/** Who changes which project, and on which version of its config. */
+/** The actor of a change, the project, and the version of its config. */
 export interface ChangeAuthor {
   projectId: ProjectId;
   actor: Actor;

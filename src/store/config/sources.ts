@@ -71,7 +71,7 @@ export class SourceStore extends SealedTable<SourceRow> {
     return this.page(db, where, filter.page);
   }
 
-  /** Of all projects, those that take from a broker. */
+  /** Lists the sources of all projects that take from a broker. */
   brokers(db: Queryable): Promise<{ id: SourceId; project_id: ProjectId; version: number }[]> {
     return db.query(
       `select s.id, s.project_id, s.version from sources s

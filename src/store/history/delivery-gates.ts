@@ -2,7 +2,7 @@ import type { DeliveryGate } from '../../domain/delivery.ts';
 import type { Where } from '../database/list-page.ts';
 
 /**
- * What each open delivery waits for, as a column. Gates are not stored: a pause or an open breaker would change the
+ * The gate of each open delivery, as a column. Gates are not stored: a pause or an open breaker would change the
  * rows of every waiting delivery. They follow from the queue row, the due time and the config of the project, which the
  * caller passes as sets. The rule is that of src/routing/gate.ts, and a test compares the two in every state.
  */

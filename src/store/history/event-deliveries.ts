@@ -194,7 +194,7 @@ function addText(where: Where, text: string, endpointIds: string[]): void {
     );
 }
 
-/** What a delivery shows of its event, and its own body. */
+/** The bytes of the payload of its event, and of its own body. */
 const BYTES = `coalesce(octet_length(d.body), 0) + coalesce((select octet_length(e.payload) from events e
   where e.id = d.event_id and e.project_id = d.project_id), 0)`;
 
@@ -252,7 +252,7 @@ export async function countDeliveriesByGate(
   );
 }
 
-/** The same per endpoint. */
+/** Counts the deliveries of each endpoint by state. */
 export async function countDeliveriesByEndpoint(
   db: Queryable,
   projectId: string,

@@ -99,7 +99,7 @@ export interface EventMatch {
   value: string;
 }
 
-/** What a search has found, and how far it came. */
+/** The hits of a search, and how far it came. */
 export interface EventMatches {
   found: EventMatch[];
   searched: number;

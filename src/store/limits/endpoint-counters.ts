@@ -19,7 +19,7 @@ export interface IntervalCounts {
   failures: number;
 }
 
-/** The same for some event types. The counters do not distinguish types, so stored attempts are counted. */
+/** Counts attempts of some event types per interval. The counters do not distinguish types, so it reads stored attempts. */
 export function typedCountsPerInterval(
   db: Queryable,
   of: { projectId: string; endpointIds: readonly string[]; eventTypes: readonly string[] },

@@ -83,7 +83,7 @@ export async function getPerson(db: Queryable, id: string): Promise<PersonWithCr
   return row;
 }
 
-/** Of the administrators of the instance who can sign in, the one with the oldest account. */
+/** Finds the oldest account among the administrators of the instance who can sign in. */
 export async function firstAdministrator(tx: Queryable): Promise<PersonWithCredentials | undefined> {
   const [row] = await tx.query<PersonWithCredentials>(
     `select ${CREDENTIALS} from people where is_instance_admin and deactivated_at is null order by id limit 1`,

@@ -32,7 +32,7 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   source_id: SourceId | null;
 }
 
-/** What an attempt needs of a delivery and its event, without the bodies. */
+/** The columns of a delivery and its event that an attempt needs, without the bodies. */
 export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
     d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from,
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,

@@ -25,7 +25,7 @@ export interface Claim<T extends Leased = Leased> {
 
 /** A row of the queue that this node has taken. */
 export interface TakenRow {
-  /** Of a delivery or a meta event. */
+  /** The id of a delivery or a meta event. */
   delivery_id: string;
   event_id: EventId;
   project_id: ProjectId;

@@ -28,7 +28,7 @@ export async function reportedDeliveries(
   return new Map(rows.map((row) => [row.delivery_id, fromRow(row)]));
 }
 
-/** What an attempt says of its result. */
+/** The result in a stored attempt. */
 export type AttemptResult = Pick<AttemptRow, 'succeeded' | 'httpStatus' | 'error'>;
 
 /** Those of the attempts that are recorded and count, by id. */

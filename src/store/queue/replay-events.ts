@@ -43,7 +43,7 @@ export async function insertReplay(
   return true;
 }
 
-/** What a source made of an event that it could not read when it was stored. */
+/** The content that a source now makes of an event that it could not read before. */
 export interface EventContent {
   eventType: string;
   /** JSON; null: to whatever subscription matches. */

@@ -14,7 +14,7 @@ export async function removeExpiredAudit(
   { nowMs, retentionMs }: { nowMs: number; retentionMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  // Of every project, deleted ones too, and of the instance itself.
+  // This covers every project, deleted ones too, and the instance itself.
   await inChunks(db, { where: 'id < $1', values: [firstIdAt(nowMs - retentionMs)] }, signal);
   for (const { id, retentionMs: ownMs } of await projectRetentions(db)) {
     const where = 'project_id = $1 and id < $2';

@@ -2,7 +2,7 @@ import { idTime } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { partitionBounds } from './partitions.ts';
 
-/** What `posthorn doctor` looks at in the database. */
+/** The facts of the database that `posthorn doctor` checks. */
 export interface HealthFacts {
   serverVersion: string;
   serverVersionNumber: number;

@@ -133,7 +133,7 @@ const source: Resource = {
       ],
       ...refuses({}),
     }),
-    // Of another type of source: ignored here. test/api/config/broker-sources.test.ts has its own.
+    // Another type of source has this field, so it is ignored here. test/api/config/broker-sources.test.ts has its own.
     db_change_stream: field({}, { connection_url: 'postgres://u@h/d' }, { as: [null, null], ...keeps({}) }),
     verifier: field(hmac('first'), hmac('next'), {
       as: [

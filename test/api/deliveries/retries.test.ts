@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
-/** What becomes of a delivery, as its metadata and attempts tell. Tests run side by side, each on its own endpoint. */
+/** The fate of a delivery, in its metadata and attempts. Tests run side by side, each on its own endpoint. */
 const app = await shared(startTestApp({ POSTHORN_MAX_RETRY_SECONDS: '60' }));
 
 const SECOND = { interval_seconds: 1 };

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
-/** What the holder of a portal link does with deliveries, subscriptions and filters of its own, and cannot do else. */
+/** The holder of a portal link acts on its own deliveries, subscriptions and filters, and on no others. */
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 let portal: ApiClient;

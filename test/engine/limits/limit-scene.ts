@@ -89,7 +89,7 @@ export function heldUpMs(): number {
 }
 
 /**
- * What went out once the limit was reached first, as a share of what it would have let go out. `stillMs`: time in
+ * The requests since the limit was first reached, as a share of those that it allows. `stillMs`: time in
  * which the nodes were held up.
  */
 export function shareOfLimit(

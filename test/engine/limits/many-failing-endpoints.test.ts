@@ -6,7 +6,7 @@ import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
 /**
- * What many endpoints of one tenant that change state together cost the database. Counted in config versions and in
+ * Many endpoints of one tenant change state together. Their cost for the database is counted in config versions and in
  * statements that wait for a connection: both must not grow with the number of endpoints.
  */
 const ENDPOINTS = 120;

@@ -80,7 +80,7 @@ test('a delivery within its limit goes out with that of an unlimited endpoint, o
   const endpoint = { rate_limit: 1_000, rate_limit_duration: 1 };
   await subscribe(app.project, `${receiver.url}/limited`, { eventTypes: ['soon'], endpoint });
   await subscribe(app.project, `${receiver.url}/unlimited`, { eventTypes: ['soon'] });
-  // Of the two nodes that deliver one counts the limit; the third caller's node does not deliver at all.
+  // One of the two nodes that deliver counts the limit. The third caller's node does not deliver at all.
   const callers = [...clients, app.project];
   const behindMs: number[] = [];
   for (let n = 0; n < 30; n++) {
@@ -90,7 +90,7 @@ test('a delivery within its limit goes out with that of an unlimited endpoint, o
     behindMs.push(of('/limited') - of('/unlimited'));
   }
   behindMs.sort((a, b) => a - b);
-  // What holds up the machine holds up both. Without a word between the nodes two thirds of the limited ones would wait
+  // A busy machine holds up both. Without a word between the nodes two thirds of the limited ones would wait
   // for a sweep, which comes every five seconds.
   expect(behindMs[15], String(behindMs)).toBeLessThan(250);
   expect(behindMs[27], String(behindMs)).toBeLessThan(1_000);

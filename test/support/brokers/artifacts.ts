@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * What real brokers need to run, fetched once per machine and version into a directory outside of the clone
+ * The files that real brokers need to run, fetched once per machine and version into a directory outside of the clone
  * (BROKER_CACHE_DIR, by default in the user's cache directory). A fetch goes into a directory of its own, which is
  * renamed when it is complete, so two runs at once and a fetch that was killed do no harm.
  */

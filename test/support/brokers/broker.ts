@@ -9,7 +9,7 @@ const POLL_MS = 100;
 const MAX_WAIT_MS = 900_000;
 
 /**
- * What the broker of this run says of itself, once it is ready. A string: why there is none on this machine. In a
+ * The description of the broker of this run, once it is ready. A string: why there is none on this machine. In a
  * strict run a missing broker is an error.
  */
 export async function brokerFacts<Facts>(kind: string): Promise<Facts | string> {

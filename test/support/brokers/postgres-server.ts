@@ -108,7 +108,7 @@ export class PostgresServer {
     this.#process = undefined;
   }
 
-  /** What its disk holds now, to be put back later. It is stopped for that. */
+  /** Copies its files, to be put back later. The server is stopped for that. */
   async copyFiles(): Promise<{ putBack(): Promise<void> }> {
     const copy = join(this.#directory, 'copy');
     await this.kill();

@@ -31,7 +31,7 @@ export interface RabbitMqFacts {
 }
 
 /**
- * What an Erlang expression is in the server, as `rabbitmqctl eval` says it. That is an Erlang system of its own and takes
+ * Evaluates an Erlang expression in the server, as `rabbitmqctl eval` does. That is an Erlang system of its own and takes
  * 0.8 s of CPU. `erl_call` takes 3 ms.
  */
 export async function evaluate(

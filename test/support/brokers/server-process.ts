@@ -32,7 +32,7 @@ export class ServerProcess {
       });
   }
 
-  /** Of the process, and of its group. */
+  /** The id of the process and of its group. */
   get pid(): number {
     return this.#process.pid ?? 0;
   }

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { TimeStyle } from '../ui/text/time.tsx';
 
-/** What the reader chose by hand, kept in this browser. */
+/** The choices of the reader, kept in this browser. */
 export type Theme = 'system' | 'light' | 'dark';
 
 export function applyTheme(theme: Theme): void {

@@ -19,7 +19,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   rate_limit: 'its rate limit is used up',
 };
 
-/** What holds a delivery, in words; undefined if nothing does. */
+/** The gate of a delivery, in words; undefined if it waits for none. */
 export const holdOf = ({ waiting_for: gate }: Pick<EventDelivery, 'waiting_for'>): string | undefined =>
   gate === null ? undefined : HOLDS[gate.gate];
 
@@ -39,7 +39,7 @@ export function whyOf(delivery: Stated & Pick<EventDelivery, 'description'>): st
   return held === undefined ? delivery.description : `Held because ${held}`;
 }
 
-/** Who gets it: an endpoint, or the device that listens. */
+/** The receiver: an endpoint, or the device that listens. */
 export const receiverOf = (
   delivery: Pick<EventDelivery, 'endpoint_metadata' | 'device_metadata' | 'endpoint_id'>,
 ): string => delivery.endpoint_metadata?.name ?? delivery.device_metadata?.host_name ?? delivery.endpoint_id;

@@ -1,6 +1,6 @@
 import { type FieldProblem, PosthornError } from 'posthorn-client';
 
-/** What went wrong, why, and what to do, from any error of a call. */
+/** An error of a call in words: the problem, its cause, and the next step. */
 export interface Explained {
   title: string;
   text: string;

@@ -35,7 +35,7 @@ interface Options<T> {
   key: QueryKey;
   load(page: PageQuery): Promise<Page<T>>;
   live?: boolean;
-  /** What the stream says about these rows; undefined: nothing. */
+  /** The news of the stream about these rows; undefined: none. */
   news?: News;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Who the reader is: a person with a session, whose cookie the page cannot see, or the holder of an API key. A key lives
+ * The reader: a person with a session, whose cookie the page cannot see, or the holder of an API key. A key lives
  * in this tab only: sessionStorage forgets it when the tab is closed, and another tab asks again.
  */
 import { Posthorn, PosthornError, type UseLinkBody } from 'posthorn-client';

@@ -16,7 +16,7 @@ type Filters = NonNullable<Parameters<Posthorn['eventDeliveries']['batchRetry']>
 interface Props {
   kind: 'retry' | 'cancel';
   filters: Filters;
-  /** What chose the deliveries, such as "The filters of the list choose". */
+  /** The origin of the choice, such as "The filters of the list choose". */
   chosenBy: string;
   onClose(): void;
 }

@@ -5,13 +5,13 @@ import { errorText } from '../data/explain-error.ts';
 import { FormDialog } from '../ui/controls/dialog.tsx';
 
 interface Props {
-  /** What is done to what, such as "Delete Billing". The title and the button say it. */
+  /** The act and its object, such as "Delete Billing". The title and the button say it. */
   what: string;
   act(): Promise<unknown>;
   /** The page to go to after it. */
   leadsTo?: string;
   onClose(): void;
-  /** What else happens with it. */
+  /** The further effects of the act. */
   children: ReactNode;
 }
 

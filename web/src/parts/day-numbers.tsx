@@ -16,7 +16,7 @@ const TIME = '24h';
 
 interface Props {
   of: { endpointId: string[] } | { sourceId: string[] };
-  /** What is accepted: events, or deliveries made for an endpoint. */
+  /** The noun of `accepted`: events, or deliveries made for an endpoint. */
   accepted: string;
   /** The list with the rows behind the numbers, and the filter that leaves only these. */
   list: 'events' | 'deliveries';

@@ -4,7 +4,7 @@ import { count } from '../ui/text/numbers.ts';
 type DryRun = NonNullable<Job['dry_run']>;
 const MAX_LINES = 5;
 
-/** What a job would do: by endpoint, by state and by cause. */
+/** The counts of a dry run: by endpoint, by state and by cause. */
 export function DryRunView({ dryRun }: { dryRun: DryRun }) {
   if (dryRun.total === 0) return null;
   const groups: [string, [string, number][]][] = [

@@ -1,7 +1,7 @@
 import type { PortalLink } from 'posthorn-client';
 import { createContext, useContext } from 'react';
 
-/** What the link allows. What it does not is not on the page. */
+/** The portal link with its rights. An act that it does not allow is not on the page. */
 export const LinkContext = createContext<PortalLink | undefined>(undefined);
 
 export function useLink(): PortalLink {

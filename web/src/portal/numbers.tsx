@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 type Point = GetTimeSeriesResult['points'][number];
 
-/** What was delivered and what failed, by endpoint and day, and how long it took. */
+/** Delivered and failed by endpoint and day, and the latency. */
 export function Numbers() {
   const { numbers: t } = useWords();
   const link = useLink();

@@ -5,7 +5,7 @@ import { ErrorPanel, Skeleton } from '../ui/page/states.tsx';
 import type { Messages } from './languages/en.ts';
 import { useWords } from './words.ts';
 
-/** What went wrong, in the reader's language as far as it is known. */
+/** An error in the reader's language, as far as it is known. */
 export function explain(words: Messages, error: unknown): { title: string; text: string } {
   const { problem } = words;
   if (!(error instanceof PosthornError)) return { title: problem.fault, text: String(error) };

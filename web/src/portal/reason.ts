@@ -2,7 +2,7 @@ import type { EventDelivery } from 'posthorn-client';
 import { deliveryState, latencyText } from '../data/delivery-state.ts';
 import type { Messages } from './languages/en.ts';
 
-/** What came of a request, from the outcome as one word: `http_503`, `timeout`. */
+/** The result of a request in words, from its outcome: `http_503`, `timeout`. */
 export function outcomeText({ outcomes }: Messages, outcome: string): string {
   const status = /^http_(\d{3})$/.exec(outcome)?.[1];
   if (status !== undefined) return outcomes.answered(status);
@@ -24,7 +24,7 @@ const ADVICE: Readonly<Record<string, keyof Messages['advice']>> = {
   tls_failed: 'tls_failed',
 };
 
-/** What to change. Empty: nothing is known. */
+/** The advice for an outcome. Empty: none is known. */
 export function adviceText({ advice }: Messages, outcome: string): string {
   const family = Number(/^http_(\d)/.exec(outcome)?.[1]);
   const key =
@@ -39,7 +39,7 @@ type Told = Pick<
 
 const HOLDS = { paused: 'paused', circuit_breaker: 'breaker', rate_limit: 'limited' } as const;
 
-/** What happened, what to change, and what happens next. `when` words a time, such as "in 4 min". */
+/** The result of a delivery, the advice, and the next step. `when` words a time, such as "in 4 min". */
 export function tellDelivery(words: Messages, delivery: Told, when: (at: string) => string): string {
   const { next } = words;
   const { metadata, last_outcome: outcome, waiting_for: gate } = delivery;

@@ -27,7 +27,7 @@ export const DEFAULT_THEME: Theme = {
   frame_origins: [],
 };
 
-/** What a page around this one may change. Other values are left as they are. */
+/** Applies the part of the theme that an embedding page may change. Other values stay as they are. */
 export function withHostTheme(theme: Theme, given: unknown): Theme {
   if (typeof given !== 'object' || given === null) return theme;
   const { accent, radius, color_scheme, language, font } = given as Record<string, unknown>;

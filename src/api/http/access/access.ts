@@ -4,7 +4,7 @@ import type { ProjectRow } from '../../../store/config/projects.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * What an operation needs of a key or a person:
+ * The right that an operation needs of a key or a person:
  * - a role in the project of its path; administrators of the instance have all of them
  * - `any`: a caller who is known
  * - `instance`: the instance key, or an administrator of the instance

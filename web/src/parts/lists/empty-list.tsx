@@ -6,13 +6,13 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { Link } from '../../ui/text/link.tsx';
 
 interface Props {
-  /** What the list has, such as `endpoint`. */
+  /** The noun of a row, such as `endpoint`. */
   noun: string;
-  /** What that is, in a sentence. */
+  /** Explains the noun in a sentence. */
   text: string;
   isFiltered: boolean;
   onClear(): void;
-  /** What adding one takes, the button for it, and the command that does the same. */
+  /** The operation that adds one, the button for it, and the command that does the same. */
   use: Operation;
   add: ReactNode;
   command?: string;

@@ -14,7 +14,7 @@ interface Props<T> {
   rows: Rows<T>;
   columns: readonly Column<T>[];
   href(row: T): string;
-  /** What a row is called by a screen reader. */
+  /** The name of a row for a screen reader. */
   name(row: T): string;
   /** Shown if there are no rows. */
   empty: ReactNode;

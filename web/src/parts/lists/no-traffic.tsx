@@ -7,7 +7,7 @@ import { sendCommand } from '../commands.ts';
 interface Props {
   noun: string;
   title: string;
-  /** What the list shows, in sentences. */
+  /** Describes the list in sentences. */
   text: string;
   isFiltered: boolean;
   onClear(): void;

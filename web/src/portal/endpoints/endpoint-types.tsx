@@ -10,7 +10,7 @@ import { EditFunction, isHidden } from './edit-function.tsx';
 import { ChooseTypes } from './endpoint-dialogs.tsx';
 import { subscriptionsQuery } from './queries.ts';
 
-/** What the endpoint receives. It may have several subscriptions, and each has its types. */
+/** The event types of the endpoint. It may have several subscriptions, and each has its types. */
 export function EndpointTypes({ endpoint }: { endpoint: Endpoint }) {
   const { endpoints: t } = useWords();
   const subscriptions = useQuery(subscriptionsQuery(endpoint.uid));

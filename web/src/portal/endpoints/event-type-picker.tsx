@@ -57,7 +57,7 @@ export function EventTypePicker({ chosen }: { chosen: readonly string[] }) {
   );
 }
 
-/** What was picked. Nothing: all of them. */
+/** The picked event types. None: all of them. */
 export function pickedTypes(form: FormData): string[] {
   const typed = formText(form, 'typed')
     .split(/[\s,]+/)

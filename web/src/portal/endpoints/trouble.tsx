@@ -18,7 +18,7 @@ export function Trouble({ endpoint }: { endpoint: Endpoint }) {
   return <Failing endpoint={endpoint} />;
 }
 
-/** What can be sent again to the endpoint. */
+/** The deliveries that can be sent again to the endpoint: their number, and the call that sends them. */
 function useLost(endpoint: Endpoint, status: ('Failure' | 'Discarded')[]) {
   const query = { endpointId: [endpoint.uid], status };
   const count = useQuery({

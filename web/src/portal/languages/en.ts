@@ -48,7 +48,7 @@ export const words = {
     failing: 'Failing',
     recovering: 'Trying again',
   },
-  /** What came of the last request. */
+  /** The result of the last request. */
   outcomes: {
     answered: (status: string) => `Your server answered ${status}`,
     timeout: 'Your server did not answer in time',
@@ -64,7 +64,7 @@ export const words = {
     bad_url: 'The address is not a valid URL',
     other: 'The request failed',
   },
-  /** What to change about it. */
+  /** The advice for that result. */
   advice: {
     2: '',
     3: 'Redirects are not followed. Enter the address that it leads to.',
@@ -79,7 +79,7 @@ export const words = {
     tls_failed: 'Check that the certificate is current, complete and made for this host.',
     other: '',
   },
-  /** What happens next. */
+  /** The next step of the delivery. */
   next: {
     delivered: (took: string, tries: number) => `Delivered in ${took}, at try ${tries}.`,
     failed: 'It is not tried again by itself.',

@@ -17,7 +17,7 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { OwnSessions } from './own-sessions.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
-/** What people do with their own account. */
+/** The page of people's own account. */
 export function Account() {
   const { person } = useMe();
   const account = useQuery({

@@ -26,7 +26,7 @@ export function useChosen(): Chosen {
   };
 }
 
-/** What can be done with the deliveries that are ticked. */
+/** The acts on the deliveries that are ticked. */
 export function ChosenBar({ selection: { chosen, clear } }: { selection: Chosen }) {
   const [bulk, setBulk] = useState<'retry' | 'cancel'>();
   if (chosen.size === 0) return null;

@@ -35,7 +35,7 @@ export function AlertFields({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** What the fields say. */
+/** The addresses of alerts, from the fields of the form. */
 export function alertsOf(form: FormData): Partial<UpdateEndpoint> {
   return Object.fromEntries(['support_email', ...CHATS].map((field) => [field, formText(form, field)]));
 }

@@ -42,7 +42,7 @@ export function CertificateFields({ stored }: { stored: Certificate }) {
   );
 }
 
-/** What the fields change: nothing if nothing was typed. */
+/** The change of the certificate, from the fields: none if they are empty. */
 export function certificateOf(form: FormData, stored: Certificate): Pick<UpdateEndpoint, 'mtls_client_cert'> {
   const [certificate, key] = [formText(form, CERTIFICATE), formText(form, KEY)];
   const isSame = key === '' && certificate === (stored?.client_cert.trim() ?? '');

@@ -16,7 +16,7 @@ const SIGN_INS = {
 export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { at } = useProject();
   const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
-  /** What only a request to an address has. */
+  /** Keeps a fact that only requests to an address have. */
   const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'pull' ? undefined : value);
   return (
     <Facts

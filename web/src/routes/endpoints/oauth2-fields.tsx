@@ -94,7 +94,7 @@ function Assertion({ stored }: { stored: OAuth2 | undefined }) {
   );
 }
 
-/** What few token servers need. */
+/** Fields that few token servers need. */
 function Answer({ stored }: { stored: OAuth2 | undefined }) {
   const { access_token, token_type, expires_in } = stored?.field_mapping ?? {};
   const names = `${OAUTH2}.field_mapping`;

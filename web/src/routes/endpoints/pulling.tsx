@@ -8,7 +8,7 @@ import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 
-/** What a pull endpoint has instead of an address: what waits, what its consumer has, and how to fetch. */
+/** A pull endpoint shows counts instead of an address: waiting, with a consumer, and the command that fetches. */
 export function Pulling({ endpoint: { uid } }: { endpoint: Endpoint }) {
   const { api, id, at } = useProject();
   const totals = useQuery({

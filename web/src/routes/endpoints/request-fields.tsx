@@ -39,7 +39,7 @@ export function RequestFields({ endpoint }: { endpoint: Requests }) {
   );
 }
 
-/** What the fields say. */
+/** The settings of requests, from the fields of the form. */
 export function requestsOf(form: FormData): Partial<UpdateEndpoint> {
   return {
     content_type: formText(form, 'content_type') as ContentType,

@@ -72,7 +72,7 @@ export function SignInFields({ authentication }: { authentication: Authenticatio
   );
 }
 
-/** What the fields say. */
+/** The authentication, from the fields of the form. */
 export function signInOf(form: FormData, stored: Authentication): Pick<UpdateEndpoint, 'authentication'> {
   const field = (name: string): string => `authentication.${name}`;
   switch (formText(form, field('type'))) {

@@ -14,16 +14,16 @@ const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${
 interface Props {
   groups: readonly Group[];
   time: string;
-  /** What can be done with a group. */
+  /** The acts on a group. */
   acts(group: Group): ReactNode;
   areMuted?: boolean;
 }
 
-/** Who muted a group, as far as there is a name. */
+/** The name of the actor who muted a group, if there is one. */
 const muter = ({ name, type }: NonNullable<Group['muted']>['by']): string =>
   name || type.replaceAll('_', ' ');
 
-/** What fails, by endpoint and cause. Each number leads to its deliveries. */
+/** The failures by endpoint and cause. Each number leads to its deliveries. */
 export function FailureTable({ groups, time, acts, areMuted = false }: Props) {
   const { at } = useProject();
   const rows = ({ endpoint_id, outcome }: Group, state: string) =>

@@ -11,7 +11,7 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { Groups } from './groups.tsx';
 
-/** What fails now, grouped by endpoint and cause. */
+/** The failures of now, grouped by endpoint and cause. */
 export function Failures() {
   const { api, id } = useProject();
   const [search, setSearch] = useFilters();

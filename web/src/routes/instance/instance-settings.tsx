@@ -6,7 +6,7 @@ import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { CopyIcon } from '../../ui/text/copy.tsx';
 
-/** What the environment of the node that answers sets. It is read at the start, so it is shown and not changed. */
+/** The settings of the node that answers. A node reads them at its start, so they are shown and not changed. */
 export function InstanceSettings() {
   const settings = useQuery({ queryKey: ['settings'], queryFn: () => apiOf().nodes.listSettings() });
   return (

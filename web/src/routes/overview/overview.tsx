@@ -19,7 +19,7 @@ import { Troubled } from './troubled.tsx';
 
 const DEFAULT = '2h';
 
-/** What is wrong now, on one screen. Each number leads to the rows behind it. */
+/** The present problems on one screen. Each number leads to the rows behind it. */
 export function Overview() {
   const { api, id, at, name } = useProject();
   const { instance_admin: isAdmin } = useMe();

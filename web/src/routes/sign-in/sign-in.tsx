@@ -11,7 +11,7 @@ import { Forgotten } from './forgotten.tsx';
 import { LinkForm } from './link-form.tsx';
 import { useEntry } from './use-entry.ts';
 
-/** What the address says after its #: the token of a link, or why a provider did not let the person in. */
+/** The part of the address after its #: the token of a link, or why a provider did not let the person in. */
 function useGiven(): { token: string | null; refusal: string | null; forget(): void } {
   const { hash } = useLocation();
   const { history } = useRouter();

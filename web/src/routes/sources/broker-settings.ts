@@ -6,7 +6,7 @@ interface Kind {
   settings: object;
 }
 
-/** What messages can be taken from. */
+/** The kinds of brokers. */
 export const BROKERS: Readonly<Record<string, Kind>> = {
   kafka: {
     name: 'Kafka',

@@ -2,7 +2,7 @@ const PARTS = ['body', 'headers', 'query', 'path'];
 const TESTS = ['$eq', '$neq', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$regex', '$exist'];
 const JOINTS = ['$or', '$and'];
 
-/** What of an event a filter looks at. */
+/** The parts of an event that a filter looks at. */
 export interface Sample {
   body: unknown;
   headers: object;

@@ -1,10 +1,10 @@
 import { jsonType } from '../../ui/code/json-type.ts';
 
-/** What the editor suggests in a function, from the contract in docs/functions.md. */
+/** The suggestions of the editor in a function, from the contract in docs/functions.md. */
 export interface Contract {
   /** The names that a function can use, with their values: its argument, the builtins and the console. */
   scope: object;
-  /** What else fits after a text: fields of the argument where it is taken apart, and what may be returned. */
+  /** Further names that fit after a text: fields of the argument where it is taken apart, and what may be returned. */
   names(before: string): readonly Name[];
 }
 

@@ -9,7 +9,7 @@ import { Time } from '../../ui/text/time.tsx';
 const YES = { tone: 'ok', shape: 'check', word: 'Matches' } as const;
 const NO = { tone: 'off', shape: 'ring', word: 'No match' } as const;
 
-/** What a change would do with real events. Nothing is saved or sent. */
+/** The effect of a change on real events. Nothing is saved or sent. */
 export function Preview({ result }: { result: PreviewSubscriptionResult }) {
   const { at } = useProject();
   if (result.events.length === 0)

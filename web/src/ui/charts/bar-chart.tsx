@@ -2,7 +2,7 @@ import { type PointerEvent, useState } from 'react';
 import { count } from '../text/numbers.ts';
 
 export interface Bar {
-  /** What the bar is about, such as a time. */
+  /** The subject of the bar, such as a time. */
   label: string;
   values: readonly number[];
 }

@@ -9,7 +9,7 @@ import type { Extension } from '@codemirror/state';
 import { jsonType } from './json-type.ts';
 import { keyPlace } from './key-place.ts';
 
-/** What the editor suggests. It may change while the editor is open. */
+/** The suggestions of the editor. They may change while the editor is open. */
 export interface Suggestions {
   /** In JSON: the keys that may stand under a path. */
   keys?: ((path: readonly string[]) => readonly string[]) | undefined;

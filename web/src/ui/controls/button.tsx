@@ -16,7 +16,7 @@ const SHAPE =
 interface Props extends ComponentProps<'button'> {
   look?: ButtonLook;
   icon?: IconName;
-  /** What it does while it is under way, such as "Saving". */
+  /** The label while the act is under way, such as "Saving". */
   busy?: string | false | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface FieldProblem {
   problem: string;
 }
 
-/** What is wrong with the fields of a form, by the names of their inputs. */
+/** The problems of the fields of a form, by the names of their inputs. */
 export const FieldProblems = createContext<Readonly<Record<string, string>>>({});
 
 /**

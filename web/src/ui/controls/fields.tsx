@@ -3,7 +3,7 @@ import { FieldProblems } from './field-problems.ts';
 
 interface Labelled {
   label: string;
-  /** What it means, below the field. */
+  /** An explanation below the field. */
   hint?: ReactNode;
   error?: string | undefined;
 }
@@ -34,7 +34,7 @@ const described = ({ hint, error }: Labelled, id: string) =>
     ? {}
     : { 'aria-describedby': `${id}-note`, 'aria-invalid': error !== undefined };
 
-/** What its form says about a field. */
+/** The problem of a field, from its form. */
 function useProblem(name: string | undefined): string | undefined {
   return useContext(FieldProblems)[name ?? ''];
 }

@@ -5,7 +5,7 @@ import { useToast } from './toast.tsx';
 
 export interface Act<A, R> {
   act(argument: A): Promise<R>;
-  /** What the toast says. Undefined: there is none. */
+  /** The text of the toast. Undefined: there is none. */
   done?: ((result: R) => ReactNode) | undefined;
   /** Puts things back as they were. False: they have been changed since and stay as they are. */
   undo?: ((result: R) => Promise<unknown>) | undefined;

@@ -20,7 +20,7 @@ export function Skeleton({ rows = 6, label = 'Loading' }: { rows?: number; label
 
 interface Empty {
   title: string;
-  /** What would be here, and how to get it. */
+  /** Describes the missing content and how to get it. */
   text: ReactNode;
   /** A shell command that works as it is. */
   command?: string | undefined;

@@ -11,13 +11,13 @@ export interface DataListHandle {
 }
 
 interface Props<T> {
-  /** What the rows are, such as "Events". */
+  /** The plural noun of the rows, such as "Events". */
   label: string;
   rows: readonly T[];
   columns: readonly Column<T>[];
   rowKey(row: T): string;
   href(row: T): string;
-  /** What a row is called by a screen reader. */
+  /** The name of a row for a screen reader. */
   name(row: T): string;
   /** The key of the row that is open. */
   open?: string | undefined;

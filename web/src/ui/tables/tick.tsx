@@ -23,7 +23,7 @@ export function Tick({ label, rowKey, selection }: { label: string; rowKey: stri
 
 interface TickAllProps {
   count: number;
-  /** Of all rows. There may be 100,000 of them, so they are read only when they are needed. */
+  /** The keys of all rows. There may be 100,000 of them, so they are read only when they are needed. */
   keys(): readonly string[];
   selection: Selection;
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/log.md'), 'utf8');
 
-it('docs/operations.md explains only messages that the program logs', () => {
+it('docs/log.md explains only messages that the program logs', () => {
   const program = globSync('src/**/*.ts', { cwd: ROOT })
     .map((path) => readFileSync(join(ROOT, path), 'utf8'))
     .join('\n');
