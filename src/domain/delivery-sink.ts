@@ -15,7 +15,7 @@ export interface QueueRowKey {
 }
 
 /**
- * The dispatcher's interface for accepting events: a place in its window before a delivery is stored as leased
+ * The engine's interface for stored deliveries: a place in the dispatcher's window before a delivery is stored as leased
  * by this node, and the delivery itself after the commit. A delivery without a place is stored for any node
  * to claim.
  */

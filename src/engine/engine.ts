@@ -1,7 +1,7 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import { LANE, type QueueKey } from '../domain/delivery.ts';
+import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
@@ -38,10 +38,11 @@ import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/end
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
+import { Intake } from './intake.ts';
 import { RateLeases } from './limits/rate-leases.ts';
 import { Pull } from './pull/pull.ts';
 import { Claimer } from './queue/claimer.ts';
-import { Dispatcher, type QueueListener } from './queue/dispatcher.ts';
+import { Dispatcher } from './queue/dispatcher.ts';
 import { DueNotifier } from './queue/due-notifier.ts';
 import { Expander } from './queue/expander.ts';
 import { Finisher } from './queue/finisher.ts';
@@ -106,10 +107,11 @@ export class Engine {
   readonly #expander: Expander;
   readonly #trafficWriter: TrafficWriter;
   readonly #pull: Pull;
+  readonly #intake: Intake;
   readonly #delivers: boolean;
 
   constructor(deps: EngineDeps) {
-    const { config, db, cache, http, ids, databaseClock, metrics, traffic, log } = deps;
+    const { config, db, cache, ids, databaseClock, metrics, log } = deps;
     this.#deps = deps;
     this.nodeId = ids.next();
     this.#delivers = config.roles.includes('deliver');
@@ -128,27 +130,9 @@ export class Engine {
       log,
     });
     this.#notifier = new DueNotifier({ db, log });
-    this.#dispatcher = new Dispatcher({
-      left: (deliveryId) => this.#left(deliveryId),
-      sender: new Sender({
-        deliveries: this.#createSender(lease),
-        lapsed: (delivery) => this.#pull.lapsed(delivery),
-        metaEvents: new MetaEventSender({ cache, http, ids, now: databaseClock.now }),
-        recorder: deps.metaEvents,
-        cache,
-        guard: deps.guard,
-        now: databaseClock.now,
-      }),
-      finisher: this.#finisher,
-      lease,
-      clock: systemClock,
-      metrics,
-      traffic,
-      log,
-      // A node that does not deliver has no window. Its accepted deliveries wait for another node.
-      window: this.#delivers ? config.window : 0,
-      endpointConcurrency: config.endpointConcurrency,
-    });
+    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
+    this.#watch = new OutcomeWatch({ ...deps, restartCap });
+    this.#dispatcher = this.#createDispatcher(lease);
     this.#claimer = new Claimer({
       db,
       nodeId: this.nodeId,
@@ -157,7 +141,6 @@ export class Engine {
       clock: systemClock,
       metrics,
       log,
-      expansionStored: () => this.#expander.wake(),
       rateLeases: this.#rateLeases,
       decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
@@ -168,10 +151,15 @@ export class Engine {
       sweep: () => this.#claimer.sweep(),
     });
     this.#trafficWriter = new TrafficWriter({ ...deps, nodeId: this.nodeId });
-    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
-    this.#watch = new OutcomeWatch({ ...deps, restartCap });
     this.#pull = this.#createPull();
-    this.#dispatcher.listen(this.#queue(), this.#watch);
+    this.#intake = new Intake({
+      delivers: this.#delivers,
+      dispatcher: this.#dispatcher,
+      claimer: this.#claimer,
+      notifier: this.#notifier,
+      expander: this.#expander,
+      pull: this.#pull,
+    });
     this.#heartbeat = new Heartbeat({
       beat: () => this.#beat(),
       clock: systemClock,
@@ -217,6 +205,36 @@ export class Engine {
     if (key !== undefined) this.#claimer.passedOver(key);
   }
 
+  #createDispatcher(lease: Lease): Dispatcher {
+    const { config, cache, http, ids, databaseClock, metaEvents, guard } = this.#deps;
+    const { now } = databaseClock;
+    return new Dispatcher({
+      ...this.#deps,
+      sender: new Sender({
+        deliveries: this.#createSender(lease),
+        lapsed: (delivery) => this.#pull.lapsed(delivery),
+        metaEvents: new MetaEventSender({ cache, http, ids, now }),
+        recorder: metaEvents,
+        cache,
+        guard,
+        now,
+      }),
+      finisher: this.#finisher,
+      queue: {
+        waiting: (projectId, where, dueInMs) => this.#intake.waiting(projectId, where, dueInMs),
+        roomFreed: () => this.#claimer.roomFreed(),
+        unsure: (rows) => this.#intake.unsure(rows),
+      },
+      outcomes: this.#watch,
+      left: (deliveryId) => this.#left(deliveryId),
+      lease,
+      clock: systemClock,
+      // A node that does not deliver has no window. Its accepted deliveries wait for another node.
+      window: this.#delivers ? config.window : 0,
+      endpointConcurrency: config.endpointConcurrency,
+    });
+  }
+
   #createSender(lease: Lease): DeliverySender {
     const { cache, http, ids, sandbox, sealer, tracer, db, databaseClock } = this.#deps;
     return new DeliverySender({
@@ -234,23 +252,6 @@ export class Engine {
     });
   }
 
-  /** Rows wait: for the claims of this node or of others, or for consumers that wait here. */
-  #waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
-    const queue = this.#delivers ? this.#claimer : this.#notifier;
-    queue.waiting(projectId, where, dueInMs);
-    if (dueInMs <= 0) this.#pull.stored(where.key);
-  }
-
-  #queue(): QueueListener {
-    const queue = this.#delivers ? this.#claimer : this.#notifier;
-    return {
-      waiting: (projectId, where, dueInMs) => this.#waiting(projectId, where, dueInMs),
-      roomFreed: () => queue.roomFreed(),
-      expansionStored: () => queue.expansionStored(),
-      unsure: (rows) => queue.unsure(rows),
-    };
-  }
-
   #createPull(): Pull {
     const { databaseClock } = this.#deps;
     return new Pull({
@@ -258,12 +259,12 @@ export class Engine {
       nodeId: this.nodeId,
       now: databaseClock.now,
       clock: systemClock,
-      leased: (projectId, where, inMs) => this.#waiting(projectId, where, inMs),
+      leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
       attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)
-          this.#waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
+          this.#intake.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
     });
@@ -281,7 +282,7 @@ export class Engine {
   }
 
   get sink(): DeliverySink {
-    return this.#dispatcher;
+    return this.#intake;
   }
 
   usage(): ReturnType<Dispatcher['usage']> {
@@ -355,6 +356,6 @@ export class Engine {
   }
 
   metaEventsStored(projectId: string): void {
-    this.#dispatcher.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
+    this.#intake.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
   }
 }

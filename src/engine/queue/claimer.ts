@@ -12,7 +12,7 @@ import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/lease-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
-import type { Dispatcher, QueueListener } from './dispatcher.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import { Doubts } from './doubts.ts';
 import { DueKeys } from './due-keys.ts';
 import type { GateDecision } from './gates.ts';
@@ -42,7 +42,6 @@ export interface ClaimerDeps {
   dispatcher: Dispatcher;
   lease: Lease;
   decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
-  expansionStored(): void;
   rateLeases: RateLeases;
   clock: Clock;
   metrics: Metrics;
@@ -59,7 +58,7 @@ const PROBE_TAKEN_MS = 1_000;
 /** Deliveries that were passed over within this time start one round. */
 const PASSED_OVER_MS = 20;
 
-export class Claimer implements QueueListener {
+export class Claimer {
   readonly #deps: ClaimerDeps;
   readonly #clock: Clock;
   readonly #keys: DueKeys;
@@ -157,10 +156,6 @@ export class Claimer implements QueueListener {
   async releaseRest(): Promise<boolean> {
     await this.#doubts.releaseAll();
     return !this.#doubts.isClaimLost;
-  }
-
-  expansionStored(): void {
-    this.#deps.expansionStored();
   }
 
   /** The config of these endpoints or subscriptions changed, so their gates may have opened. */

@@ -58,21 +58,18 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     log: quietLog,
     window: 10,
     endpointConcurrency: 100,
-    ...options,
-  });
-  dispatcher.listen(
-    {
+    queue: {
       waiting: (projectId, { key, lane }, dueInMs) =>
         void calls.push(['waiting', projectId, key, lane, dueInMs]),
       roomFreed: () => void freed.push('room'),
-      expansionStored: () => void calls.push(['expansion']),
       unsure: (rows) => void calls.push(['unsure', ...rows.map(({ projectId, id }) => `${projectId} ${id}`)]),
     },
-    {
+    outcomes: {
       attempted: ({ id }) => void calls.push(['attempted', id]),
       notProbed: ({ id }) => void calls.push(['not probed', id]),
     },
-  );
+    ...options,
+  });
   const place = (id: string, endpointId = 'e', projectId = 'p') =>
     dispatcher.reserve(id, to(projectId, endpointId));
   const claim = (id: string, endpointId = 'e', projectId = 'p') =>
@@ -324,13 +321,6 @@ test('the outcome of a meta event says nothing of an endpoint', async () => {
   dispatcher.start(meta as unknown as LeasedMetaEvent);
   await end('m', ENDED);
   expect(calls).toEqual([]);
-});
-
-test('what was stored for others is passed on', () => {
-  const { dispatcher, calls } = dispatcherOf();
-  dispatcher.waiting('p', { key: leasedDelivery().key, lane: LANE.replay });
-  dispatcher.expansionStored();
-  expect(calls).toEqual([['waiting', 'p', 'e', LANE.replay, 0], ['expansion']]);
 });
 
 test('a node that was silent forgets what is unsent, and keeps what is being sent', async () => {

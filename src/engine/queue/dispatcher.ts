@@ -1,5 +1,5 @@
 import { LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
-import type { DeliverySink, Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
+import type { Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
@@ -39,6 +39,8 @@ export interface DispatcherDeps {
   sender: Pick<Sender, 'send'>;
   finisher: Pick<Finisher, 'finish'>;
   lease: Lease;
+  queue: QueueListener;
+  outcomes: OutcomeListener;
   /** A delivery is no longer leased. */
   left(deliveryId: string): void;
   clock: Clock;
@@ -50,12 +52,11 @@ export interface DispatcherDeps {
 }
 
 /** Events of the dispatcher for the rest of the engine. */
-export interface QueueListener {
+interface QueueListener {
   /** Rows of a key wait in the queue, due in this many milliseconds. */
   waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void;
   /** A place in the window became free. */
   roomFreed(): void;
-  expansionStored(): void;
   /** This node may lease these rows without knowing it. */
   unsure(rows: readonly QueueRowKey[]): void;
 }
@@ -70,7 +71,7 @@ const SHARE_OF_NEW_EVENTS = 0.8;
 const PROJECT_GREED = 3;
 const MAX_CAPS = 10_000;
 
-export class Dispatcher implements DeliverySink {
+export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #endpoints = new Map<string, EndpointQueue>();
   readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
@@ -79,18 +80,11 @@ export class Dispatcher implements DeliverySink {
   readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
   readonly #sending = new Tasks();
-  #queueListener: QueueListener | undefined;
-  #outcomeListener: OutcomeListener | undefined;
   #closed = false;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#projects = new SharedRoom(deps.window, PROJECT_GREED);
-  }
-
-  listen(queue: QueueListener, outcomes: OutcomeListener): void {
-    this.#queueListener = queue;
-    this.#outcomeListener = outcomes;
   }
 
   reserve(deliveryId: string, to: Destination): boolean {
@@ -118,25 +112,13 @@ export class Dispatcher implements DeliverySink {
     const queue = this.#queue(place.endpointId);
     queue.places -= 1;
     if (queue.places === 0) this.#endpoints.delete(place.endpointId);
-    this.#queueListener?.roomFreed();
+    this.#deps.queue.roomFreed();
   }
 
   start(delivery: Leased): void {
     const queue = this.#queue(delivery.target);
     queue.waiting.push(delivery);
     this.#pump(delivery.target, queue);
-  }
-
-  waiting(projectId: string, where: { key: QueueKey; lane: number }): void {
-    this.#queueListener?.waiting(projectId, where, 0);
-  }
-
-  expansionStored(): void {
-    this.#queueListener?.expansionStored();
-  }
-
-  unsure(rows: readonly QueueRowKey[]): void {
-    this.#queueListener?.unsure(rows);
   }
 
   has(deliveryId: string): boolean {
@@ -250,13 +232,12 @@ export class Dispatcher implements DeliverySink {
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
     if (isRecorded) return;
-    this.unsure([delivery]);
+    this.#deps.queue.unsure([delivery]);
     this.#notProbed(delivery);
   }
 
   #notProbed(delivery: Leased): void {
-    if (delivery.kind === 'delivery' && delivery.probeFence !== null)
-      this.#outcomeListener?.notProbed(delivery);
+    if (delivery.kind === 'delivery' && delivery.probeFence !== null) this.#deps.outcomes.notProbed(delivery);
   }
 
   /** False: it was not recorded. The row stays leased, and the next reconciliation releases it. */
@@ -278,20 +259,17 @@ export class Dispatcher implements DeliverySink {
         'late outcome: the delivery was claimed by another node or cancelled',
       );
       // It may have been resent and claimed by this same node, which had no second place for it.
-      this.unsure([delivery]);
+      this.#deps.queue.unsure([delivery]);
     } else if (finish.delayMs !== null) {
-      this.#queueListener?.waiting(
-        delivery.projectId,
-        { key: finish.key, lane: finish.lane },
-        finish.delayMs,
-      );
+      const where = { key: finish.key, lane: finish.lane };
+      this.#deps.queue.waiting(delivery.projectId, where, finish.delayMs);
     }
     if (moved && finish.metaEvent !== null) {
       const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
-      this.#queueListener?.waiting(delivery.projectId, where, 0);
+      this.#deps.queue.waiting(delivery.projectId, where, 0);
     }
     if (sent.kind !== 'success' && sent.kind !== 'failure') this.#notProbed(delivery);
-    else if (delivery.kind === 'delivery') this.#outcomeListener?.attempted(delivery, sent);
+    else if (delivery.kind === 'delivery') this.#deps.outcomes.attempted(delivery, sent);
     return true;
   }
 }

@@ -2,13 +2,12 @@ import type { QueueKey } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
 import { type DuePlace, notifyDue } from '../../store/limits/rate-leases.ts';
-import type { QueueListener } from './dispatcher.ts';
 
 /**
  * On a node that does not deliver: notifies delivering nodes where it stored due rows. They would find them
  * within five seconds; this is earlier. One statement at a time, with all places collected meanwhile.
  */
-export class DueNotifier implements QueueListener {
+export class DueNotifier {
   readonly #deps: { db: HotQueryable; log: Logger };
   readonly #places = new Map<string, DuePlace>();
   #notifying: Promise<void> | undefined;
@@ -50,10 +49,4 @@ export class DueNotifier implements QueueListener {
   async stop(): Promise<void> {
     await this.#notifying;
   }
-
-  roomFreed(): void {}
-
-  expansionStored(): void {}
-
-  unsure(): void {}
 }

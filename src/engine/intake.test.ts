@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { leasedDelivery } from '../../test/support/samples/leased-delivery.ts';
+import { LANE } from '../domain/delivery.ts';
+import { Intake } from './intake.ts';
+
+/** An intake, and who heard of what. */
+function intakeOf(delivers: boolean) {
+  const heard: unknown[][] = [];
+  const hears =
+    (who: string) =>
+    (...what: unknown[]) =>
+      void heard.push([who, ...what]);
+  const intake = new Intake({
+    delivers,
+    dispatcher: { reserve: () => false, unreserve: hears('unreserve'), start: hears('start') },
+    claimer: { waiting: hears('claimer'), unsure: hears('unsure') },
+    notifier: { waiting: hears('notifier') },
+    expander: { wake: hears('expander') },
+    pull: { stored: hears('pull') },
+  });
+  return { intake, heard };
+}
+
+const { key, projectId, id } = leasedDelivery();
+const place = { key, lane: LANE.replay };
+
+test('rows that wait are for the claims of this node and for consumers that wait here', () => {
+  const { intake, heard } = intakeOf(true);
+  intake.waiting('p', place);
+  intake.waiting('p', place, 1_000);
+  intake.expansionStored();
+  intake.unsure([{ projectId, id }]);
+  expect(heard).toEqual([
+    ['claimer', 'p', place, 0],
+    ['pull', key],
+    ['claimer', 'p', place, 1_000],
+    ['expander'],
+    ['unsure', [{ projectId, id }]],
+  ]);
+});
+
+test('a node that does not deliver leaves them to others', () => {
+  const { intake, heard } = intakeOf(false);
+  intake.waiting('p', place);
+  intake.expansionStored();
+  intake.unsure([{ projectId, id }]);
+  expect(heard).toEqual([
+    ['notifier', 'p', place, 0],
+    ['pull', key],
+  ]);
+});

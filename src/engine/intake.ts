@@ -1,0 +1,55 @@
+import type { LeasedDelivery, QueueKey } from '../domain/delivery.ts';
+import type { DeliverySink, Destination, QueueRowKey } from '../domain/delivery-sink.ts';
+import type { Pull } from './pull/pull.ts';
+import type { Claimer } from './queue/claimer.ts';
+import type { Dispatcher } from './queue/dispatcher.ts';
+import type { DueNotifier } from './queue/due-notifier.ts';
+import type { Expander } from './queue/expander.ts';
+
+/**
+ * Where stored deliveries enter the engine. Those with a place in the window go to the dispatcher. Rows that wait are
+ * for the claims of this node, or of others if it does not deliver, and for consumers that wait here.
+ */
+export interface IntakeDeps {
+  delivers: boolean;
+  dispatcher: Pick<Dispatcher, 'reserve' | 'unreserve' | 'start'>;
+  claimer: Pick<Claimer, 'waiting' | 'unsure'>;
+  notifier: Pick<DueNotifier, 'waiting'>;
+  expander: Pick<Expander, 'wake'>;
+  pull: Pick<Pull, 'stored'>;
+}
+
+export class Intake implements DeliverySink {
+  readonly #deps: IntakeDeps;
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  reserve(deliveryId: string, to: Destination): boolean {
+    return this.#deps.dispatcher.reserve(deliveryId, to);
+  }
+
+  unreserve(deliveryId: string): void {
+    this.#deps.dispatcher.unreserve(deliveryId);
+  }
+
+  start(delivery: LeasedDelivery): void {
+    this.#deps.dispatcher.start(delivery);
+  }
+
+  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs = 0): void {
+    const { delivers, claimer, notifier, pull } = this.#deps;
+    (delivers ? claimer : notifier).waiting(projectId, where, dueInMs);
+    if (dueInMs <= 0) pull.stored(where.key);
+  }
+
+  expansionStored(): void {
+    if (this.#deps.delivers) this.#deps.expander.wake();
+  }
+
+  /** A node that does not deliver leases no rows. */
+  unsure(rows: readonly QueueRowKey[]): void {
+    if (this.#deps.delivers) this.#deps.claimer.unsure(rows);
+  }
+}
