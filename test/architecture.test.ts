@@ -67,6 +67,26 @@ describe('the imports of src', () => {
     expect(parts.filter((part) => !shown.has(part) && !inner.includes(part))).toEqual([]);
   });
 
+  it('use every permission of layers.json', () => {
+    const layers = JSON.parse(read('layers.json')) as Record<string, string[]>;
+    const room = (path: string) => dirname(path).split('/').slice(1, 3).join('/');
+    const uses = (from: string, to: string) => {
+      const isRoom = from.includes('/');
+      const at = (path: string) => (isRoom ? room(path) : room(path).split('/')[0]);
+      return report.modules.some(
+        ({ source, dependencies }) =>
+          source.startsWith('src/') &&
+          !source.endsWith('.test.ts') &&
+          at(source) === from &&
+          dependencies.some(({ resolved }) => resolved.startsWith('src/') && at(resolved) === to),
+      );
+    };
+    const unused = Object.entries(layers).flatMap(([from, allowed]) =>
+      allowed.filter((to) => !uses(from, to)).map((to) => `${from} -> ${to}`),
+    );
+    expect(unused).toEqual([]);
+  });
+
   // The cruise finds nothing, and no violation either, when it cannot read TypeScript.
   it('are all seen', () => {
     const seen = new Set(report.modules.map(({ source }) => source));
@@ -115,7 +135,7 @@ describe('a forbidden import is reported', () => {
     'web/src/data/server.ts':
       "import { one } from '../../../src/domain/one.ts';\nexport const server = one;\n",
     'client/src/posthorn.ts': 'export class Posthorn {}\n',
-    'src/matcher/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
+    'src/signing/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
   };
 
   beforeAll(async () => {
