@@ -256,9 +256,10 @@ describe('check', () => {
   });
 
   it('ends for code whose top level does not', async () => {
+    // A busy machine may give it too little CPU time to reach the limit.
     expect(await sandbox.check('for (;;);')).toMatchObject({
       ok: false,
-      message: expect.stringContaining('CPU'),
+      message: expect.stringMatching(/CPU|too busy/),
     });
   });
 });
