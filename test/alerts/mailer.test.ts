@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import { Mailer } from '../../src/alerts/mailer.ts';
 import { Secret } from '../../src/platform/secret.ts';
+import { GIVE_UP_MS } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
@@ -84,9 +85,9 @@ test('a mail server that says nothing ends the mail but not the next one', async
     isFirst = false;
   });
   onTestFinished(() => server.close());
-  const mailer = mailerOf(server.port, 300);
+  const mailer = mailerOf(server.port, 1_000);
   expect(await Promise.all([outcomeOf(mailer.send(MAIL)), outcomeOf(mailer.send(MAIL))])).toEqual([
-    'the mail server did not take the mail within 0.3 s',
+    'the mail server did not take the mail within 1 s',
     expect.stringContaining('no mail today'),
   ]);
   expect(server.connections()).toBe(2);
@@ -101,7 +102,7 @@ test('a mail server that answers one byte at a time ends the mail too', async ({
   expect(await outcomeOf(mailerOf(server.port, 1_000).send(MAIL))).toBe(
     'the mail server did not take the mail within 1 s',
   );
-  await expect.poll(() => server.sockets.size).toBe(0);
+  await expect.poll(() => server.sockets.size, { timeout: GIVE_UP_MS }).toBe(0);
 });
 
 for (const secure of [true, false])

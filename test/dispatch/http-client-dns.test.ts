@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
+import { GIVE_UP_MS } from '../support/eventually.ts';
 import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/servers/dns-server.ts';
 import { type LoopbackServer, listen, listenHttp } from '../support/servers/loopback-server.ts';
 
@@ -91,10 +92,12 @@ describe('names', () => {
   test('being resolved when the client closes end as aborted, and no query is left', async () => {
     const { dns, http } = await setUp(() => 'silence');
     const sending = send(http, 'hooks.example', 80);
-    await expect.poll(() => dns.queries.length).toBeGreaterThan(0);
+    await expect.poll(() => dns.queries.length, { timeout: GIVE_UP_MS }).toBeGreaterThan(0);
     await http.close();
     expect(await sending).toMatchObject({ code: 'aborted', ours: true });
-    await expect.poll(() => process.getActiveResourcesInfo()).not.toContain('QueryReqWrap');
+    await expect
+      .poll(() => process.getActiveResourcesInfo(), { timeout: GIVE_UP_MS })
+      .not.toContain('QueryReqWrap');
   });
 
   test('of localhost need no name server', async () => {

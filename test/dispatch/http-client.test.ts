@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
 import { answered, exchangeScene, failed, request, textOf } from './exchange-scene.ts';
@@ -121,17 +122,14 @@ describe('connections', () => {
   });
 
   test('a send that finds no free connection in time is our fault, and frees nothing it did not hold', async () => {
-    let release: (() => void) | undefined;
-    const server = await started(
-      listenHttp((_req, res) => {
-        release = () => res.end('late');
-      }),
-    );
+    const arrived = Promise.withResolvers<ServerResponse>();
+    const server = await started(listenHttp((_req, res) => arrived.resolve(res)));
     const http = client({ connectionsPerOrigin: 1 });
     const first = http.send(request(server));
+    const held = await arrived.promise;
     const second = failed(await http.send(request(server, { timeoutMs: 50 })));
     expect(second).toMatchObject({ code: 'local_resource', ours: true });
-    release!();
+    held.end('late');
     answered(await first);
   });
 

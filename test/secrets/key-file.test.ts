@@ -1,13 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { keyIdOf } from '../../src/platform/sealer.ts';
 import type { ApiClient } from '../support/client.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 
 /** The key of the embedded database, in the same directory. */
-vi.setConfig({ testTimeout: 180_000 });
 
 function service() {
   const dataDir = join(mkdtempSync(join(tmpdir(), 'posthorn-key-')), 'data');

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { keyIdOf, Sealer } from '../../src/platform/sealer.ts';
 import { subscribe } from '../support/app.ts';
@@ -20,9 +20,6 @@ import { Cluster, type ClusterNode, type Keys } from './cluster.ts';
 const OLD = 'the old key, with a comma and more than 32 characters';
 const NEW = 'the new key, with a comma and more than 32 characters';
 const idOf = (key: string) => keyIdOf(Buffer.from(key));
-
-// Commands are programs, whose start takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let cluster: Cluster;
 let receiver: Receiver;
