@@ -30,15 +30,16 @@ const onlyIn = (name, packages, folders) => ({
   to: { path: packages.map((p) => `node_modules/${p}(/|$)`) },
 });
 
-// The pages: ui knows nothing of the product, data speaks to the server, parts join the two, a page is a folder of routes,
-// and app puts them together. Pages do not import each other. The portal is a page of its own on the same ui. The gallery
-// shows the ui, and nothing imports it: it is in no build.
+// The pages: ui knows nothing of the product, data speaks to the server, parts joins the two for the dashboard and the
+// portal, dashboard does for the dashboard alone, a page is a folder of routes, and app puts them together. Pages do not import
+// each other. The gallery shows the ui, and nothing imports it: it is in no build.
 const webLayers = {
   ui: [],
   data: [],
   parts: ['ui', 'data'],
-  routes: ['ui', 'data', 'parts', 'portal'],
-  portal: ['ui', 'data'],
+  dashboard: ['ui', 'data', 'parts'],
+  routes: ['ui', 'data', 'parts', 'dashboard', 'portal'],
+  portal: ['ui', 'data', 'parts'],
   embed: [],
   gallery: ['ui'],
 };
@@ -58,6 +59,17 @@ const webImports = [
     severity: 'error',
     from: { path: '^web/src/routes/([^/]+)/' },
     to: { path: '^web/src/routes/', pathNot: '^web/src/routes/$1/' },
+  },
+  {
+    name: 'web-portal-without-dashboard',
+    severity: 'error',
+    comment:
+      'the portal is loaded by the customers of others: the router and the session of the dashboard are not in it',
+    from: { path: '^web/src/portal/main\\.tsx$' },
+    to: {
+      path: ['^web/src/data/(project|session|may|search)\\.ts$', 'node_modules/@tanstack/react-router/'],
+      reachable: true,
+    },
   },
   {
     name: 'web-on-client-only',

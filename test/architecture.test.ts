@@ -134,6 +134,9 @@ describe('a forbidden import is reported', () => {
     'web/src/routes/two/two.ts': "import { page } from '../../parts/page.ts';\nexport const two = page;\n",
     'web/src/data/server.ts':
       "import { one } from '../../../src/domain/one.ts';\nexport const server = one;\n",
+    'web/src/parts/link.ts':
+      "import { useRouter } from '@tanstack/react-router';\nexport const link = useRouter;\n",
+    'web/src/portal/main.tsx': "import { link } from '../parts/link.ts';\nexport const main = link;\n",
     'client/src/posthorn.ts': 'export class Posthorn {}\n',
     'src/signing/fine.ts': "import { one } from '../domain/one.ts';\nexport const fine = one;\n",
   };
@@ -164,6 +167,10 @@ describe('a forbidden import is reported', () => {
     ['of a higher layer of the pages', 'web-ui-imports: web/src/ui/upwards.ts'],
     ['of the client in ui', 'web-client-only-in-data: web/src/ui/client.ts'],
     ['of another page', 'web-pages-apart: web/src/routes/one/beside.ts'],
+    [
+      'of the dashboard in the portal, by a part of both',
+      'web-portal-without-dashboard: web/src/portal/main.tsx',
+    ],
     ['of the server in the pages', 'web-on-client-only: web/src/data/server.ts'],
     ['of a file that is not there', 'resolvable: src/matcher/missing.ts'],
   ])('%s', (_what, violation) => {
@@ -258,7 +265,7 @@ describe('the house', () => {
 
   it('has no file with a meaningless name', () => {
     const vague = /\b(utils?|helpers?|manager|misc|common|index)\b/;
-    expect(sources.filter((source) => vague.test(basename(source, '.ts')))).toEqual([]);
+    expect([...sources, ...webSources].filter((source) => vague.test(basename(source)))).toEqual([]);
   });
 
   it('knows its own version, and the client has the same', () => {

@@ -36,7 +36,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
       await page.getByRole('link', { name: 'Billing' }).click();
       await page.getByText('Latest deliveries').waitFor();
       await page.getByText('invoice.*').first().waitFor();
-      for (const name of ['Edit…', 'Delete…', 'Pause', 'Roll…', 'Show', 'Change…', 'Add endpoint'])
+      for (const name of ['Edit…', 'Delete…', 'Pause', 'Roll secret…', 'Show', 'Change…', 'Add endpoint'])
         expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
       expect(await page.content()).not.toContain(seed.endpoints.billing.secrets[0].value);
       await page.getByRole('button', { name: 'Send a test event' }).click();
@@ -49,14 +49,17 @@ export function portalLinkTests(get: () => PortalWorld): void {
       const { visit, link, seed } = get();
       const { uid, secrets } = seed.endpoints.broken;
       const again = /^Retry those/;
-      const acts = ['Send a test event', again, 'Edit…', 'Roll…', 'Show', 'Add function…'] as const;
+      const acts = ['Send a test event', again, 'Edit…', 'Roll secret…', 'Show', 'Add function…'] as const;
       const look = { owner_id: 'customer-9', can_retry: false };
       const cases: [rights: object, acts: (typeof acts)[number][]][] = [
         [look, []],
         [{ ...look, can_retry: true }, ['Send a test event', again]],
         [{ ...look, can_see_secrets: true }, ['Show']],
         [{ ...look, can_manage_endpoint: true, can_see_secrets: false }, ['Edit…', 'Add function…']],
-        [{ ...look, can_manage_endpoint: true, can_edit_functions: false }, ['Edit…', 'Roll…', 'Show']],
+        [
+          { ...look, can_manage_endpoint: true, can_edit_functions: false },
+          ['Edit…', 'Roll secret…', 'Show'],
+        ],
       ];
       const { page, wrongs, close } = await visit((await link(look)).url);
       for (const [rights, allowed] of cases) {

@@ -32,7 +32,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       expect(curl).toContain("-H 'User-Agent: Posthorn/");
       const before = await app.project.get(`/eventdeliveries/${id}`);
       await page.getByRole('button', { name: 'Retry', exact: true }).click();
-      await page.getByText('It is sent again.').waitFor();
+      await page.getByText('Asked to send it again.').waitFor();
       await eventually(
         () => app.project.get(`/eventdeliveries/${id}/deliveryattempts`),
         (attempts) => attempts.length > before.metadata.num_trials,
@@ -59,12 +59,18 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const results = deliveries.map(({ uid, lease }: Json) => ({ uid, lease, ok: true }));
       await app.project.post(`/endpoints/${endpoint.uid}/pull/results`, { results }, 200);
       const { url } = await link({ owner_id });
-      const { page, wrongs, close } = await visit(url);
+      const { page, wrongs, close } = await visit(url, { language: 'de-DE' });
       await goTo(page, `#/deliveries/${deliveries[0].uid}`);
-      await page.getByText('A consumer fetched it and reported the result.').waitFor();
+      await page.getByText('Ein Verbraucher hat sie abgeholt und das Ergebnis gemeldet.').waitFor();
       await page.getByText('webhook-id').waitFor();
-      expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0);
+      await page.getByText('Als erledigt gemeldet').waitFor();
+      await page.getByText(/^Insgesamt/).waitFor();
+      expect(await page.getByRole('button', { name: 'Als curl kopieren' }).count()).toBe(0);
       expect(await page.getByText('POST', { exact: true }).count()).toBe(0);
+      // Nothing can be sent to it, so there is no test.
+      await goTo(page, `#/endpoints/${endpoint.uid}`);
+      await page.getByRole('heading', { name: 'Warehouse' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Testereignis senden' }).count()).toBe(0);
       expect(wrongs).toEqual([]);
       await close();
     });
@@ -83,7 +89,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByRole('button', { name: 'Add and test' }).click();
       await page.getByText('200 OK').first().waitFor();
       expect((await receiver.received(1))[0]?.headers['webhook-signature']).toMatch(/^v1,/);
-      await page.getByRole('button', { name: 'Close' }).last().click();
+      await page.getByRole('link', { name: 'Open endpoint' }).click();
       await page.getByText('invoice.reminder').first().waitFor();
 
       const stored = async (): Promise<Json> =>
@@ -105,10 +111,10 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByText('Active. What waited is being sent.').waitFor();
 
       const [{ value: old }] = (await stored()).secrets;
-      await page.getByRole('button', { name: 'Roll…' }).click();
-      await page.getByRole('button', { name: 'Roll secret' }).click();
+      await page.getByRole('button', { name: 'Roll secret…' }).click();
+      await page.getByRole('button', { name: 'Roll secret', exact: true }).click();
       await page
-        .getByText(/ends in/)
+        .getByText(/expires in/)
         .first()
         .waitFor();
       const { secrets } = await stored();

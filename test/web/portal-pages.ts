@@ -24,7 +24,7 @@ export function portalPageTests(get: () => PortalWorld): void {
         ['#/endpoints', 'Add endpoint'],
         [one, 'Edit…'],
         [one, 'Delete…'],
-        [one, 'Roll…'],
+        [one, 'Roll secret…'],
         [one, 'Change…'],
         [one, 'Add function…'],
       ] as const;

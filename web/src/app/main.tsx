@@ -4,6 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ToastProvider } from '../ui/controls/toast.tsx';
+import { GoContext } from '../ui/text/link.tsx';
 import { applyTheme, storedTheme } from './preferences.ts';
 import { router } from './router.tsx';
 
@@ -13,14 +14,18 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
 
+const go = (href: string): void => router.history.push(href);
+
 const root = document.querySelector('#root');
 if (root !== null)
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <ToastProvider>
-          <RouterProvider router={router} />
-        </ToastProvider>
+        <GoContext.Provider value={go}>
+          <ToastProvider>
+            <RouterProvider router={router} />
+          </ToastProvider>
+        </GoContext.Provider>
       </QueryClientProvider>
     </StrictMode>,
   );

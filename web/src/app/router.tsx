@@ -4,92 +4,104 @@ import {
   createRouter,
   lazyRouteComponent,
   Navigate,
+  Outlet,
 } from '@tanstack/react-router';
 import { lastProject, useMe } from '../data/project.ts';
 import { ProblemView } from '../parts/query-view.tsx';
+import { SiteContext } from '../parts/site.ts';
 import { SignIn } from '../routes/sign-in/sign-in.tsx';
 import { EmptyState, Skeleton } from '../ui/page/states.tsx';
+import { useDashboardSite } from './dashboard-site.ts';
 import { Shell } from './shell.tsx';
 
-const root = createRootRoute({ notFoundComponent: NoPage });
+const root = createRootRoute({ component: Root, notFoundComponent: NoPage });
 const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell });
 const project = createRoute({ getParentRoute: () => shell, path: 'p/$project' });
 
-type Load = () => Promise<Record<string, unknown>>;
-const lazyPage = (load: Load, name: string) => lazyRouteComponent(load as never, name as never);
+/** Where a page is, and its name there. It is loaded when it is opened. */
+type Load = [file: () => Promise<Record<string, unknown>>, name: string];
+const lazyPage = ([file, name]: Load) => lazyRouteComponent(file as never, name as never);
 
-/** A page of a project, loaded when it is opened. With a detail it is a list, and a row opens next to it. */
-function page(path: string, load: Load, [list, detail]: [list: string, detail?: string]) {
-  const route = createRoute({ getParentRoute: () => project, path, component: lazyPage(load, list) });
+/** A page of a project. With a detail it is a list, and a row opens next to it. */
+function page(path: string, list: Load, detail?: Load) {
+  const route = createRoute({ getParentRoute: () => project, path, component: lazyPage(list) });
   if (detail === undefined) return route;
   return route.addChildren([
-    createRoute({ getParentRoute: () => route, path: '$id', component: lazyPage(load, detail) }),
+    createRoute({ getParentRoute: () => route, path: '$id', component: lazyPage(detail) }),
   ]);
 }
 
-const people = () => import('../routes/people/index.ts');
-
 const pages = [
-  page('overview', () => import('../routes/overview/index.ts'), ['Overview']),
-  page('failures', () => import('../routes/failures/index.ts'), ['Failures']),
-  page('events', () => import('../routes/events/index.ts'), ['EventList', 'EventPage']),
-  page('deliveries', () => import('../routes/deliveries/index.ts'), ['DeliveryList', 'DeliveryPage']),
-  page('jobs', () => import('../routes/jobs/index.ts'), ['JobList', 'JobPage']),
-  page('endpoints', () => import('../routes/endpoints/index.ts'), ['EndpointList', 'EndpointPage']),
-  page('subscriptions', () => import('../routes/subscriptions/index.ts'), [
-    'SubscriptionList',
-    'SubscriptionPage',
-  ]),
-  page('sources', () => import('../routes/sources/index.ts'), ['SourceList', 'SourcePage']),
-  page('event-types', () => import('../routes/event-types/index.ts'), ['EventTypes']),
-  page('devices', () => import('../routes/devices/index.ts'), ['Devices']),
-  page('portal-links', () => import('../routes/portal-links/index.ts'), ['PortalLinks']),
-  page('portal-page', () => import('../routes/portal-theme/index.ts'), ['PortalThemePage']),
-  page('meta-events', () => import('../routes/meta-events/index.ts'), ['MetaEventList', 'MetaEventPage']),
-  page('audit', () => import('../routes/audit/index.ts'), ['AuditList', 'AuditPage']),
-  page('people', people, ['People']),
-  page('keys', () => import('../routes/keys/index.ts'), ['Keys']),
-  page('settings', () => import('../routes/settings/index.ts'), ['Settings']),
-  page('customers/$id', () => import('../routes/customers/index.ts'), ['Customer']),
+  page('overview', [() => import('../routes/overview/overview.tsx'), 'Overview']),
+  page('failures', [() => import('../routes/failures/failures.tsx'), 'Failures']),
+  page(
+    'events',
+    [() => import('../routes/events/event-list.tsx'), 'EventList'],
+    [() => import('../routes/events/event-page.tsx'), 'EventPage'],
+  ),
+  page(
+    'deliveries',
+    [() => import('../routes/deliveries/delivery-list.tsx'), 'DeliveryList'],
+    [() => import('../routes/deliveries/delivery-page.tsx'), 'DeliveryPage'],
+  ),
+  page(
+    'jobs',
+    [() => import('../routes/jobs/job-list.tsx'), 'JobList'],
+    [() => import('../routes/jobs/job-page.tsx'), 'JobPage'],
+  ),
+  page(
+    'endpoints',
+    [() => import('../routes/endpoints/endpoint-list.tsx'), 'EndpointList'],
+    [() => import('../routes/endpoints/endpoint-page.tsx'), 'EndpointPage'],
+  ),
+  page(
+    'subscriptions',
+    [() => import('../routes/subscriptions/subscription-list.tsx'), 'SubscriptionList'],
+    [() => import('../routes/subscriptions/subscription-page.tsx'), 'SubscriptionPage'],
+  ),
+  page(
+    'sources',
+    [() => import('../routes/sources/source-list.tsx'), 'SourceList'],
+    [() => import('../routes/sources/source-page.tsx'), 'SourcePage'],
+  ),
+  page('event-types', [() => import('../routes/event-types/event-types.tsx'), 'EventTypes']),
+  page('devices', [() => import('../routes/devices/devices.tsx'), 'Devices']),
+  page('portal-links', [() => import('../routes/portal-links/portal-links.tsx'), 'PortalLinks']),
+  page('portal-page', [() => import('../routes/portal-theme/portal-theme.tsx'), 'PortalThemePage']),
+  page(
+    'meta-events',
+    [() => import('../routes/meta-events/meta-event-list.tsx'), 'MetaEventList'],
+    [() => import('../routes/meta-events/meta-event-page.tsx'), 'MetaEventPage'],
+  ),
+  page(
+    'audit',
+    [() => import('../routes/audit/audit-list.tsx'), 'AuditList'],
+    [() => import('../routes/audit/audit-page.tsx'), 'AuditPage'],
+  ),
+  page('people', [() => import('../routes/people/people.tsx'), 'People']),
+  page('keys', [() => import('../routes/keys/keys.tsx'), 'Keys']),
+  page('settings', [() => import('../routes/settings/settings.tsx'), 'Settings']),
+  page('customers/$id', [() => import('../routes/customers/customer.tsx'), 'Customer']),
 ];
 
-const instance = () => import('../routes/instance/index.ts');
+/** A page that belongs to no project. */
+const loose = (path: string, load: Load) =>
+  createRoute({ getParentRoute: () => shell, path, component: lazyPage(load) });
 
 const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: 'sign-in', component: SignIn }),
   shell.addChildren([
     createRoute({ getParentRoute: () => shell, path: '/', component: Home }),
     project.addChildren(pages),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'instance/projects',
-      component: lazyPage(instance, 'Projects'),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'instance/people',
-      component: lazyPage(people, 'Accounts'),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'account',
-      component: lazyPage(() => import('../routes/account/index.ts'), 'Account'),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'instance/nodes',
-      component: lazyPage(instance, 'Nodes'),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'instance/audit',
-      component: lazyPage(instance, 'InstanceAudit'),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: 'instance/settings',
-      component: lazyPage(instance, 'InstanceSettings'),
-    }),
+    loose('instance/projects', [() => import('../routes/instance/projects.tsx'), 'Projects']),
+    loose('instance/people', [() => import('../routes/people/accounts.tsx'), 'Accounts']),
+    loose('account', [() => import('../routes/account/account.tsx'), 'Account']),
+    loose('instance/nodes', [() => import('../routes/instance/nodes.tsx'), 'Nodes']),
+    loose('instance/audit', [() => import('../routes/instance/instance-audit.tsx'), 'InstanceAudit']),
+    loose('instance/settings', [
+      () => import('../routes/instance/instance-settings.tsx'),
+      'InstanceSettings',
+    ]),
   ]),
 ]);
 
@@ -112,6 +124,14 @@ export const router = createRouter({
     </div>
   ),
 });
+
+function Root() {
+  return (
+    <SiteContext.Provider value={useDashboardSite()}>
+      <Outlet />
+    </SiteContext.Provider>
+  );
+}
 
 /** The overview of the project that was used last. */
 function Home() {

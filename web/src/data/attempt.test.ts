@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { words } from '../parts/languages/en.ts';
 import { attemptResult, curlOf, timingParts } from './attempt.ts';
 
 describe('a request as a curl command', () => {
   it('keeps quotes, line breaks and shell signs as they are', () => {
     const body = `{"a": "it's $HOME\\n\`id\` \\"x\\""}`;
-    const headers = { 'X-One': `a'b; rm "c"`, Host: 'left.out' };
-    const command = curlOf({ method: 'POST', url: 'http://127.0.0.1/?a=1&b=2', headers }, body);
+    const request_http_header = { 'X-One': `a'b; rm "c"`, Host: 'left.out', 'X-Key': '***' };
+    const command = curlOf({ method: 'POST', url: 'http://127.0.0.1/?a=1&b=2', request_http_header }, body);
     // The shell itself reads the words.
     const words = execFileSync('sh', ['-c', command.replace(/^curl/, `printf '%s\\0'`)])
       .toString()
@@ -16,6 +17,8 @@ describe('a request as a curl command', () => {
       '-X',
       'POST',
       'http://127.0.0.1/?a=1&b=2',
+      '-H',
+      'Content-Type: application/json',
       '-H',
       `X-One: a'b; rm "c"`,
       '--data-raw',
@@ -48,6 +51,6 @@ describe('the parts of the time of an attempt', () => {
   it('are one if a consumer reported the result', () => {
     const attempt = { timings: { totalMs: 31 }, http_status: '', status: true, error: '' };
     expect(timingParts(attempt)).toEqual([['In all', 31]]);
-    expect(attemptResult(attempt)).toBe('Reported as done');
+    expect(attemptResult(attempt, words.deliveries)).toBe('Reported as done');
   });
 });

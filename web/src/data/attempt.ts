@@ -29,29 +29,36 @@ export const totalMs = (attempt: Pick<DeliveryAttempt, 'timings'>): number =>
   (attempt.timings as Timings).totalMs ?? 0;
 
 /** "200 OK", or what went wrong. A consumer that fetched it says only that it worked. */
-export function attemptResult({
-  http_status,
-  error,
-  status,
-}: Pick<DeliveryAttempt, 'http_status' | 'error' | 'status'>): string {
-  return http_status || error || (status ? 'Reported as done' : 'no answer');
+export function attemptResult(
+  { http_status, error, status }: Pick<DeliveryAttempt, 'http_status' | 'error' | 'status'>,
+  words: { reported: string; noAnswer: string },
+): string {
+  return http_status || error || (status ? words.reported : words.noAnswer);
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** curl makes these itself. */
 const OWN_HEADERS = new Set(['host', 'content-length', 'connection']);
+/** Stands for a value that the reader may not see. */
+const MASK = '***';
 
-/** The request of an attempt as a shell command. */
+type Headers = Pick<DeliveryAttempt, 'request_http_header' | 'response_http_header'>;
+
+export const isMasked = ({ request_http_header, response_http_header }: Headers): boolean =>
+  [request_http_header, response_http_header].some((headers) => Object.values(headers).includes(MASK));
+
+/** The request of an attempt as a shell command. Hidden values are left out; the type of the content is needed. */
 export function curlOf(
-  request: { method: string; url: string; headers: Readonly<Record<string, string>> },
+  { method, url, request_http_header }: Pick<DeliveryAttempt, 'method' | 'url' | 'request_http_header'>,
   body: string,
 ): string {
-  const headers = Object.entries(request.headers)
+  const shown = Object.entries(request_http_header).filter(([, value]) => value !== MASK);
+  const hasType = shown.some(([name]) => name.toLowerCase() === 'content-type');
+  const headers = [...(hasType ? [] : [['Content-Type', 'application/json'] as const]), ...shown]
     .filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()))
     .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
-  const method = request.method === '' ? 'POST' : request.method;
   return [
-    `curl -i -X ${method} ${quote(request.url)}`,
+    `curl -i -X ${method === '' ? 'POST' : method} ${quote(url)}`,
     ...headers,
     ...(body === '' ? [] : [`--data-raw ${quote(body)}`]),
   ].join(' \\\n  ');

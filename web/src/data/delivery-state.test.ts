@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { words } from '../portal/languages/en.ts';
+import { words } from '../parts/languages/en.ts';
 import { tellDelivery as tellCustomer } from '../portal/reason.ts';
 import { tellDelivery, triesOf } from './delivery-state.ts';
 

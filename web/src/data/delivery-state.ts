@@ -11,7 +11,7 @@ export type DeliveryState =
   | 'discarded'
   | 'cancelled';
 
-type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>;
+export type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>;
 
 const HOLDS: Readonly<Record<string, string>> = {
   paused: 'the endpoint is paused',
@@ -33,6 +33,10 @@ export function deliveryState(delivery: Stated): DeliveryState {
   return status === 'Retry' ? 'retrying' : 'scheduled';
 }
 
+const OPEN: ReadonlySet<DeliveryState> = new Set(['scheduled', 'in flight', 'retrying', 'held']);
+/** Whether it is still on its way. */
+export const isOpen = (delivery: Stated): boolean => OPEN.has(deliveryState(delivery));
+
 /** Why a delivery is in its state, for a line of a list. A gate is named without its time, which the delivery has. */
 export function whyOf(delivery: Stated & Pick<EventDelivery, 'description'>): string {
   const held = holdOf(delivery);
@@ -48,7 +52,7 @@ export const receiverOf = (
 export const triesOf = ({ num_trials, retry_limit }: { num_trials: number; retry_limit: number }): string =>
   num_trials > retry_limit ? String(num_trials) : `${num_trials} of ${retry_limit}`;
 
-type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
+export type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
 
 /** One plain sentence: what happened, and what happens next. `when` words a time, such as "in 4 min". */
 export function tellDelivery(delivery: Told, when: (at: string) => string): string {

@@ -5,7 +5,10 @@ export interface Explained {
   title: string;
   text: string;
   requestId: string | undefined;
-  kind: 'signed-out' | 'no-permission' | 'second-factor' | 'not-found' | 'other';
+  /** The call may succeed when it is made again. */
+  mayPass: boolean;
+  /** The page that helps. */
+  leadsTo?: { href: string; name: string };
 }
 
 /** A field whose text the page cannot send. */
@@ -18,43 +21,59 @@ export class FieldError extends Error {
   }
 }
 
+/** The value of a field that takes JSON. */
+export function fieldJson(field: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FieldError(field, `This is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 export function explainError(error: unknown): Explained {
   if (error instanceof FieldError)
-    return { title: 'A field is not right', text: error.message, requestId: undefined, kind: 'other' };
+    return { title: 'A field is not right', text: error.message, requestId: undefined, mayPass: true };
   if (!(error instanceof PosthornError))
-    return { title: 'This page has a fault', text: String(error), requestId: undefined, kind: 'other' };
+    return { title: 'This page has a fault', text: String(error), requestId: undefined, mayPass: true };
   const { requestId, status, message: text } = error;
   if (status === 401)
-    return { title: 'You are signed out', text: 'Sign in again to go on.', requestId, kind: 'signed-out' };
+    return {
+      title: 'You are signed out',
+      text: 'Sign in again to go on.',
+      requestId,
+      mayPass: false,
+      leadsTo: { href: '/sign-in', name: 'Sign in' },
+    };
   if (error.code === 'second_factor_required')
     return {
       title: 'A second factor is required here',
       text: 'Set one up, or send a code, in your account.',
       requestId,
-      kind: 'second-factor',
+      mayPass: false,
+      leadsTo: { href: '/account', name: 'Your account' },
     };
   if (status === 403)
     return {
       title: 'You may not see this',
       text: `${text} Ask an administrator of the project for a role that may.`,
       requestId,
-      kind: 'no-permission',
+      mayPass: false,
     };
   if (status === 404)
     return {
       title: 'Not found',
       text: `${text} It may have been deleted, or belong to another project.`,
       requestId,
-      kind: 'not-found',
+      mayPass: false,
     };
   if (status === 0)
     return {
       title: 'The server does not answer',
       text: `${text}. Check that Posthorn runs and that you are online.`,
       requestId,
-      kind: 'other',
+      mayPass: true,
     };
-  return { title: 'That did not work', text, requestId, kind: 'other' };
+  return { title: 'That did not work', text, requestId, mayPass: true };
 }
 
 export const errorText = (error: unknown): string => explainError(error).text;

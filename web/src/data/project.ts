@@ -14,6 +14,9 @@ interface Project {
   at(page: string): string;
 }
 
+/** The address of a page of a project. */
+export const pageOf = (project: string, page: string): string => `/p/${encodeURIComponent(project)}/${page}`;
+
 /** The project of the address. */
 export function useProject(): Project {
   const { project = '' } = useParams({ strict: false }) as { project?: string };
@@ -23,7 +26,7 @@ export function useProject(): Project {
       id: project,
       name: projects.find(({ uid }) => uid === project)?.name ?? project,
       api: apiOf(project),
-      at: (page) => `/p/${encodeURIComponent(project)}/${page}`,
+      at: (page) => pageOf(project, page),
     }),
     [project, projects],
   );

@@ -1,45 +1,49 @@
 import type { EventDelivery } from 'posthorn-client';
-import { receiverOf, whyOf } from '../data/delivery-state.ts';
-import { useProject } from '../data/project.ts';
+import { receiverOf } from '../data/delivery-state.ts';
 import { Link } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
-import { DeliveryBadge } from './states.tsx';
+import { DeliveryBadge } from './badges.tsx';
+import { useSite } from './site.ts';
+import { useWords } from './words.ts';
 
-/** A few deliveries, one line each. */
-export function DeliveryLines({
-  deliveries,
-  none,
-  showEndpoint = false,
-}: {
-  deliveries: EventDelivery[];
+interface Props {
+  deliveries: readonly EventDelivery[];
+  /** What is said if there is none. */
   none: string;
   showEndpoint?: boolean;
-}) {
-  const { at } = useProject();
+}
+
+/** Deliveries, one line each. The link of a line covers it. */
+export function DeliveryLines({ deliveries, none, showEndpoint = false }: Props) {
+  const { pages } = useWords();
   if (deliveries.length === 0) return <p className="text-muted">{none}</p>;
   return (
-    <ul className="border-t border-line">
+    <ul className="-mx-1 border-t border-line" aria-label={pages.deliveries}>
       {deliveries.map((delivery) => (
-        <li
-          key={delivery.uid}
-          className="relative flex min-h-8 flex-wrap items-center gap-x-3 border-b border-line py-1 hover:bg-hover"
-        >
-          <span className="w-32 sm:w-36">
-            <DeliveryBadge delivery={delivery} />
-          </span>
-          <Link
-            href={at(`deliveries/${delivery.uid}`)}
-            className="min-w-0 grow truncate after:absolute after:inset-0 sm:grow-0"
-          >
-            {delivery.event_type}
-            {showEndpoint && <span className="text-muted"> to {receiverOf(delivery)}</span>}
-          </Link>
-          <span className="hidden min-w-0 flex-1 truncate text-muted sm:block">{whyOf(delivery)}</span>
-          <span className="text-xs text-muted">
-            <Time at={delivery.created_at} />
-          </span>
-        </li>
+        <Line key={delivery.uid} delivery={delivery} showEndpoint={showEndpoint} />
       ))}
     </ul>
+  );
+}
+
+function Line({ delivery, showEndpoint }: { delivery: EventDelivery; showEndpoint: boolean }) {
+  const { at, why } = useSite();
+  const notes = [showEndpoint ? receiverOf(delivery) : '', why(delivery)];
+  return (
+    <li className="relative grid min-h-8 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1.2fr)_6rem]">
+      <DeliveryBadge delivery={delivery} />
+      <Link
+        href={at(`deliveries/${delivery.uid}`)}
+        className="col-span-2 col-start-1 row-start-2 min-w-0 truncate font-semibold after:absolute after:inset-0 sm:col-span-1 sm:col-start-2 sm:row-start-1"
+      >
+        {delivery.event_type}
+      </Link>
+      <span className="col-span-2 col-start-1 row-start-3 min-w-0 truncate text-muted empty:hidden sm:col-span-1 sm:col-start-3 sm:row-start-1">
+        {notes.filter((note) => note !== '').join(' · ')}
+      </span>
+      <span className="col-start-2 row-start-1 text-right text-xs text-muted sm:col-start-4">
+        <Time at={delivery.created_at} />
+      </span>
+    </li>
   );
 }

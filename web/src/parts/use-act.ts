@@ -1,11 +1,39 @@
-import { errorText } from '../data/explain-error.ts';
-import { type Act, useActWith } from '../ui/controls/use-act.ts';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useToast } from '../ui/controls/toast.tsx';
+import { useUiWords } from '../ui/text/words.ts';
+import { useSite } from './site.ts';
 
-/** An act of the reader, with its errors in the words of the dashboard. */
+/**
+ * Something that the reader does. What is on the page is read again after it, and a toast says how it ended: what `done`
+ * words, or nothing. With `undo` the toast offers to put things back as they were. False means that they have been changed
+ * since and stay as they are. An act that cannot be put back has none.
+ */
 export function useAct<A = void, R = unknown>(
-  act: Act<A, R>['act'],
-  done?: Act<A, R>['done'],
-  undo?: Act<A, R>['undo'],
+  act: (argument: A) => Promise<R>,
+  done?: (result: R) => ReactNode,
+  undo?: (result: R) => Promise<unknown>,
 ) {
-  return useActWith<A, R>({ act, done, undo, errorText });
+  const queries = useQueryClient();
+  const toast = useToast();
+  const words = useUiWords();
+  const { explain } = useSite();
+  const failed = (error: unknown) => toast(explain(error).text, { bad: true });
+  const takeBack = async (undone: Promise<unknown>) => {
+    try {
+      toast((await undone) === false ? words.changedSince : words.undone);
+    } catch (error) {
+      failed(error);
+    }
+    await queries.invalidateQueries();
+  };
+  return useMutation({
+    mutationFn: act,
+    onSuccess: (result) => {
+      const text = done?.(result);
+      if (text !== undefined) toast(text, { undo: undo && (() => void takeBack(undo(result))) });
+      return queries.invalidateQueries();
+    },
+    onError: failed,
+  });
 }

@@ -25,12 +25,4 @@ export function usePlace(): Place {
   return { page: page || START || 'endpoints', id: id || undefined, filters: new URLSearchParams(query) };
 }
 
-export function placeOf(page: string, id = '', filters: Readonly<Record<string, string>> = {}): string {
-  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString();
-  const path = id === '' ? `#/${page}` : `#/${page}/${id}`;
-  return query === '' ? path : `${path}?${query}`;
-}
-
-export function goTo(place: string): void {
-  location.hash = place;
-}
+export const at = (page: string): string => `#/${page}`;

@@ -1,18 +1,17 @@
-import { useQuery } from '@tanstack/react-query';
 import type { EventType } from 'posthorn-client';
 import { useState } from 'react';
+import { exampleOf } from '../data/example.ts';
+import { useEventTypes } from '../parts/event-types.ts';
+import { QueryView } from '../parts/query-view.tsx';
+import { useWords } from '../parts/words.ts';
 import { JsonView } from '../ui/code/json-view.tsx';
 import { EmptyState } from '../ui/page/states.tsx';
-import { eventTypesQuery } from './endpoints/queries.ts';
-import { exampleOf } from './example.ts';
-import { QueryView } from './query-view.tsx';
-import { useWords } from './words.ts';
 
 /** The catalogue: what each type means, and an example of its payload. */
 export function EventTypes() {
   const { eventTypes: t } = useWords();
   const [find, setFind] = useState('');
-  const types = useQuery(eventTypesQuery);
+  const types = useEventTypes();
   return (
     <QueryView query={types}>
       {(all) =>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { hasTabs, placeOf, usePlace } from './address.ts';
+import { useWords } from '../parts/words.ts';
+import { at, hasTabs, usePlace } from './address.ts';
 import type { Theme } from './theme.ts';
-import { useWords } from './words.ts';
 
 type LogoTheme = Pick<Theme, 'logo_url' | 'logo_url_dark' | 'color_scheme'>;
 
@@ -59,7 +59,7 @@ function Tabs() {
       {tabs.map(([name, label]) => (
         <a
           key={name}
-          href={placeOf(name)}
+          href={at(name)}
           aria-current={page === name ? 'page' : undefined}
           className={`-mb-px border-b-2 px-1.5 py-2 sm:px-3 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
         >

@@ -2,15 +2,18 @@ import '../app/styles.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import type { Messages } from '../parts/languages/en.ts';
+import { SiteContext } from '../parts/site.ts';
+import { MessagesContext } from '../parts/words.ts';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { WordsContext } from '../ui/text/words.ts';
 import { applyTheme, themeOfDocument } from './document-theme.ts';
 import { listenToHost, useHostTheme } from './host.ts';
-import type { Messages } from './languages/en.ts';
+import { loadWords } from './load-words.ts';
+import { portalSite } from './portal-site.ts';
 import { takeTokenOfAddress } from './session.ts';
 import { Shell } from './shell.tsx';
 import { type Theme, withHostTheme } from './theme.ts';
-import { loadWords, MessagesContext } from './words.ts';
 
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
@@ -24,6 +27,7 @@ function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
   const given = useHostTheme();
   const theme = useMemo(() => withHostTheme(first, given), [first, given]);
   const [words, setWords] = useState(firstWords);
+  const site = useMemo(() => portalSite(words), [words]);
   useEffect(() => nameLanguage(words), [words]);
   useEffect(() => {
     applyTheme(theme);
@@ -33,7 +37,9 @@ function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
     <MessagesContext.Provider value={words}>
       <WordsContext.Provider value={words.ui}>
         <ToastProvider>
-          <Shell theme={theme} />
+          <SiteContext.Provider value={site}>
+            <Shell theme={theme} />
+          </SiteContext.Provider>
         </ToastProvider>
       </WordsContext.Provider>
     </MessagesContext.Provider>

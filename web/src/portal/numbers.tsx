@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import type { GetTimeSeriesResult } from 'posthorn-client';
 import { useState } from 'react';
+import { QueryView } from '../parts/query-view.tsx';
+import { useWords } from '../parts/words.ts';
 import { BarChart } from '../ui/charts/bar-chart.tsx';
 import { formatMs } from '../ui/charts/timing-bar.tsx';
 import { SelectField } from '../ui/controls/fields.tsx';
 import { PlainTable, type TableColumn } from '../ui/tables/plain-table.tsx';
 import { endpointsQuery } from './endpoints/queries.ts';
 import { useLink } from './link.ts';
-import { QueryView } from './query-view.tsx';
 import { api } from './session.ts';
-import { useWords } from './words.ts';
 
 const DAYS = 14;
 const DAY_MS = 86_400_000;

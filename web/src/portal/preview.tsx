@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'react';
+import { words as en } from '../parts/languages/en.ts';
+import { MessagesContext } from '../parts/words.ts';
 import { WordsContext } from '../ui/text/words.ts';
 import { EndpointLines } from './endpoints/endpoint-lines.tsx';
 import { Frame } from './frame.tsx';
-import { words as en } from './languages/en.ts';
+import { loadWords } from './load-words.ts';
 import { fontFamily, type Theme, themeVariables } from './theme.ts';
-import { loadWords, MessagesContext } from './words.ts';
 
 const SAMPLE = [
   {

@@ -1,6 +1,6 @@
 import type { EventDelivery } from 'posthorn-client';
 import { deliveryState, latencyText } from '../data/delivery-state.ts';
-import type { Messages } from './languages/en.ts';
+import type { Messages } from '../parts/languages/en.ts';
 
 /** The result of a request in words, from its outcome: `http_503`, `timeout`. */
 export function outcomeText({ outcomes }: Messages, outcome: string): string {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
+import { useWords } from '../parts/words.ts';
 import { api } from './session.ts';
-import { useWords } from './words.ts';
 
 const OPEN = new Set(['queued', 'running']);
 

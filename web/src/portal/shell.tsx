@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { QueryView } from '../parts/query-view.tsx';
+import { useWords } from '../parts/words.ts';
 import { ErrorPanel } from '../ui/page/states.tsx';
 import { usePlace } from './address.ts';
 import { Deliveries } from './deliveries/deliveries.tsx';
@@ -11,11 +13,9 @@ import { Frame } from './frame.tsx';
 import { isEmbedded } from './host.ts';
 import { LinkContext } from './link.ts';
 import { Numbers } from './numbers.tsx';
-import { QueryView } from './query-view.tsx';
 import { api, useSession } from './session.ts';
 import type { Theme } from './theme.ts';
 import { Verify } from './verify/verify.tsx';
-import { useWords } from './words.ts';
 
 /** Read again now and then, so that a link that has ended says so by itself. */
 const LINK_EVERY_MS = 10_000;

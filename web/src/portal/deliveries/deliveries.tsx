@@ -1,17 +1,18 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { EventDelivery, ListEventDeliveriesQuery } from 'posthorn-client';
+import { DeliveryLines } from '../../parts/delivery-lines.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import { goTo, placeOf } from '../address.ts';
+import { useGo, withSearch } from '../../ui/text/link.tsx';
+import { at } from '../address.ts';
 import { endpointsQuery } from '../endpoints/queries.ts';
 import { useRights } from '../link.ts';
-import { QueryView } from '../query-view.tsx';
 import { RetryProgress } from '../retry-progress.tsx';
 import { api } from '../session.ts';
-import { useAct } from '../use-act.ts';
-import { useWords } from '../words.ts';
-import { DeliveryLines } from './delivery-lines.tsx';
 
 const PER_PAGE = 50;
 const EVERY_MS = 10_000;
@@ -54,7 +55,7 @@ export function Deliveries({ filters }: { filters: URLSearchParams }) {
             <EmptyState title={t.none} text={isFiltered ? t.noneMatch : t.noneText} />
           ) : (
             <>
-              <DeliveryLines deliveries={rows} />
+              <DeliveryLines deliveries={rows} none={t.none} showEndpoint />
               {list.hasNextPage && (
                 <Button
                   className="mt-3"
@@ -74,10 +75,11 @@ export function Deliveries({ filters }: { filters: URLSearchParams }) {
 
 function Filters({ filters }: { filters: URLSearchParams }) {
   const { deliveries: t, states } = useWords();
+  const go = useGo();
   const endpoints = useQuery(endpointsQuery);
   const value = (name: string) => filters.get(name) ?? '';
   const change = (name: string) => (text: string) =>
-    goTo(placeOf('deliveries', '', { ...Object.fromEntries(filters), [name]: text }));
+    go(withSearch(at('deliveries'), { ...Object.fromEntries(filters), [name]: text }));
   return (
     <FilterBar>
       <FilterSelect

@@ -1,13 +1,13 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import type { PreviewSubscriptionResult, Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { ActDialog } from '../../parts/act-dialog.tsx';
+import { useSite } from '../../parts/site.ts';
+import { useWords } from '../../parts/words.ts';
 import { JsonView } from '../../ui/code/json-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { TextArea } from '../../ui/controls/fields.tsx';
-import { explain } from '../query-view.tsx';
 import { api } from '../session.ts';
-import { useWords } from '../words.ts';
 
 const START = 'function transform(payload) {\n  return payload;\n}\n';
 /** The latest events are searched for one that the subscription matches. */
@@ -22,7 +22,7 @@ export const isHidden = (subscription: Subscription): boolean => subscription.fu
 export function EditFunction({ subscription, onClose }: { subscription: Subscription; onClose(): void }) {
   const words = useWords();
   const { functions: t } = words;
-  const queries = useQueryClient();
+  const { explain } = useSite();
   const hidden = isHidden(subscription);
   const [code, setCode] = useState(hidden ? START : subscription.function || START);
   const save = async () => {
@@ -30,7 +30,6 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
     // Code that is not shown is replaced only by code that was written.
     if (hidden && unchanged) return;
     await api.subscriptions.update(subscription.uid, { function: unchanged ? '' : code });
-    await queries.invalidateQueries();
   };
   const trial = useMutation({
     mutationFn: async () => {
@@ -39,14 +38,7 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
     },
   });
   return (
-    <FormDialog
-      title={t.title}
-      action={t.save}
-      onClose={onClose}
-      onSubmit={save}
-      explain={(error) => explain(words, error).text}
-      wide
-    >
+    <ActDialog title={t.title} action={t.save} onClose={onClose} onSubmit={save} wide>
       {hidden && <p>{t.hidden}</p>}
       <TextArea
         label={t.code}
@@ -62,11 +54,11 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
       </div>
       {trial.error !== null && (
         <p role="alert" className="text-bad">
-          {explain(words, trial.error).text}
+          {explain(trial.error).text}
         </p>
       )}
       {trial.isSuccess && <Result tried={trial.data} />}
-    </FormDialog>
+    </ActDialog>
   );
 }
 

@@ -1,39 +1,17 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Endpoint, Subscription } from 'posthorn-client';
-import type { ReactNode } from 'react';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
-import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
+import { pickedTypes } from '../../parts/event-types.ts';
+import { useWords } from '../../parts/words.ts';
+import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
-import { goTo, placeOf } from '../address.ts';
+import { at } from '../address.ts';
 import { useRights } from '../link.ts';
-import { explain } from '../query-view.tsx';
 import { api } from '../session.ts';
-import { useWords } from '../words.ts';
-import { EventTypePicker, pickedTypes } from './event-type-picker.tsx';
+import { EventTypePicker } from './event-type-picker.tsx';
 
 interface Props {
   endpoint: Endpoint;
   onClose(): void;
-}
-
-interface ActProps {
-  title: string;
-  action: string;
-  danger?: boolean;
-  onClose(): void;
-  act(form: FormData): Promise<unknown>;
-  children: ReactNode;
-}
-
-/** A dialog whose act changes what is on the page. */
-function ActDialog({ act, ...rest }: ActProps) {
-  const words = useWords();
-  const queries = useQueryClient();
-  const submit = async (form: FormData) => {
-    await act(form);
-    await queries.invalidateQueries();
-  };
-  return <FormDialog {...rest} onSubmit={submit} explain={(error) => explain(words, error).text} />;
 }
 
 export function EditEndpoint({ endpoint, onClose }: Props) {
@@ -58,7 +36,7 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
     });
   };
   return (
-    <ActDialog title={t.editTitle(endpoint.name)} action={t.save} onClose={onClose} act={save}>
+    <ActDialog title={t.editTitle(endpoint.name)} action={t.save} onClose={onClose} onSubmit={save}>
       <TextField label={t.address} name="url" type="url" required defaultValue={endpoint.url} />
       <TextField label={t.nameLabel} name="name" required defaultValue={endpoint.name} />
       <TextField label={t.mail} name="mail" type="email" defaultValue={endpoint.support_email} />
@@ -86,42 +64,15 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
 
 export function DeleteEndpoint({ endpoint, onClose }: Props) {
   const { endpoints: t } = useWords();
-  const remove = async () => {
-    await api.endpoints.delete(endpoint.uid);
-    goTo(placeOf('endpoints'));
-  };
   return (
-    <ActDialog
-      title={t.deleteTitle(endpoint.name)}
-      action={t.deleteAct}
-      danger
+    <DangerDialog
+      what={t.deleteTitle(endpoint.name)}
+      act={() => api.endpoints.delete(endpoint.uid)}
+      leadsTo={at('endpoints')}
       onClose={onClose}
-      act={remove}
     >
-      <p>{t.deleteText}</p>
-    </ActDialog>
-  );
-}
-
-export function RollSecret({ endpoint, onClose }: Props) {
-  const { secrets: t } = useWords();
-  const roll = (form: FormData) =>
-    api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('seconds')) });
-  return (
-    <ActDialog title={t.rollTitle} action={t.rollAct} onClose={onClose} act={roll}>
-      <p>{t.rollText}</p>
-      <SelectField
-        label={t.oldIsValid}
-        name="seconds"
-        defaultValue="86400"
-        choices={[
-          ['3600', t.hours(1)],
-          ['86400', t.hours(24)],
-          ['604800', t.days(7)],
-          ['0', t.atOnce],
-        ]}
-      />
-    </ActDialog>
+      {t.deleteText}
+    </DangerDialog>
   );
 }
 
@@ -147,7 +98,7 @@ export function ChooseTypes({
     });
   };
   return (
-    <ActDialog title={t.types} action={t.saveTypes} onClose={onClose} act={save}>
+    <ActDialog title={t.types} action={t.saveTypes} onClose={onClose} onSubmit={save}>
       <EventTypePicker chosen={subscription?.filter_config.event_types ?? []} />
     </ActDialog>
   );

@@ -1,10 +1,10 @@
 import type { Endpoint } from 'posthorn-client';
+import { EndpointBadge } from '../../parts/badges.tsx';
+import { useWords } from '../../parts/words.ts';
 import { Time } from '../../ui/text/time.tsx';
-import { placeOf } from '../address.ts';
-import { type DayCounts, HealthBadge } from '../badges.tsx';
+import { at } from '../address.ts';
 import { outcomeText } from '../reason.ts';
-import { useWords } from '../words.ts';
-import type { EndpointFailure } from './failure.ts';
+import { type DayCounts, type EndpointFailure, isFailing } from './failure.ts';
 
 export interface EndpointLine {
   endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
@@ -25,14 +25,14 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
         >
           <span className="min-w-0">
             <a
-              href={placeOf('endpoints', endpoint.uid)}
+              href={at(`endpoints/${endpoint.uid}`)}
               className="block truncate text-base font-semibold after:absolute after:inset-0"
             >
               {endpoint.name}
             </a>
             <span className="block truncate text-muted">{endpoint.url}</span>
           </span>
-          <HealthBadge endpoint={endpoint} counts={counts} />
+          <EndpointBadge endpoint={endpoint} isFailing={isFailing(endpoint, counts)} />
           <span className="min-w-0">
             {counts !== undefined && (
               <span className="block truncate" title={t.day}>

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { useRights } from '../link.ts';
-import { QueryView } from '../query-view.tsx';
-import { useWords } from '../words.ts';
 import { EditFunction, isHidden } from './edit-function.tsx';
 import { ChooseTypes } from './endpoint-dialogs.tsx';
 import { subscriptionsQuery } from './queries.ts';

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { QueryView } from '../../parts/query-view.tsx';
+import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { useRights } from '../link.ts';
-import { QueryView } from '../query-view.tsx';
-import { useWords } from '../words.ts';
 import { AddEndpoint } from './add-endpoint.tsx';
 import { EndpointLines } from './endpoint-lines.tsx';
 import { failureOf } from './failure.ts';

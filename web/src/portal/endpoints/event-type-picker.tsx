@@ -1,10 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useEventTypes } from '../../parts/event-types.ts';
+import { useWords } from '../../parts/words.ts';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
-import { formText } from '../../ui/controls/form-text.ts';
 import { useLink } from '../link.ts';
-import { useWords } from '../words.ts';
-import { eventTypesQuery } from './queries.ts';
 
 const FIELD = 'types';
 
@@ -12,7 +10,7 @@ const FIELD = 'types';
 export function EventTypePicker({ chosen }: { chosen: readonly string[] }) {
   const { endpoints: t } = useWords();
   const link = useLink();
-  const types = useQuery(eventTypesQuery);
+  const types = useEventTypes();
   const mayAll = link.event_types.length === 0;
   const [isAll, setAll] = useState(mayAll && (chosen.length === 0 || chosen.includes('*')));
   const known = (types.data ?? []).filter(({ deprecated_at }) => deprecated_at === null);
@@ -55,13 +53,4 @@ export function EventTypePicker({ chosen }: { chosen: readonly string[] }) {
       )}
     </fieldset>
   );
-}
-
-/** The picked event types. None: all of them. */
-export function pickedTypes(form: FormData): string[] {
-  const typed = formText(form, 'typed')
-    .split(/[\s,]+/)
-    .filter((name) => name !== '');
-  const picked = [...form.getAll(FIELD).filter((one) => typeof one === 'string'), ...typed];
-  return picked.length === 0 ? ['*'] : picked;
 }

@@ -55,10 +55,3 @@ export const subscriptionsQuery = (endpointId: string) => ({
   queryKey: ['subscriptions', endpointId],
   queryFn: () => all(api.subscriptions.list({ endpointId: [endpointId], sort: 'ASC' })),
 });
-
-export const eventTypesQuery = {
-  queryKey: ['event-types'],
-  // A subscription to all types puts `*` into the catalogue.
-  queryFn: async () => (await api.eventTypes.list()).filter(({ name }) => name !== '*'),
-  staleTime: 60_000,
-};

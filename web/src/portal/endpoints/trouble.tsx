@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import type { ReactNode } from 'react';
+import { useAct } from '../../parts/use-act.ts';
+import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { isFailing } from '../badges.tsx';
 import { useRights } from '../link.ts';
 import { adviceText, outcomeText } from '../reason.ts';
 import { RetryProgress } from '../retry-progress.tsx';
 import { api } from '../session.ts';
-import { useAct } from '../use-act.ts';
-import { useWords } from '../words.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, isFailing } from './failure.ts';
 import { configurationQuery, dayQuery, failuresQuery } from './queries.ts';
 
 /** An endpoint in trouble explains itself: what came back, what to change, and a button to send again. */

@@ -1,10 +1,10 @@
 import type { DeliveryAttempt, Endpoint } from 'posthorn-client';
+import { AttemptView } from '../../parts/attempt-view.tsx';
+import { useAct } from '../../parts/use-act.ts';
+import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { AttemptView } from '../deliveries/attempt-view.tsx';
 import { useLink } from '../link.ts';
 import { api } from '../session.ts';
-import { useAct } from '../use-act.ts';
-import { useWords } from '../words.ts';
 
 /** Two requests to the endpoint: signed with its secret, and signed with one that it does not know. */
 export function TryVerify({ endpoint }: { endpoint: Endpoint }) {

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useWords } from '../../parts/words.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { placeOf } from '../address.ts';
+import { at } from '../address.ts';
 import { endpointsQuery } from '../endpoints/queries.ts';
 import { useRights } from '../link.ts';
-import { useWords } from '../words.ts';
 import { samples } from './samples.ts';
 import { TryVerify } from './try-verify.tsx';
 
@@ -38,7 +38,7 @@ export function Verify({ chosen }: { chosen: string | undefined }) {
             <SelectField
               label={t.endpoint}
               value={endpoint.uid}
-              onChange={(event) => (location.hash = placeOf('verify', event.target.value))}
+              onChange={(event) => (location.hash = at(`verify/${event.target.value}`))}
               choices={active.map(({ uid, name }) => [uid, name] as const)}
             />
           </div>

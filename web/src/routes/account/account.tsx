@@ -1,14 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Me } from 'posthorn-client';
 import { type FormEvent, useState } from 'react';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { refusalText } from '../../data/explain-error.ts';
 import { useMe } from '../../data/project.ts';
 import { apiOf } from '../../data/session.ts';
-import { PageBody } from '../../parts/page-body.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { asTyped, formText } from '../../ui/controls/form-text.ts';
 import { useToast } from '../../ui/controls/toast.tsx';
@@ -79,7 +79,6 @@ function Name({ me: { person } }: { me: Me }) {
 
 function Password({ me: { has_password } }: { me: Me }) {
   const [changing, setChanging] = useState(false);
-  const queries = useQueryClient();
   const toast = useToast();
   const word = has_password ? 'Change password' : 'Set password';
   const change = async (form: FormData) => {
@@ -88,13 +87,12 @@ function Password({ me: { has_password } }: { me: Me }) {
       new_password: asTyped(form, 'next'),
     });
     toast('Password changed. All other sessions have ended.');
-    await queries.invalidateQueries();
   };
   return (
     <Section title="Password">
       <Button onClick={() => setChanging(true)}>{word}…</Button>
       {changing && (
-        <FormDialog
+        <ActDialog
           title={word}
           action={word}
           onClose={() => setChanging(false)}
@@ -119,7 +117,7 @@ function Password({ me: { has_password } }: { me: Me }) {
             autoComplete="new-password"
             hint="At least 12 characters. All other sessions end."
           />
-        </FormDialog>
+        </ActDialog>
       )}
     </Section>
   );

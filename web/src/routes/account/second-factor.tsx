@@ -1,13 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { BeginSecondFactorResult, Me } from 'posthorn-client';
 import { useState } from 'react';
 import { refusalText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { QrView } from '../../ui/charts/qr-view.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { Dialog } from '../../ui/controls/dialog.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useToast } from '../../ui/controls/toast.tsx';
@@ -18,7 +18,6 @@ type Act = 'renew' | 'remove' | 'pass';
 /** The second factor: codes of an authenticator app, and recovery codes for when it is lost. */
 export function SecondFactor({ me }: { me: Me }) {
   const [act, setAct] = useState<Act>();
-  const [codes, setCodes] = useState<string[]>();
   const begin = useAct(() => apiOf().ownAccount.beginSecondFactor());
   const close = () => setAct(undefined);
   const isUnproved = me.second_factor && !me.session.second_factor;
@@ -50,16 +49,14 @@ export function SecondFactor({ me }: { me: Me }) {
           </Button>
         )}
       </div>
-      {begin.data !== undefined && <SetUp begun={begin.data} onClose={begin.reset} onCodes={setCodes} />}
-      {act !== undefined && <WithCode act={act} onClose={close} onCodes={setCodes} />}
-      {codes !== undefined && <RecoveryCodes codes={codes} onClose={() => setCodes(undefined)} />}
+      {begin.data !== undefined && <SetUp begun={begin.data} onClose={begin.reset} />}
+      {act !== undefined && <WithCode act={act} onClose={close} />}
     </Section>
   );
 }
 
 interface Props {
   onClose(): void;
-  onCodes(codes: string[]): void;
 }
 
 const CodeField = ({ hint }: { hint?: string }) => (
@@ -73,15 +70,13 @@ const CodeField = ({ hint }: { hint?: string }) => (
   />
 );
 
-function SetUp({ begun, onClose, onCodes }: Props & { begun: BeginSecondFactorResult }) {
-  const queries = useQueryClient();
+function SetUp({ begun, onClose }: Props & { begun: BeginSecondFactorResult }) {
   const confirm = async (form: FormData) => {
     const { recovery_codes } = await apiOf().ownAccount.confirmSecondFactor({ code: formText(form, 'code') });
-    onCodes(recovery_codes);
-    void queries.invalidateQueries();
+    return <RecoveryCodes codes={recovery_codes} onClose={onClose} />;
   };
   return (
-    <FormDialog
+    <ActDialog
       title="Set up the second factor"
       action="Switch on"
       onClose={onClose}
@@ -98,7 +93,7 @@ function SetUp({ begun, onClose, onCodes }: Props & { begun: BeginSecondFactorRe
       <QrView label="QR code of the secret" text={begun.url} />
       <CodeBlock label="Secret" text={begun.secret} />
       <CodeField hint="The code that the app shows now. All other sessions end." />
-    </FormDialog>
+    </ActDialog>
   );
 }
 
@@ -113,21 +108,20 @@ const ACTS: Readonly<Record<Act, { title: string; action: string; done: string }
 };
 
 /** An act that needs a code. */
-function WithCode({ act, onClose, onCodes }: Props & { act: Act }) {
-  const queries = useQueryClient();
+function WithCode({ act, onClose }: Props & { act: Act }) {
   const toast = useToast();
   const { title, action, done } = ACTS[act];
   const submit = async (form: FormData) => {
     const { ownAccount } = apiOf();
     const body = { code: formText(form, 'code') };
-    if (act === 'renew') onCodes(await ownAccount.renewRecoveryCodes(body));
-    else if (act === 'remove') await ownAccount.removeSecondFactor(body);
-    else await ownAccount.passSecondFactor(body);
+    const codes = act === 'renew' ? await ownAccount.renewRecoveryCodes(body) : undefined;
+    if (act === 'remove') await ownAccount.removeSecondFactor(body);
+    if (act === 'pass') await ownAccount.passSecondFactor(body);
     toast(done);
-    void queries.invalidateQueries();
+    return codes && <RecoveryCodes codes={codes} onClose={onClose} />;
   };
   return (
-    <FormDialog
+    <ActDialog
       title={title}
       action={action}
       danger={act === 'remove'}
@@ -136,7 +130,7 @@ function WithCode({ act, onClose, onCodes }: Props & { act: Act }) {
       explain={refusalText}
     >
       <CodeField hint="A code of the app, or a recovery code. Each works once." />
-    </FormDialog>
+    </ActDialog>
   );
 }
 

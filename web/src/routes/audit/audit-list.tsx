@@ -1,12 +1,12 @@
 import type { AuditEntry } from 'posthorn-client';
 import { useContext } from 'react';
+import { auditColumns } from '../../dashboard/audit-columns.tsx';
+import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { useFilters } from '../../data/search.ts';
-import { auditColumns } from '../../parts/audit-columns.tsx';
-import { ListLayout } from '../../parts/lists/list-layout.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
-import { rangeOf, TimeFilter } from '../../parts/lists/time-filter.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';

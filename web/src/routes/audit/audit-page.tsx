@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { AuditEntry } from 'posthorn-client';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { DiffView } from '../../ui/code/diff-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';

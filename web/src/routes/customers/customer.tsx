@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
+import { useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { May } from '../../dashboard/may.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
+import { EndpointBadge } from '../../parts/badges.tsx';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
-import { useOpenId } from '../../parts/lists/list-layout.tsx';
-import { May } from '../../parts/may.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { EndpointBadge } from '../../parts/states.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
+import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
 import { plural } from '../../data/delivery-state.ts';
-import { BulkDialog } from '../../parts/bulk-dialog.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import type { Selection } from '../../ui/tables/tick.tsx';
 

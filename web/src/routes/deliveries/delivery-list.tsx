@@ -1,19 +1,19 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useContext, useState } from 'react';
+import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
+import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { LiveSwitch } from '../../dashboard/lists/live-switch.tsx';
+import { NoTraffic } from '../../dashboard/lists/no-traffic.tsx';
+import { EndpointFilter } from '../../dashboard/lists/resource-filter.tsx';
+import { SavedViews } from '../../dashboard/lists/saved-views.tsx';
+import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { deliveryState, receiverOf, triesOf, whyOf } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { cleared, type Search, useFilters } from '../../data/search.ts';
-import { BulkDialog } from '../../parts/bulk-dialog.tsx';
-import { ListLayout } from '../../parts/lists/list-layout.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
-import { LiveSwitch } from '../../parts/lists/live-switch.tsx';
-import { NoTraffic } from '../../parts/lists/no-traffic.tsx';
-import { EndpointFilter } from '../../parts/lists/resource-filter.tsx';
-import { SavedViews } from '../../parts/lists/saved-views.tsx';
-import { rangeOf, TimeFilter } from '../../parts/lists/time-filter.tsx';
-import { DeliveryBadge } from '../../parts/states.tsx';
+import { DeliveryBadge } from '../../parts/badges.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -25,7 +25,12 @@ import { ChosenBar, useChosen } from './chosen-bar.tsx';
 import { deliveryFilters, HELD_CHOICES, STATE_CHOICES } from './queries.ts';
 
 const columns: Column<EventDelivery>[] = [
-  { name: 'State', width: '9rem', line: 1, cell: (delivery) => <DeliveryBadge delivery={delivery} /> },
+  {
+    name: 'State',
+    width: '9rem',
+    line: 1,
+    cell: (delivery) => <DeliveryBadge delivery={delivery} title={whyOf(delivery)} />,
+  },
   { name: 'Event type', width: 'minmax(6rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {
     name: 'Endpoint',

@@ -1,5 +1,4 @@
-import type { ListEventDeliveriesQuery, Posthorn, WholeEventDelivery } from 'posthorn-client';
-import { deliveryState } from '../../data/delivery-state.ts';
+import type { ListEventDeliveriesQuery } from 'posthorn-client';
 import type { Search } from '../../data/search.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import type { Choice } from '../../ui/controls/fields.tsx';
@@ -50,23 +49,4 @@ export const deliveryFilters = (search: Search, range: TimeRange) => ({
   ...(search['held'] === undefined ? {} : { waitingFor: search['held'].split(',') as Gate[] }),
   ...(search['event'] === undefined ? {} : { eventId: search['event'] }),
   ...(search['subscription'] === undefined ? {} : { subscriptionId: search['subscription'] }),
-});
-
-const OPEN = new Set(['scheduled', 'in flight', 'retrying', 'held']);
-export const isOpen = (
-  delivery: Pick<WholeEventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>,
-): boolean => OPEN.has(deliveryState(delivery));
-
-/** A delivery that is not at its end is read every second. */
-export const deliveryQuery = (api: Posthorn, project: string, id: string) => ({
-  queryKey: [project, 'delivery', id],
-  queryFn: () => api.eventDeliveries.get(id),
-  refetchInterval: ({ state }: { state: { data: WholeEventDelivery | undefined } }) =>
-    state.data !== undefined && isOpen(state.data) ? 1000 : 10_000,
-});
-
-export const attemptsQuery = (api: Posthorn, project: string, id: string, tries: number) => ({
-  queryKey: [project, 'delivery', id, 'attempts', tries],
-  queryFn: () => api.deliveryAttempts.list(id),
-  placeholderData: <T>(before: T | undefined) => before,
 });

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Device, Posthorn, Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
+import { DangerDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
 import type { Endpoint } from 'posthorn-client';
+import { May } from '../../dashboard/may.tsx';
 import { plural } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { May } from '../../parts/may.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
+import { Link, useGo, withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const ACTORS: Readonly<Record<string, string>> = {
@@ -24,7 +23,7 @@ type State = { status?: string; reason?: string } | null | undefined;
 /** Says since when and why an endpoint is disabled, and sends what was discarded meanwhile. */
 export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
   const { api, id, at } = useProject();
-  const router = useRouter();
+  const go = useGo();
   const lost = { endpointId: [endpoint.uid], status: ['Discarded' as const], cancelled: false };
   const entry = useQuery({
     queryKey: [id, 'endpoint', endpoint.uid, 'disabled'],
@@ -51,7 +50,7 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
       return count === 0 ? null : api.eventDeliveries.batchRetry(lost);
     },
     (job) => {
-      if (job !== null) router.history.push(at(`jobs/${job.uid}`));
+      if (job !== null) go(at(`jobs/${job.uid}`));
       return job === null ? 'Active' : 'Active. What was discarded is being sent';
     },
   );

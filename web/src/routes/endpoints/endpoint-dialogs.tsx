@@ -1,11 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText, fieldProblems } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
-import { SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
+import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { AlertFields, alertsOf } from './alert-fields.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
@@ -21,10 +18,9 @@ interface Props {
 export function EditEndpoint({ endpoint, onClose }: Props) {
   const { api } = useProject();
   const [delivery, setDelivery] = useState<Delivery>(endpoint.delivery);
-  const queries = useQueryClient();
-  const save = async (form: FormData) => {
+  const save = (form: FormData) => {
     const text = (name: string): string => formText(form, name);
-    await api.endpoints.update(endpoint.uid, {
+    return api.endpoints.update(endpoint.uid, {
       name: text('name'),
       delivery,
       url: text('url'),
@@ -40,17 +36,9 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
         ...certificateOf(form, endpoint.mtls_client_cert),
       }),
     });
-    await queries.invalidateQueries();
   };
   return (
-    <FormDialog
-      title={`Edit ${endpoint.name}`}
-      action="Save endpoint"
-      onClose={onClose}
-      onSubmit={save}
-      explain={errorText}
-      problems={fieldProblems}
-    >
+    <ActDialog title={`Edit ${endpoint.name}`} action="Save endpoint" onClose={onClose} onSubmit={save}>
       <DeliveryFields value={delivery} onChange={setDelivery} url={endpoint.url} />
       <TextField label="Name" name="name" required defaultValue={endpoint.name} />
       <TextField label="Description" name="description" defaultValue={endpoint.description} />
@@ -88,38 +76,7 @@ export function EditEndpoint({ endpoint, onClose }: Props) {
           hint="0: the default."
         />
       </div>
-    </FormDialog>
-  );
-}
-
-export function RollSecret({ endpoint, onClose }: Props) {
-  const { api } = useProject();
-  const queries = useQueryClient();
-  const roll = async (form: FormData) => {
-    await api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('hours')) * 3600 });
-    await queries.invalidateQueries();
-  };
-  return (
-    <FormDialog
-      title={`Roll the secret of ${endpoint.name}`}
-      action="Roll secret"
-      onClose={onClose}
-      onSubmit={roll}
-      explain={errorText}
-    >
-      <p>A new secret is made. Until the old one expires every request carries the signatures of both.</p>
-      <SelectField
-        label="The old secret is valid for"
-        name="hours"
-        defaultValue="24"
-        choices={[
-          ['1', '1 hour more'],
-          ['24', '1 day more'],
-          ['72', '3 days more'],
-          ['168', '7 days more'],
-        ]}
-      />
-    </FormDialog>
+    </ActDialog>
   );
 }
 

@@ -1,22 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { DayNumbers } from '../../dashboard/day-numbers.tsx';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { DayNumbers } from '../../parts/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
+import { EndpointBadge } from '../../parts/badges.tsx';
+import { EndpointTest } from '../../parts/endpoint-test.tsx';
+import { PauseButton } from '../../parts/pause-button.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { EndpointBadge } from '../../parts/states.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
+import { Secrets } from '../../parts/secrets.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
 import { DisabledBanner } from './disabled-banner.tsx';
-import { DeleteEndpoint, EditEndpoint, RollSecret } from './endpoint-dialogs.tsx';
+import { DeleteEndpoint, EditEndpoint } from './endpoint-dialogs.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
-import { EndpointTest } from './endpoint-test.tsx';
 import { Pulling } from './pulling.tsx';
-import { RecentDeliveries } from './recent-deliveries.tsx';
-import { Secrets } from './secrets.tsx';
 
 export function EndpointPage() {
   const { api, id: project, at } = useProject();
@@ -36,11 +37,12 @@ export function EndpointPage() {
   );
 }
 
-type Open = 'edit' | 'roll' | 'delete' | undefined;
+type Open = 'edit' | 'delete' | undefined;
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const [open, setOpen] = useState<Open>();
   const may = useMay();
+  const { at } = useProject();
   const close = () => setOpen(undefined);
   const isDisabled = endpoint.status === 'inactive';
   const isPull = endpoint.delivery === 'pull';
@@ -49,9 +51,8 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
         {may('updateEndpoint') && (
           <>
-            {!isDisabled && <PauseButton endpoint={endpoint} />}
+            <PauseButton endpoint={endpoint} />
             <Button onClick={() => setOpen('edit')}>Edit…</Button>
-            <Button onClick={() => setOpen('roll')}>Roll secret…</Button>
             <Button look="danger" onClick={() => setOpen('delete')}>
               Delete…
             </Button>
@@ -67,41 +68,24 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {isDisabled && <DisabledBanner endpoint={endpoint} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
-      {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} />}
+      {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}
       <DayNumbers
         of={{ endpointId: [endpoint.uid] }}
         accepted="deliveries made"
         list="deliveries"
         filter={{ endpoint: endpoint.uid }}
       />
-      <RecentDeliveries endpoint={endpoint.uid} />
-      {may('expireSecret') && <Secrets endpoint={endpoint} />}
+      <RecentDeliveries endpoint={endpoint.uid}>
+        <Link
+          className="link"
+          href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Failure', time: '2h' })}
+        >
+          Failures of the last 2 h
+        </Link>
+      </RecentDeliveries>
+      {may('expireSecret') && <Secrets endpoint={endpoint} mayRoll />}
       {open === 'edit' && <EditEndpoint endpoint={endpoint} onClose={close} />}
-      {open === 'roll' && <RollSecret endpoint={endpoint} onClose={close} />}
       {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
     </>
-  );
-}
-
-function PauseButton({ endpoint }: { endpoint: Endpoint }) {
-  const { api } = useProject();
-  const isActive = endpoint.status === 'active';
-  const pause = useAct(
-    () => api.endpoints.pause(endpoint.uid),
-    ({ status }) => (status === 'active' ? 'Active: what waited is being sent' : 'Paused: deliveries wait'),
-    async ({ status }) => {
-      const now = await api.endpoints.get(endpoint.uid);
-      return now.status === status && api.endpoints.pause(endpoint.uid);
-    },
-  );
-  return (
-    <Button
-      look={isActive ? 'plain' : 'main'}
-      icon={isActive ? 'pause' : 'play'}
-      onClick={() => pause.mutate()}
-      busy={pause.isPending && 'Asking'}
-    >
-      {isActive ? 'Pause' : 'Resume'}
-    </Button>
   );
 }

@@ -1,5 +1,5 @@
 import type { OAuth2 } from 'posthorn-client';
-import { FieldError } from '../../data/explain-error.ts';
+import { fieldJson } from '../../data/explain-error.ts';
 import type { Choice } from '../../ui/controls/fields.tsx';
 import { asTyped, formText } from '../../ui/controls/form-text.ts';
 
@@ -55,9 +55,5 @@ function signingKey(form: FormData, stored: OAuth2 | undefined): OAuth2['signing
   const name = `${OAUTH2}.signing_key`;
   const text = formText(form, name);
   if (text === '') return stored?.signing_key;
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    throw new FieldError(name, `This is no JSON: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  return fieldJson(name, text) as Record<string, unknown>;
 }

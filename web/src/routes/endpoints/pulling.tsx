@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
+import { createCommand } from '../../dashboard/commands.ts';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
-import { createCommand } from '../../parts/commands.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Section } from '../../ui/page/section.tsx';

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from 'posthorn-client';
 import { useState } from 'react';
+import { May } from '../../dashboard/may.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
-import { May } from '../../parts/may.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { JsonView } from '../../ui/code/json-view.tsx';

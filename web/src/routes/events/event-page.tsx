@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { WholeEvent } from 'posthorn-client';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
-import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';

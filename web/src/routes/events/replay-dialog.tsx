@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
 import { plural } from '../../data/delivery-state.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { useGo } from '../../ui/text/link.tsx';
 import type { eventFilters } from './queries.ts';
 
 /** Replays what the filters of the list show. A dry run counts the events, and matches them again. */
@@ -16,7 +16,7 @@ export function ReplayDialog({
   onClose(): void;
 }) {
   const { api, id, at } = useProject();
-  const router = useRouter();
+  const go = useGo();
   const count = useQuery({
     queryKey: [id, 'replay', filters],
     queryFn: async () => (await api.events.batchReplay({ ...filters, dry_run: true })).dry_run,
@@ -41,7 +41,7 @@ export function ReplayDialog({
       explain={errorText}
       onSubmit={async () => {
         const job = await api.events.batchReplay(filters);
-        router.history.push(at(`jobs/${job.uid}`));
+        go(at(`jobs/${job.uid}`));
       }}
     >
       <p>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext } from 'react';
+import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
-import { rangeOf, TimeFilter } from '../../parts/lists/time-filter.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

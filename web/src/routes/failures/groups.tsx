@@ -1,9 +1,9 @@
 import type { ListFailuresResult } from 'posthorn-client';
 import { useState } from 'react';
+import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
+import { May } from '../../dashboard/may.tsx';
 import { plural } from '../../data/delivery-state.ts';
 import type { TimeRange } from '../../data/time-range.ts';
-import { BulkDialog } from '../../parts/bulk-dialog.tsx';
-import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { FailureTable, type Group } from './failure-table.tsx';

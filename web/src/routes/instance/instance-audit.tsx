@@ -1,8 +1,8 @@
 import type { AuditEntry } from 'posthorn-client';
+import { auditColumns } from '../../dashboard/audit-columns.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
 import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
-import { auditColumns } from '../../parts/audit-columns.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 

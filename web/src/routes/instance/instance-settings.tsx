@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { InstanceSetting as Setting } from 'posthorn-client';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { apiOf } from '../../data/session.ts';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { CopyIcon } from '../../ui/text/copy.tsx';

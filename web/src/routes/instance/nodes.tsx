@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Node, NodeBadge, nodesQuery } from '../../parts/node-state.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
+import { type Node, NodeBadge, nodesQuery } from '../../dashboard/node-state.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';

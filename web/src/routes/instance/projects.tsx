@@ -1,13 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Project } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { KeyMade } from '../../dashboard/key-made.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { apiOf } from '../../data/session.ts';
-import { KeyMade } from '../../parts/key-made.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -49,19 +48,13 @@ export function Projects() {
 }
 
 function AddProject({ onClose }: { onClose(): void }) {
-  const queries = useQueryClient();
-  const [key, setKey] = useState<string>();
-  if (key !== undefined) return <KeyMade title="The key of the new project" apiKey={key} onClose={onClose} />;
-  const add = async (form: FormData): Promise<never> => {
+  const add = async (form: FormData) => {
     const type = formText(form, 'type') as 'outgoing' | 'incoming';
-    const made = await apiOf().projects.create({ name: formText(form, 'name'), type });
-    void queries.invalidateQueries();
-    setKey(made.api_key.key);
-    // The dialog stays open with the key.
-    return new Promise<never>(() => undefined);
+    const { api_key } = await apiOf().projects.create({ name: formText(form, 'name'), type });
+    return <KeyMade title="The key of the new project" apiKey={api_key.key} onClose={onClose} />;
   };
   return (
-    <FormDialog title="Add project" action="Add project" onClose={onClose} onSubmit={add} explain={errorText}>
+    <ActDialog title="Add project" action="Add project" onClose={onClose} onSubmit={add}>
       <TextField label="Name" name="name" required />
       <SelectField
         label="Kind"
@@ -71,6 +64,6 @@ function AddProject({ onClose }: { onClose(): void }) {
           ['incoming', 'Incoming: webhooks of others'],
         ]}
       />
-    </FormDialog>
+    </ActDialog>
   );
 }

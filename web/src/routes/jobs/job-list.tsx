@@ -1,9 +1,9 @@
 import type { Job } from 'posthorn-client';
+import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { JobBadge } from '../../dashboard/states.tsx';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
-import { ListLayout } from '../../parts/lists/list-layout.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
-import { JobBadge } from '../../parts/states.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import type { Column } from '../../ui/tables/columns.ts';

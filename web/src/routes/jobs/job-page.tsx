@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { May } from '../../dashboard/may.tsx';
+import { JobBadge } from '../../dashboard/states.tsx';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
-import { May } from '../../parts/may.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { JobBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

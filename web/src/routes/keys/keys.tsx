@@ -1,15 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ApiKey } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { KeyMade } from '../../dashboard/key-made.tsx';
+import { May } from '../../dashboard/may.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { KeyMade } from '../../parts/key-made.tsx';
-import { May } from '../../parts/may.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
+import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -80,23 +78,22 @@ export function Keys() {
   );
 }
 
+const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+
 function AddKey({ onClose }: { onClose(): void }) {
   const { api } = useProject();
-  const queries = useQueryClient();
-  const [made, setMade] = useState<string>();
-  if (made !== undefined) return <KeyMade title="Your new key" apiKey={made} onClose={onClose} />;
-  const add = async (form: FormData): Promise<never> => {
+  const add = async (form: FormData) => {
     const days = Number(formText(form, 'days'));
-    const expires = days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
     const role = formText(form, 'role') as (typeof ROLES)[number][0];
-    const key = await api.keys.create({ name: formText(form, 'name'), role, ...expires });
-    void queries.invalidateQueries();
-    setMade(key.key);
-    // The dialog stays open with the key.
-    return new Promise<never>(() => undefined);
+    const { key } = await api.keys.create({
+      name: formText(form, 'name'),
+      role,
+      ...(days > 0 ? { expires_at: inDays(days) } : {}),
+    });
+    return <KeyMade title="Your new key" apiKey={key} onClose={onClose} />;
   };
   return (
-    <FormDialog title="Add key" action="Add key" onClose={onClose} onSubmit={add} explain={errorText}>
+    <ActDialog title="Add key" action="Add key" onClose={onClose} onSubmit={add}>
       <TextField label="Name" name="name" required />
       <SelectField label="Role" name="role" choices={ROLES} />
       <TextField
@@ -106,6 +103,6 @@ function AddKey({ onClose }: { onClose(): void }) {
         min="0"
         hint="Empty: it does not expire."
       />
-    </FormDialog>
+    </ActDialog>
   );
 }

@@ -1,13 +1,13 @@
 import type { MetaEvent } from 'posthorn-client';
 import { useContext } from 'react';
+import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { useFilters } from '../../data/search.ts';
-import { ListLayout } from '../../parts/lists/list-layout.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
-import { rangeOf, TimeFilter } from '../../parts/lists/time-filter.tsx';
-import { DeliveryBadge } from '../../parts/states.tsx';
+import { DeliveryBadge } from '../../parts/badges.tsx';
 import { FilterBar } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
@@ -20,7 +20,9 @@ const columns: Column<MetaEvent>[] = [
     name: 'State',
     width: '9rem',
     line: 1,
-    cell: (row) => <DeliveryBadge delivery={{ ...row, waiting_for: null, cancelled_at: null }} />,
+    cell: (row) => (
+      <DeliveryBadge delivery={{ ...row, waiting_for: null, cancelled_at: null }} title={row.description} />
+    ),
   },
   { name: 'Type', width: 'minmax(9rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {

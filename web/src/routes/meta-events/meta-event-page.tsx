@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { MetaEvent } from 'posthorn-client';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { May } from '../../dashboard/may.tsx';
 import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
-import { May } from '../../parts/may.tsx';
+import { DeliveryBadge } from '../../parts/badges.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { DeliveryBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { JsonView } from '../../ui/code/json-view.tsx';

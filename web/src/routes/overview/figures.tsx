@@ -1,19 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
+import { DeliveryStateBadge } from '../../parts/badges.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { DELIVERY_LOOKS } from '../../parts/states.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
-import { StateBadge } from '../../ui/text/state-badge.tsx';
 
 const SHOWN = [
-  ['Success', DELIVERY_LOOKS.delivered],
-  ['Failure', DELIVERY_LOOKS.failed],
-  ['Retry', DELIVERY_LOOKS.retrying],
-  ['Scheduled', DELIVERY_LOOKS.scheduled],
-  ['Processing', DELIVERY_LOOKS['in flight']],
-  ['Discarded', DELIVERY_LOOKS.discarded],
+  ['Success', 'delivered'],
+  ['Failure', 'failed'],
+  ['Retry', 'retrying'],
+  ['Scheduled', 'scheduled'],
+  ['Processing', 'in flight'],
+  ['Discarded', 'discarded'],
 ] as const;
 
 /** How many deliveries of the time are in each state. */
@@ -31,9 +30,9 @@ export function Figures({ time, range }: { time: string; range: TimeRange }) {
           aria-label="Deliveries by state"
           className="grid grid-cols-2 border-t border-l border-line sm:grid-cols-3 lg:grid-cols-6"
         >
-          {SHOWN.map(([status, look]) => (
+          {SHOWN.map(([status, state]) => (
             <li key={status} className="relative border-r border-b border-line p-3 hover:bg-hover">
-              <StateBadge look={look} />
+              <DeliveryStateBadge state={state} />
               <Link
                 href={withSearch(at('deliveries'), { state: status, time })}
                 className="block text-lg after:absolute after:inset-0"

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Posthorn } from 'posthorn-client';
+import { sendCommand } from '../../dashboard/commands.ts';
 import { useProject } from '../../data/project.ts';
-import { sendCommand } from '../../parts/commands.ts';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';

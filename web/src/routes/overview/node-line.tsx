@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { NodeBadge, nodesQuery } from '../../parts/node-state.tsx';
+import { NodeBadge, nodesQuery } from '../../dashboard/node-state.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { Id } from '../../ui/text/id.tsx';

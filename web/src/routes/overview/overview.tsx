@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
+import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useMay } from '../../data/may.ts';
 import { useMe, useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
-import { rangeOf, TimeFilter } from '../../parts/lists/time-filter.tsx';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { GetTimeSeriesResult } from 'posthorn-client';
+import { DeliveryChart, STEP_MS } from '../../dashboard/delivery-chart.tsx';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
-import { DeliveryChart, STEP_MS } from '../../parts/delivery-chart.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { formatMs } from '../../ui/charts/timing-bar.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';

@@ -1,10 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Account } from 'posthorn-client';
-import { type ReactNode, useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import type { ReactNode } from 'react';
 import { apiOf } from '../../data/session.ts';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { Dialog } from '../../ui/controls/dialog.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
@@ -14,35 +13,22 @@ interface Props {
 }
 
 export function EditAccount({ account, onClose }: Props) {
-  const queries = useQueryClient();
-  const [saved, setSaved] = useState<{ email: string; link: string }>();
-  if (saved !== undefined)
-    return (
-      <LinkDialog email={saved.email} link={saved.link} within="7 days" onClose={onClose}>
-        The password, second factor and sessions of the account are removed, because others may have set them
-        up.
-      </LinkDialog>
-    );
-  const save = async (form: FormData): Promise<void> => {
+  const save = async (form: FormData) => {
     const { email, link } = await apiOf().people.updateAccount(account.uid, {
       name: formText(form, 'name'),
       instance_admin: form.get('admin') !== null,
       email: formText(form, 'email'),
     });
-    if (link === null) return queries.invalidateQueries();
-    void queries.invalidateQueries();
-    setSaved({ email, link });
-    // The dialog stays open with the link.
-    return new Promise<never>(() => undefined);
+    if (link === null) return undefined;
+    return (
+      <LinkDialog email={email} link={link} within="7 days" onClose={onClose}>
+        The password, second factor and sessions of the account are removed, because others may have set them
+        up.
+      </LinkDialog>
+    );
   };
   return (
-    <FormDialog
-      title={`Edit ${account.email}`}
-      action="Save"
-      onClose={onClose}
-      onSubmit={save}
-      explain={errorText}
-    >
+    <ActDialog title={`Edit ${account.email}`} action="Save" onClose={onClose} onSubmit={save}>
       <TextField
         label="E-mail address"
         name="email"
@@ -58,7 +44,7 @@ export function EditAccount({ account, onClose }: Props) {
         name="admin"
         defaultChecked={account.instance_admin}
       />
-    </FormDialog>
+    </ActDialog>
   );
 }
 
@@ -85,28 +71,20 @@ function LinkDialog({ email, link, within, onClose, children }: LinkProps) {
 
 /** A link for a new password. Those who have it can sign in as the person. */
 export function MakeLink({ account, onClose }: Props) {
-  const queries = useQueryClient();
-  const [link, setLink] = useState<string>();
-  if (link !== undefined)
-    return <LinkDialog email={account.email} link={link} within="an hour" onClose={onClose} />;
-  const make = async (form: FormData): Promise<never> => {
-    const made = await apiOf().people.createSignInLink({
+  const make = async (form: FormData) => {
+    const { link } = await apiOf().people.createSignInLink({
       email: account.email,
       purpose: 'reset',
       remove_second_factor: form.get('factor') !== null,
     });
-    void queries.invalidateQueries();
-    setLink(made.link);
-    // The dialog stays open with the link.
-    return new Promise<never>(() => undefined);
+    return <LinkDialog email={account.email} link={link} within="an hour" onClose={onClose} />;
   };
   return (
-    <FormDialog
+    <ActDialog
       title={`Reset the password of ${account.email}`}
       action="Make link"
       onClose={onClose}
       onSubmit={make}
-      explain={errorText}
     >
       <p>The link lets them choose a new password. All of their sessions end when they use it.</p>
       {account.second_factor && (
@@ -116,32 +94,26 @@ export function MakeLink({ account, onClose }: Props) {
           name="factor"
         />
       )}
-    </FormDialog>
+    </ActDialog>
   );
 }
 
 export function SetActive({ account, onClose }: Props) {
-  const queries = useQueryClient();
   const isActive = account.status !== 'deactivated';
   const word = isActive ? 'Deactivate' : 'Activate';
-  const set = async () => {
-    await apiOf().people.updateAccount(account.uid, { is_active: !isActive });
-    await queries.invalidateQueries();
-  };
   return (
-    <FormDialog
+    <ActDialog
       title={`${word} ${account.email}`}
       action={`${word} ${account.email}`}
       danger={isActive}
       onClose={onClose}
-      onSubmit={set}
-      explain={errorText}
+      onSubmit={() => apiOf().people.updateAccount(account.uid, { is_active: !isActive })}
     >
       <p>
         {isActive
           ? 'All of their sessions and links end at once, and they cannot sign in. Their roles stay.'
           : 'They can sign in again, with the roles that they had.'}
       </p>
-    </FormDialog>
+    </ActDialog>
   );
 }

@@ -1,8 +1,8 @@
 import type { Account } from 'posthorn-client';
 import { useState } from 'react';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
-import { PageBody } from '../../parts/page-body.tsx';
 import { ProblemView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

@@ -1,9 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { InviteToProjectResult } from 'posthorn-client';
-import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
-import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
+import { Dialog } from '../../ui/controls/dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { ROLES, type Role } from './person-cells.tsx';
@@ -24,27 +22,20 @@ interface Props {
 
 /** Gives a person a role. Where there is no mail server, it shows the link of the invitation. */
 export function Invite({ title, project, invite, onClose }: Props) {
-  const queries = useQueryClient();
-  const [invited, setInvited] = useState<InviteToProjectResult>();
-  if (invited !== undefined)
+  const submit = async (form: FormData) => {
+    const invited = await invite({
+      email: formText(form, 'email'),
+      name: formText(form, 'name'),
+      role: formText(form, 'role') as Role,
+    });
     return (
       <Dialog title={`${invited.person.email} is invited`} onClose={onClose}>
         <Invited invited={invited} />
       </Dialog>
     );
-  const submit = async (form: FormData): Promise<never> => {
-    const made = await invite({
-      email: formText(form, 'email'),
-      name: formText(form, 'name'),
-      role: formText(form, 'role') as Role,
-    });
-    void queries.invalidateQueries();
-    setInvited(made);
-    // The dialog stays open with the link.
-    return new Promise<never>(() => undefined);
   };
   return (
-    <FormDialog title={title} action="Invite" onClose={onClose} onSubmit={submit} explain={errorText}>
+    <ActDialog title={title} action="Invite" onClose={onClose} onSubmit={submit}>
       {project === undefined && <p>Administrators of the instance may do anything in any project.</p>}
       {/* Not of type email: browsers refuse addresses with letters beyond ASCII. */}
       <TextField label="E-mail address" name="email" inputMode="email" required autoComplete="off" />
@@ -52,7 +43,7 @@ export function Invite({ title, project, invite, onClose }: Props) {
       {project !== undefined && (
         <SelectField label={`Role in ${project}`} name="role" defaultValue="developer" choices={ROLES} />
       )}
-    </FormDialog>
+    </ActDialog>
   );
 }
 

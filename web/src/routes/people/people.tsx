@@ -1,13 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Member } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useMe, useProject } from '../../data/project.ts';
-import { PageBody } from '../../parts/page-body.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
@@ -102,21 +101,18 @@ function RoleChoice({ person: { uid, email, role } }: { person: Member }) {
 
 function Remove({ person, onClose }: { person: Member; onClose(): void }) {
   const { api, name } = useProject();
-  const queries = useQueryClient();
   const remove = async () => {
     await api.people.removeFromProject(person.uid);
-    await queries.invalidateQueries();
   };
   return (
-    <FormDialog
+    <ActDialog
       title={`Remove ${person.email}`}
       action={`Remove from ${name}`}
       danger
       onClose={onClose}
       onSubmit={remove}
-      explain={errorText}
     >
       <p>They lose their role in {name} at once. The account stays.</p>
-    </FormDialog>
+    </ActDialog>
   );
 }

@@ -1,15 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
-import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
 export function AddLink({ onClose }: { onClose(): void }) {
   const { api } = useProject();
-  const queries = useQueryClient();
   const add = async (form: FormData) => {
     await api.portalLinks.create({
       name: formText(form, 'name'),
@@ -20,16 +16,9 @@ export function AddLink({ onClose }: { onClose(): void }) {
       can_edit_functions: form.get('functions') !== null,
       can_create_events: form.get('send') !== null,
     });
-    await queries.invalidateQueries();
   };
   return (
-    <FormDialog
-      title="Add portal link"
-      action="Add portal link"
-      onClose={onClose}
-      onSubmit={add}
-      explain={errorText}
-    >
+    <ActDialog title="Add portal link" action="Add portal link" onClose={onClose} onSubmit={add}>
       <TextField
         label="Customer"
         name="customer"
@@ -45,7 +34,7 @@ export function AddLink({ onClose }: { onClose(): void }) {
         <Check label="Change functions" name="functions" hint="Only together with changing subscriptions." />
         <Check label="Send new events to their own endpoints" name="send" />
       </fieldset>
-    </FormDialog>
+    </ActDialog>
   );
 }
 

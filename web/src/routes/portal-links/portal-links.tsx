@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
 import { useState } from 'react';
+import { createCommand } from '../../dashboard/commands.ts';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
-import { createCommand } from '../../parts/commands.ts';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

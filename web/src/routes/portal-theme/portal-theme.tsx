@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Project } from 'posthorn-client';
 import { useState } from 'react';
+import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
-import { PageBody } from '../../parts/page-body.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { PortalPreview } from '../../portal/preview.tsx';

@@ -1,5 +1,5 @@
 import type { Project } from 'posthorn-client';
-import { languages } from '../../portal/words.ts';
+import { languages } from '../../portal/load-words.ts';
 import { SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 
 type Theme = Project['config']['portal'];

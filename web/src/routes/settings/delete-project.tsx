@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Project } from 'posthorn-client';
-import { errorText } from '../../data/explain-error.ts';
+import { FieldError } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
@@ -12,26 +12,22 @@ export function DeleteProject({ project, onClose }: { project: Project; onClose(
   const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = async (form: FormData) => {
-    if (formText(form, 'name') !== project.name) throw new Error('name');
+    if (formText(form, 'name') !== project.name)
+      throw new FieldError('name', 'That is not the name of the project.');
     await api.projects.delete(project.uid);
     queries.clear();
     await navigate({ to: '/' });
   };
-  const explain = (error: unknown) =>
-    error instanceof Error && error.message === 'name'
-      ? 'That is not the name of the project.'
-      : errorText(error);
   return (
-    <FormDialog
+    <ActDialog
       title={`Delete ${project.name}`}
       action={`Delete ${project.name}`}
       danger
       onClose={onClose}
       onSubmit={remove}
-      explain={explain}
     >
       <p>Its keys stop working at once. Its endpoints, events and deliveries are deleted.</p>
       <TextField label={`Type ${project.name} to go on`} name="name" required autoComplete="off" />
-    </FormDialog>
+    </ActDialog>
   );
 }

@@ -1,12 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
 import type { CreateSource } from 'posthorn-client';
 import { useState } from 'react';
-import { errorText } from '../../data/explain-error.ts';
+import { fieldJson } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { type Choice, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { useGo } from '../../ui/text/link.tsx';
 import { BROKERS, brokerSource } from './broker-settings.ts';
 
 const PROVIDERS: readonly Choice[] = [
@@ -33,8 +32,7 @@ const CHECKS: readonly Choice[] = [
 /** A source of webhooks or messages. The secret of webhooks is what the sender shows or asks for. */
 export function AddSource({ onClose }: { onClose(): void }) {
   const { api, at } = useProject();
-  const queries = useQueryClient();
-  const router = useRouter();
+  const go = useGo();
   const [provider, setProvider] = useState('');
   const [check, setCheck] = useState('noop');
   const broker = BROKERS[provider];
@@ -43,14 +41,13 @@ export function AddSource({ onClose }: { onClose(): void }) {
       name: formText(form, 'name'),
       ...(broker === undefined
         ? webhookSource(form, provider, check)
-        : brokerSource(provider, formText(form, 'settings'))),
+        : brokerSource(provider, fieldJson('settings', formText(form, 'settings')) as object)),
     });
-    await queries.invalidateQueries();
-    router.history.push(at(`sources/${made.uid}`));
+    go(at(`sources/${made.uid}`));
   };
   const isSecret = broker === undefined && (provider !== '' || check === 'hmac');
   return (
-    <FormDialog title="Add source" action="Add source" onClose={onClose} onSubmit={add} explain={explain}>
+    <ActDialog title="Add source" action="Add source" onClose={onClose} onSubmit={add}>
       <SelectField
         label="Takes from"
         value={provider}
@@ -102,12 +99,9 @@ export function AddSource({ onClose }: { onClose(): void }) {
           <TextField label="Key" name="key" required autoComplete="off" />
         </>
       )}
-    </FormDialog>
+    </ActDialog>
   );
 }
-
-const explain = (error: unknown): string =>
-  error instanceof SyntaxError ? `The settings are no JSON: ${error.message}` : errorText(error);
 
 function webhookSource(form: FormData, provider: string, check: string): Omit<CreateSource, 'name'> {
   const known = {

@@ -47,9 +47,8 @@ export const BROKERS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** The part of a source that says where its messages come from. Throws a SyntaxError if the text is no JSON. */
-export function brokerSource(kind: string, text: string): Omit<CreateSource, 'name'> {
-  const settings = JSON.parse(text) as object;
+/** The part of a source that says where its messages come from. */
+export function brokerSource(kind: string, settings: object): Omit<CreateSource, 'name'> {
   return kind === 'postgres'
     ? { type: 'db_change_stream', db_change_stream: settings }
     : { type: 'pub_sub', pub_sub: { type: kind, workers: 1, [kind]: settings } as PubSubInput };

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
+import { EventLines } from '../../dashboard/event-lines.tsx';
 import { useProject } from '../../data/project.ts';
-import { EventLines } from '../../parts/event-lines.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';

@@ -1,13 +1,13 @@
 import type { Source } from 'posthorn-client';
 import { useState } from 'react';
+import { createCommand } from '../../dashboard/commands.ts';
+import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
+import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
+import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { cleared, useFilters } from '../../data/search.ts';
-import { createCommand } from '../../parts/commands.ts';
-import { EmptyList } from '../../parts/lists/empty-list.tsx';
-import { ListLayout } from '../../parts/lists/list-layout.tsx';
-import { LiveList } from '../../parts/lists/live-list.tsx';
-import { May } from '../../parts/may.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Source } from 'posthorn-client';
 import { useState } from 'react';
+import { DayNumbers } from '../../dashboard/day-numbers.tsx';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { DayNumbers } from '../../parts/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
-import { May } from '../../parts/may.tsx';
+import { DangerDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';

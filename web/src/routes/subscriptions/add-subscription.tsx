@@ -1,10 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
-import { errorText } from '../../data/explain-error.ts';
+import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../../data/project.ts';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { ActDialog } from '../../parts/act-dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { useGo } from '../../ui/text/link.tsx';
 
 export const typesOf = (text: string): string[] => {
   const types = text.split(/[\s,]+/).filter((type) => type !== '');
@@ -13,8 +12,7 @@ export const typesOf = (text: string): string[] => {
 
 export function AddSubscription({ onClose }: { onClose(): void }) {
   const { api, id, at } = useProject();
-  const queries = useQueryClient();
-  const router = useRouter();
+  const go = useGo();
   const endpoints = useQuery({
     queryKey: [id, 'endpoint choices'],
     queryFn: () => api.endpoints.list({ perPage: 100 }).page(),
@@ -25,18 +23,11 @@ export function AddSubscription({ onClose }: { onClose(): void }) {
       endpoint_id: formText(form, 'endpoint'),
       filter_config: { event_types: typesOf(formText(form, 'types')) },
     });
-    await queries.invalidateQueries();
-    router.history.push(at(`subscriptions/${made.uid}`));
+    go(at(`subscriptions/${made.uid}`));
   };
   const choices = endpoints.data?.content.map(({ uid, name }) => [uid, name] as const) ?? [];
   return (
-    <FormDialog
-      title="Add subscription"
-      action="Add subscription"
-      onClose={onClose}
-      onSubmit={add}
-      explain={errorText}
-    >
+    <ActDialog title="Add subscription" action="Add subscription" onClose={onClose} onSubmit={add}>
       <TextField label="Name" name="name" required />
       <SelectField label="Endpoint" name="endpoint" choices={choices} required />
       <TextField
@@ -45,6 +36,6 @@ export function AddSubscription({ onClose }: { onClose(): void }) {
         placeholder="invoice.paid, customer.*"
         hint="Separated by commas. Empty: every type."
       />
-    </FormDialog>
+    </ActDialog>
   );
 }

@@ -1,9 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
-import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { DangerDialog } from '../../parts/danger-dialog.tsx';
-import { FormDialog } from '../../ui/controls/dialog.tsx';
+import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { typesOf } from './add-subscription.tsx';
@@ -15,7 +12,6 @@ interface Props {
 
 export function EditSubscription({ subscription, onClose }: Props) {
   const { api } = useProject();
-  const queries = useQueryClient();
   const { retry_config: retry, rate_limit_config: rate, filter_config } = subscription;
   const save = async (form: FormData) => {
     const number = (name: string): number => Number(formText(form, name));
@@ -28,15 +24,13 @@ export function EditSubscription({ subscription, onClose }: Props) {
         ? {}
         : { retry_config: { type, interval_seconds: number('interval'), retry_count: number('retries') } }),
     });
-    await queries.invalidateQueries();
   };
   return (
-    <FormDialog
+    <ActDialog
       title={`Edit ${subscription.name}`}
       action="Save subscription"
       onClose={onClose}
       onSubmit={save}
-      explain={errorText}
     >
       <TextField label="Name" name="name" required defaultValue={subscription.name} />
       <TextField
@@ -88,7 +82,7 @@ export function EditSubscription({ subscription, onClose }: Props) {
           defaultValue={retry?.duration ?? 100}
         />
       </div>
-    </FormDialog>
+    </ActDialog>
   );
 }
 

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { OnOffBadge } from '../../dashboard/states.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { BackToList, useOpenId } from '../../parts/lists/list-layout.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { OnOffBadge } from '../../parts/states.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';

@@ -6,6 +6,7 @@ const TONES: Readonly<Record<string, string>> = {
   'First byte': 'bg-run',
   Rest: 'bg-ok',
   'No answer': 'bg-bad',
+  'In all': 'bg-run',
 };
 
 interface Props {

@@ -1,4 +1,13 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import {
+  type FormEvent,
+  isValidElement,
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { useUiWords } from '../text/words.ts';
 import { Button, IconButton } from './button.tsx';
 import { type FieldProblem, FieldProblems, placeProblems } from './field-problems.ts';
@@ -37,7 +46,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
 interface FormProps extends Props {
   action: string;
   danger?: boolean;
-  /** Closes the dialog if it succeeds. An error is shown. */
+  /** An element that it returns takes the place of the dialog. Without one the dialog closes. An error is shown. */
   onSubmit(form: FormData): Promise<unknown>;
   explain(error: unknown): string;
   /** The fields that an error is about. They show it instead, if all of them are in the form. */
@@ -59,6 +68,7 @@ export function FormDialog({
   const [error, setError] = useState<string>();
   const [wrong, setWrong] = useState<Readonly<Record<string, string>>>(NO_PROBLEMS);
   const [busy, setBusy] = useState(false);
+  const [next, setNext] = useState<ReactElement>();
   const words = useUiWords();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -66,13 +76,15 @@ export function FormDialog({
     setBusy(true);
     setError(undefined);
     setWrong(NO_PROBLEMS);
-    onSubmit(new FormData(form)).then(rest.onClose, (reason: unknown) => {
+    const end = (result: unknown) => (isValidElement(result) ? setNext(result) : rest.onClose());
+    onSubmit(new FormData(form)).then(end, (reason: unknown) => {
       setBusy(false);
       const placed = placeProblems(form, problems?.(reason) ?? []);
       if (placed === undefined) setError(explain(reason));
       else setWrong(placed);
     });
   };
+  if (next !== undefined) return next;
   return (
     <Dialog {...rest}>
       <form onSubmit={submit} className="grid gap-4">

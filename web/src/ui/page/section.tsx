@@ -22,16 +22,18 @@ export function Section({
 
 interface Head {
   title: ReactNode;
+  /** A page in a frame with a title of its own begins one level below. */
+  heading?: 'h1' | 'h2';
   /** Shown next to the title, such as a state. */
   beside?: ReactNode;
   children?: ReactNode;
 }
 
-export function PageHead({ title, beside, children }: Head) {
+export function PageHead({ title, heading: Heading = 'h1', beside, children }: Head) {
   return (
     <header className="mb-3 flex min-h-10 flex-wrap items-center justify-between gap-x-4 gap-y-2">
       <div className="flex min-w-0 flex-wrap items-center gap-x-3">
-        <h1 className="min-w-0 text-lg break-words">{title}</h1>
+        <Heading className="min-w-0 text-lg break-words">{title}</Heading>
         {beside}
       </div>
       {children !== undefined && <div className="flex flex-wrap items-center gap-2">{children}</div>}

@@ -1,0 +1,22 @@
+import type { Job } from 'posthorn-client';
+import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
+
+export function OnOffBadge({ on, off = 'Inactive' }: { on: boolean; off?: string }) {
+  const look: StateLook = on
+    ? { tone: 'ok', shape: 'check', word: 'Active' }
+    : { tone: 'off', shape: 'slash', word: off };
+  return <StateBadge look={look} />;
+}
+
+const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
+  queued: { tone: 'run', shape: 'clock', word: 'Queued' },
+  running: { tone: 'run', shape: 'arrow', word: 'Running' },
+  completed: { tone: 'ok', shape: 'check', word: 'Completed' },
+  cancelled: { tone: 'off', shape: 'slash', word: 'Stopped' },
+  dry_run: { tone: 'off', shape: 'clock', word: 'Dry run' },
+  failed: { tone: 'bad', shape: 'cross', word: 'Failed' },
+};
+
+export const JobBadge = ({ job }: { job: Pick<Job, 'status'> }) => (
+  <StateBadge look={JOB_LOOKS[job.status]} />
+);

@@ -1,0 +1,92 @@
+import type { CreateEndpoint, DeliveryAttempt, Endpoint } from 'posthorn-client';
+import type { ReactNode } from 'react';
+import { Button, buttonLook } from '../ui/controls/button.tsx';
+import { Dialog } from '../ui/controls/dialog.tsx';
+import { formText } from '../ui/controls/form-text.ts';
+import { Link } from '../ui/text/link.tsx';
+import { ActDialog } from './act-dialog.tsx';
+import { AttemptView } from './attempt-view.tsx';
+import { pickedTypes } from './event-types.ts';
+import { type Site, useSite } from './site.ts';
+import { useWords } from './words.ts';
+
+interface Props {
+  title: string;
+  action: string;
+  /** What the form says of the endpoint beside its name and address. */
+  fieldsOf?(form: FormData): Partial<CreateEndpoint>;
+  isTested(form: FormData): boolean;
+  onClose(): void;
+  children: ReactNode;
+}
+
+interface Added {
+  endpoint: Endpoint;
+  attempt?: DeliveryAttempt;
+  /** Why the test was not sent. */
+  problem?: string;
+}
+
+/** One dialog adds an endpoint with its subscription, sends a test and shows the answer. */
+export function AddEndpoint({ title, action, fieldsOf, isTested, onClose, children }: Props) {
+  const { api, explain, test } = useSite();
+  const add = async (form: FormData) => {
+    const url = formText(form, 'url');
+    const name = formText(form, 'name') || new URL(url).host;
+    const endpoint = await create(
+      api,
+      { name, ...(url === '' ? {} : { url }), ...fieldsOf?.(form) },
+      pickedTypes(form),
+    );
+    const added: Added = { endpoint };
+    if (isTested(form))
+      await test(endpoint.uid).then(
+        (attempt) => (added.attempt = attempt),
+        (error: unknown) => (added.problem = explain(error).text),
+      );
+    return <AddedDialog {...added} onClose={onClose} />;
+  };
+  return (
+    <ActDialog title={title} action={action} onClose={onClose} onSubmit={add}>
+      {children}
+    </ActDialog>
+  );
+}
+
+/** An endpoint without its subscription is taken back: the reader mends the form, and there is one endpoint then. */
+async function create(api: Site['api'], fields: CreateEndpoint, event_types: string[]): Promise<Endpoint> {
+  const endpoint = await api.endpoints.create(fields);
+  const { name, uid: endpoint_id } = endpoint;
+  try {
+    await api.subscriptions.create({ name, endpoint_id, filter_config: { event_types } });
+  } catch (error) {
+    await api.endpoints.delete(endpoint_id);
+    throw error;
+  }
+  return endpoint;
+}
+
+/** The answer of the test, and the way to the endpoint. */
+function AddedDialog({ endpoint, attempt, problem, onClose }: Added & { onClose(): void }) {
+  const { endpoints: t, ui } = useWords();
+  const { at } = useSite();
+  return (
+    <Dialog title={t.added(endpoint.name)} onClose={onClose} wide>
+      <div className="grid gap-4">
+        {attempt !== undefined && <AttemptView attempt={attempt} body="" open />}
+        {problem !== undefined && (
+          <p role="alert" className="text-bad">
+            {t.testNotSent}: {problem}
+          </p>
+        )}
+        {attempt === undefined && problem === undefined && <p>{t.addedText}</p>}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{ui.close}</Button>
+          <Link href={at(`endpoints/${endpoint.uid}`)} onClick={onClose} className={buttonLook('main')}>
+            {t.open}
+          </Link>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

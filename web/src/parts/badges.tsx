@@ -1,0 +1,45 @@
+import type { Endpoint } from 'posthorn-client';
+import { type DeliveryState, deliveryState, type Stated } from '../data/delivery-state.ts';
+import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
+import type { Messages } from './languages/en.ts';
+import { useWords } from './words.ts';
+
+const LOOKS: Readonly<Record<DeliveryState, Omit<StateLook, 'word'>>> = {
+  delivered: { tone: 'ok', shape: 'check' },
+  failed: { tone: 'bad', shape: 'cross' },
+  retrying: { tone: 'retry', shape: 'again' },
+  'in flight': { tone: 'run', shape: 'arrow' },
+  scheduled: { tone: 'run', shape: 'clock' },
+  held: { tone: 'held', shape: 'pause' },
+  discarded: { tone: 'off', shape: 'slash' },
+  cancelled: { tone: 'off', shape: 'slash' },
+};
+
+export function DeliveryStateBadge({ state, title }: { state: DeliveryState; title?: string | undefined }) {
+  const { states } = useWords();
+  return <StateBadge look={{ ...LOOKS[state], word: states[state] }} title={title} />;
+}
+
+export const DeliveryBadge = ({ delivery, title }: { delivery: Stated; title?: string }) => (
+  <DeliveryStateBadge state={deliveryState(delivery)} title={title === '' ? undefined : title} />
+);
+
+type Health = Pick<Endpoint, 'status' | 'cb_state'>;
+
+function endpointLook(
+  { status, cb_state }: Health,
+  isFailing: boolean,
+  words: Messages['health'],
+): StateLook {
+  if (status === 'paused') return { tone: 'held', shape: 'pause', word: words.paused };
+  if (status === 'inactive') return { tone: 'off', shape: 'slash', word: words.disabled };
+  if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: words.recovering };
+  if (isFailing) return { tone: 'bad', shape: 'cross', word: words.failing };
+  if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: words.breaker };
+  return { tone: 'ok', shape: 'check', word: words.active };
+}
+
+/** The state of an endpoint. `isFailing` says that its deliveries fail, for readers who need not know what a breaker is. */
+export const EndpointBadge = ({ endpoint, isFailing = false }: { endpoint: Health; isFailing?: boolean }) => (
+  <StateBadge look={endpointLook(endpoint, isFailing, useWords().health)} />
+);

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query';
+import type { WholeEventDelivery } from 'posthorn-client';
+import type { ReactNode } from 'react';
+import { deliveryState, isOpen, receiverOf } from '../data/delivery-state.ts';
+import { JsonView } from '../ui/code/json-view.tsx';
+import { Button } from '../ui/controls/button.tsx';
+import { PageHead, Section } from '../ui/page/section.tsx';
+import { Facts } from '../ui/tables/facts.tsx';
+import { Id } from '../ui/text/id.tsx';
+import { Link } from '../ui/text/link.tsx';
+import { Time, useNow } from '../ui/text/time.tsx';
+import { Attempts } from './attempts.tsx';
+import { DeliveryBadge } from './badges.tsx';
+import { QueryView } from './query-view.tsx';
+import { useSite } from './site.ts';
+import { useAct } from './use-act.ts';
+import { useWords } from './words.ts';
+
+interface Props {
+  id: string;
+  mayRetry: boolean;
+  /** More acts. */
+  acts?(delivery: WholeEventDelivery): ReactNode;
+  /** More facts, after the endpoint. */
+  facts?(delivery: WholeEventDelivery): [name: string, value: ReactNode][];
+}
+
+/** A delivery: how it stands, its attempts, its payload. One that is on its way is read every second. */
+export function DeliveryView({ id, ...rest }: Props) {
+  const { api, project } = useSite();
+  const delivery = useQuery({
+    queryKey: [project, 'delivery', id],
+    queryFn: () => api.eventDeliveries.get(id),
+    refetchInterval: ({ state: { data } }) => (data !== undefined && isOpen(data) ? 1000 : 10_000),
+  });
+  return (
+    <QueryView query={delivery} rows={10}>
+      {(data) => <Shown delivery={data} {...rest} />}
+    </QueryView>
+  );
+}
+
+type ShownProps = Omit<Props, 'id'> & { delivery: WholeEventDelivery };
+
+function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
+  const { deliveries: t, ui } = useWords();
+  const { at, heading, tell } = useSite();
+  const now = useNow();
+  const { endpoint_metadata: endpoint, metadata } = delivery;
+  return (
+    <>
+      <PageHead heading={heading} title={delivery.event_type} beside={<DeliveryBadge delivery={delivery} />}>
+        {mayRetry && <SendAgain delivery={delivery} />}
+        {acts?.(delivery)}
+      </PageHead>
+      <p className="mb-3 max-w-[75ch] text-base">
+        {tell(delivery, (when) => ui.relative(Date.parse(when), now))}
+      </p>
+      <Facts
+        items={[
+          [
+            delivery.device_metadata === null ? t.endpoint : t.device,
+            endpoint === null ? (
+              receiverOf(delivery)
+            ) : (
+              <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
+                {endpoint.name}
+              </Link>
+            ),
+          ],
+          ...(facts?.(delivery) ?? []),
+          // Retries by hand may be more than its limit allows.
+          [t.tries, `${metadata.num_trials} / ${Math.max(metadata.num_trials, metadata.retry_limit)}`],
+          [t.time, <Time key="" at={delivery.created_at} />],
+          [t.id, <Id key="" value={delivery.uid} what={t.id} />],
+        ]}
+      />
+      <Attempts delivery={delivery} />
+      <Section title={t.payload}>
+        <JsonView value={metadata.data} raw={metadata.raw} label={t.payload} />
+      </Section>
+    </>
+  );
+}
+
+/** Retries what did not arrive. What did is sent once more. */
+function SendAgain({ delivery }: { delivery: WholeEventDelivery }) {
+  const { deliveries: t } = useWords();
+  const { eventDeliveries } = useSite().api;
+  const isDone = deliveryState(delivery) === 'delivered';
+  const send = useAct(
+    async () =>
+      isDone ? eventDeliveries.forceResend({ ids: [delivery.uid] }) : eventDeliveries.resend(delivery.uid),
+    () => t.asked,
+  );
+  if (isOpen(delivery)) return null;
+  return (
+    <Button
+      look={isDone ? 'plain' : 'main'}
+      icon="again"
+      onClick={() => send.mutate()}
+      busy={send.isPending && t.asking}
+    >
+      {isDone ? t.again : t.retry}
+    </Button>
+  );
+}

@@ -1,2 +1,0 @@
-export { AuditList } from './audit-list.tsx';
-export { AuditPage } from './audit-page.tsx';

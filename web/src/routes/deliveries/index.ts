@@ -1,2 +1,0 @@
-export { DeliveryList } from './delivery-list.tsx';
-export { DeliveryPage } from './delivery-page.tsx';

@@ -1,2 +1,0 @@
-export { EndpointList } from './endpoint-list.tsx';
-export { EndpointPage } from './endpoint-page.tsx';

@@ -1,1 +1,0 @@
-export { EventTypes } from './event-types.tsx';

@@ -1,2 +1,0 @@
-export { EventList } from './event-list.tsx';
-export { EventPage } from './event-page.tsx';

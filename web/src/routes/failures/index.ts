@@ -1,1 +1,0 @@
-export { Failures } from './failures.tsx';

@@ -1,2 +1,0 @@
-export { JobList } from './job-list.tsx';
-export { JobPage } from './job-page.tsx';

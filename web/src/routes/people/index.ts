@@ -1,2 +1,0 @@
-export { Accounts } from './accounts.tsx';
-export { People } from './people.tsx';

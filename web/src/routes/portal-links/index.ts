@@ -1,1 +1,0 @@
-export { PortalLinks } from './portal-links.tsx';

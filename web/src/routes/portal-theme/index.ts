@@ -1,1 +1,0 @@
-export { PortalThemePage } from './portal-theme.tsx';

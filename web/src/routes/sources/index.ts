@@ -1,2 +1,0 @@
-export { SourceList } from './source-list.tsx';
-export { SourcePage } from './source-page.tsx';

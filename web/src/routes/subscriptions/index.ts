@@ -1,2 +1,0 @@
-export { SubscriptionList } from './subscription-list.tsx';
-export { SubscriptionPage } from './subscription-page.tsx';
