@@ -32,13 +32,13 @@ export function ActDialog({ onSubmit, explain, ...rest }: ActProps) {
 }
 
 interface DangerProps {
-  /** What is done to what, such as "Delete Billing". The title and the button say it. */
+  /** The act and its object, such as "Delete Billing". The title and the button say it. */
   what: string;
   act(): Promise<unknown>;
   /** The page to go to after it. */
   leadsTo?: string;
   onClose(): void;
-  /** What else happens with it. */
+  /** Further effects of the act. */
   children: ReactNode;
 }
 

@@ -13,7 +13,7 @@ import { useWords } from './words.ts';
 interface Props {
   title: string;
   action: string;
-  /** What the form says of the endpoint beside its name and address. */
+  /** The fields of the endpoint other than its name and address. */
   fieldsOf?(form: FormData): Partial<CreateEndpoint>;
   isTested(form: FormData): boolean;
   onClose(): void;

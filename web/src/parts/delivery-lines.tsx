@@ -8,7 +8,7 @@ import { useWords } from './words.ts';
 
 interface Props {
   deliveries: readonly EventDelivery[];
-  /** What is said if there is none. */
+  /** The text of an empty list. */
   none: string;
   showEndpoint?: boolean;
 }

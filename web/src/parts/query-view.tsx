@@ -27,7 +27,7 @@ export function ProblemView({ error, onRetry }: { error: unknown; onRetry?: () =
 
 interface Props<T> {
   query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>;
-  /** What is waited for, such as "Loading the endpoint". */
+  /** The text while it loads, such as "Loading the endpoint". */
   label?: string;
   rows?: number;
   children(data: T): ReactNode;

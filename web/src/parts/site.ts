@@ -2,7 +2,7 @@ import type { DeliveryAttempt, EventDelivery, PosthornPortal } from 'posthorn-cl
 import { createContext, useContext } from 'react';
 import type { Explained } from '../data/explain-error.ts';
 
-/** What the parts need to know of the page that they stand on: a project of the dashboard, or the portal. */
+/** The page that the parts stand on: a project of the dashboard, or the portal. */
 export interface Site {
   /** The calls that both have. */
   api: Pick<
@@ -20,7 +20,7 @@ export interface Site {
   test(endpointId: string): Promise<DeliveryAttempt>;
   /** Why a delivery is in its state, for a line of a list. Empty: there is nothing to say. */
   why(delivery: EventDelivery): string;
-  /** What happened to a delivery, and what happens next. `when` words a time, such as "in 4 min". */
+  /** The past and the next step of a delivery, in words. `when` words a time, such as "in 4 min". */
   tell(delivery: EventDelivery, when: (at: string) => string): string;
 }
 

@@ -2,7 +2,7 @@ import { PosthornError } from 'posthorn-client';
 import type { Explained } from '../data/explain-error.ts';
 import type { Messages } from '../parts/languages/en.ts';
 
-/** What went wrong, in the reader's language as far as it is known. */
+/** An error in words, in the reader's language as far as it is known. */
 export function explainError({ problem }: Messages, error: unknown): Explained {
   const { requestId, status = 0 } = error instanceof PosthornError ? error : {};
   return { ...wordsFor(problem, error), requestId, mayPass: status !== 401 && status !== 404 };
