@@ -7,6 +7,9 @@ import { SkipReporter } from './test/support/suite/skip-reporter.ts';
 // instead of 1.5 s.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
+// Commands write colours where this is set, and tests read what they write.
+delete process.env['FORCE_COLOR'];
+
 // .ci/run names a file here to get the counts as JSON.
 const report = process.env['TEST_REPORT'];
 
