@@ -19,8 +19,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
+import { finishBatch } from '../store/queue/batches.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
-import { finishBatch } from '../store/queue/finish-batch.ts';
 import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import {
   asReaper,

@@ -14,12 +14,18 @@ import { isConnectionError, isDataError, isMissingPartition, isUndone } from '..
 import { acceptEvents, type Duplicates, storedDuplicates } from '../store/queue/accept-events.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { acceptLot } from './accept-lot.ts';
-import { type AcceptedEvent, acceptedEvent } from './accepted-event.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { IntakeLimits } from './intake-limits.ts';
 import type { Lot, LotAnswer } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
-import { acceptBatch, isLooped, type PreparedEvent, prepareEvent } from './prepare-event.ts';
+import {
+  type AcceptedEvent,
+  acceptBatch,
+  acceptedEvent,
+  isLooped,
+  type PreparedEvent,
+  prepareEvent,
+} from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 import { isLost, LostAnswer, RETRY_SECONDS, storeError } from './store-error.ts';
 import { isLot, type LotResult, LotStore, type PreparedLot, STALE, weigh } from './store-lots.ts';

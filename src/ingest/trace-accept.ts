@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import type { AcceptedEvent } from './accepted-event.ts';
 import type { NewEvent } from './new-event.ts';
+import type { AcceptedEvent } from './prepare-event.ts';
 
 /** Accepts an event in a span. Its deliveries are child spans of it, on any node and at any time. */
 export async function traceAccept(

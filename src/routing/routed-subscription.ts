@@ -4,12 +4,16 @@ import {
   type FilterRecord,
   filterScopes,
   isEventTypePattern,
+  type RetryConfig,
   recordConditions,
 } from '../domain/config/subscription.ts';
+import type { RetryPolicy } from '../domain/delivery.ts';
 import { matchesEventType } from '../matcher/event-type.ts';
 import { type CompiledFilter, compileFilter } from '../matcher/filter.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';
-import { type RetryBudget, retryBudget } from './retry-budget.ts';
+
+/** The retry settings. The longest wait is a setting of the instance. */
+type RetryBudget = Omit<RetryPolicy, 'maxRetrySeconds'>;
 
 export interface RoutedFilter {
   record: FilterRecord;
@@ -73,4 +77,20 @@ function unreadable(path: string, message: string): CompiledFilter {
     actual: undefined,
   } as const;
   return { usesBody: false, matches: () => false, explain: () => ({ ...mismatch, reason }) };
+}
+
+/**
+ * A subscription's retry_config overrides the project's strategy. The former counts retries after the first
+ * attempt, the latter all attempts.
+ */
+function retryBudget(project: ProjectConfig, retryConfig: RetryConfig | null): RetryBudget {
+  if (retryConfig === null) {
+    const { type, duration, retry_count } = project.strategy;
+    return { strategy: type, intervalSeconds: duration, retryLimit: retry_count };
+  }
+  return {
+    strategy: retryConfig.type,
+    intervalSeconds: retryConfig.duration,
+    retryLimit: retryConfig.retry_count + 1,
+  };
 }

@@ -11,8 +11,8 @@ import {
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
+import { finishBatch } from '../../src/store/queue/batches.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import { finishBatch } from '../../src/store/queue/finish-batch.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, forgetNodes, freeInPages, leave, silentNodes } from '../../src/store/queue/nodes.ts';

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/config/project-config.ts';
-import { invalid } from '../../domain/errors.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
+import type { SourceId } from '../../domain/ids.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
@@ -12,7 +13,6 @@ import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
 import type { BroadcastEvent } from './event-schema.ts';
-import { eventSource } from './event-source.ts';
 
 type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 
@@ -70,4 +70,20 @@ function customHeaders(given: Record<string, string>): Record<string, string[]> 
     headers[name] = [value];
   }
   return headers;
+}
+
+/** The source of an event, or null. Events by API may only name sources of type rest_api. */
+async function eventSource(
+  context: ApiContext,
+  project: ProjectRow,
+  sourceId: string | undefined,
+): Promise<SourceId | null> {
+  if (!sourceId) return null;
+  const { sources } = await context.cache.get(project.id);
+  const source = sources.get(sourceId);
+  if (source === undefined)
+    throw new AppError('not_in_project', { field: 'source_id', resource: 'source', id: sourceId });
+  if (source.type !== 'rest_api') throw invalid('source_id', 'must be a source of type rest_api');
+  if (source.is_disabled) throw invalid('source_id', 'is a disabled source');
+  return source.id;
 }

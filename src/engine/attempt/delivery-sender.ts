@@ -6,7 +6,6 @@ import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -38,7 +37,7 @@ import {
  * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
 export interface DeliverySenderDeps {
-  cache: Pick<ConfigCache, 'peek' | 'get'>;
+  cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
   http: Pick<HttpClient, 'send'>;
   auth: Pick<EndpointAuth, 'headers' | 'invalidate'>;
   sandbox: Pick<Sandbox, 'run'>;
@@ -74,7 +73,7 @@ export class DeliverySender {
   async send(delivery: LeasedDelivery, signal: AbortSignal): Promise<Sent> {
     const { cache } = this.#deps;
     const { projectId } = delivery;
-    const routing = cache.peek(projectId) ?? (await existingRouting(cache, projectId));
+    const routing = cache.peek(projectId) ?? (await cache.getOrNull(projectId));
     if (routing === null) return ended(delivery, 'Discarded', PROJECT_DELETED);
     const endpoint = routing.endpoints.get(delivery.endpointId);
     if (endpoint === undefined) return ended(delivery, 'Discarded', ENDPOINT_DELETED);

@@ -6,7 +6,6 @@ import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { compileSigner, type Signer } from '../../signing/sign-delivery.ts';
 import { requestResult } from './attempt-record.ts';
@@ -34,7 +33,7 @@ export class MetaEventSender {
 
   async send(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent> {
     const { cache, http, ids, now } = this.#deps;
-    const routing = await existingRouting(cache, event.projectId);
+    const routing = await cache.getOrNull(event.projectId);
     if (routing?.project.config.meta_event.is_enabled !== true)
       return ended(event, 'Discarded', 'Meta events are switched off.');
     if (routing.project.secret.revealOrNull() === null)

@@ -1,7 +1,6 @@
 import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import type { MetaEventSender } from './meta-event-sender.ts';
@@ -42,7 +41,7 @@ export class Sender {
 
   async #withMetaEvent(delivery: LeasedDelivery, sent: Sent): Promise<Sent> {
     const { cache, recorder, now } = this.#deps;
-    const routing = await existingRouting(cache, delivery.projectId);
+    const routing = await cache.getOrNull(delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
     const { finish } = sent;
     finish.metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });

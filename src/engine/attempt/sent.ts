@@ -1,4 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
+import type { LastFailure } from '../../domain/alert.ts';
 import { type EndedStatus, LANE, type Leased, type OpenStatus } from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
@@ -105,5 +106,13 @@ export function handedBack<T extends Leased>(
     attempt: null,
     isSecondRequest: delivery.isSecondRequest,
     metaEvent: null,
+  };
+}
+
+/** The text of a failed attempt for people. */
+export function lastFailure({ finish }: Tried): LastFailure {
+  return {
+    status: finish.attempt?.httpStatus ?? null,
+    reason: finish.description ?? finish.attempt?.error ?? 'unknown',
   };
 }

@@ -8,8 +8,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
 import { countFailures, forgetFailures } from '../../store/limits/alert-failures.ts';
-import { lastFailure } from '../attempt/last-failure.ts';
-import type { Tried } from '../attempt/sent.ts';
+import { lastFailure, type Tried } from '../attempt/sent.ts';
 import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**

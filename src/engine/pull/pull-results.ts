@@ -7,10 +7,9 @@ import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
-import { finishPulledBatch } from '../../store/queue/finish-batch.ts';
+import { finishPulledBatch } from '../../store/queue/batches.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
@@ -93,7 +92,7 @@ export class PullResults {
   /** A lease ended. */
   async lapsed(delivery: LeasedDelivery): Promise<Sent> {
     const { cache, ids, now } = this.#deps;
-    const routing = await existingRouting(cache, delivery.projectId);
+    const routing = await cache.getOrNull(delivery.projectId);
     if (routing === null) return ended(delivery, 'Discarded', PROJECT_DELETED);
     if (!routing.endpoints.has(delivery.endpointId)) return ended(delivery, 'Discarded', ENDPOINT_DELETED);
     return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });

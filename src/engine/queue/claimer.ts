@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Database } from '../../store/database/database.ts';
 import { isUndone } from '../../store/database/pg-errors.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';
-import { claimBatch } from '../../store/queue/claim-batch.ts';
+import { claimBatch } from '../../store/queue/batches.ts';
 import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/lease-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';

@@ -6,7 +6,6 @@ import { Loop } from '../../platform/loop.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import { buildDelivery } from '../../routing/build-delivery.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import type { Database, Queryable } from '../../store/database/database.ts';
 import { type Expansion, lockExpansion, removeExpansion, storeChunk } from '../../store/queue/expansions.ts';
 import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
@@ -81,7 +80,7 @@ export class Expander {
         if (taken !== undefined) stored = await this.#storeChunk(tx, taken);
       });
       if (taken === undefined) return false;
-      if (stored === null) await existingRouting(cache, taken.project_id);
+      if (stored === null) await cache.getOrNull(taken.project_id);
     } catch (error) {
       if (taken === undefined) throw error;
       this.#fail(taken, error);

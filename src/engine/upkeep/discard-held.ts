@@ -1,7 +1,6 @@
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { existingRouting } from '../../routing/existing-routing.ts';
 import { type Gate, gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -49,7 +48,7 @@ export async function discardHeld(
     if (!limits.has(id)) limits.set(id, instanceMs);
   let discarded = 0;
   for (const [projectId, heldMs] of limits) {
-    const routing = await existingRouting(cache, projectId);
+    const routing = await cache.getOrNull(projectId);
     for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
       ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
   }

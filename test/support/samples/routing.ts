@@ -2,7 +2,6 @@ import type { Breaker } from '../../../src/domain/config/circuit-breaker.ts';
 import type { EndpointSecrets } from '../../../src/domain/config/endpoint.ts';
 import { defaultProjectConfig, type ProjectConfig } from '../../../src/domain/config/project-config.ts';
 import { noConditions } from '../../../src/domain/config/subscription.ts';
-import { AppError } from '../../../src/domain/errors.ts';
 import { asId, type ProjectId } from '../../../src/domain/ids.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { ProjectRouting, routeEndpoint } from '../../../src/routing/project-routing.ts';
@@ -128,8 +127,7 @@ export class OneProject {
     this.loads += 1;
   }
 
-  async get(id: string): Promise<ProjectRouting> {
-    if (this.current === null || this.current === undefined) throw new AppError('project_not_found', { id });
-    return this.current;
+  async getOrNull(): Promise<ProjectRouting | null> {
+    return this.current ?? null;
   }
 }

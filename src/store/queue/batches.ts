@@ -1,9 +1,13 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
+import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import type { Database } from '../database/database.ts';
+import { claimDeliveries } from './claim-deliveries.ts';
+import { claimMetaEvents } from './claim-meta-events.ts';
 import { type Finish, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
 import { insertTwice } from './insert-twice.ts';
+import type { Claim, Want } from './lease-due.ts';
 
 /**
  * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
@@ -51,4 +55,19 @@ async function recordDeliveries(
     );
     return moved;
   });
+}
+
+/** Claims for a round, deliveries and meta events: one result per want, in order. */
+export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
+  if (metaWants.length === 0) return claimDeliveries(db, nodeId, wants);
+  const others = wants.filter((want) => !isMetaQueueKey(want.key));
+  const claims = (
+    await Promise.all([
+      claimMetaEvents(db, nodeId, metaWants),
+      others.length === 0 ? [] : claimDeliveries(db, nodeId, others),
+    ])
+  ).flat();
+  const byWant = new Map(claims.map((claim) => [claim.want, claim]));
+  return wants.map((want) => byWant.get(want) as Claim);
 }
