@@ -244,6 +244,7 @@ export function putRightTests(get: () => World): void {
       await dialog.getByRole('alert').waitFor();
       await dialog.getByLabel('Event types').fill('stock');
       await dialog.getByRole('button', { name: 'Add endpoint' }).click();
+      await page.getByText('Its page has the command that fetches them.').waitFor();
       await page.getByRole('link', { name: 'Open endpoint' }).click();
       await project.post('/events/broadcast', { event_type: 'stock', data: { pallet: 1 } });
       await page.getByRole('link', { name: '1 delivery to fetch' }).waitFor();

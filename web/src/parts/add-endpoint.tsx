@@ -16,6 +16,8 @@ interface Props {
   /** The fields of the endpoint other than its name and address. */
   fieldsOf?(form: FormData): Partial<CreateEndpoint>;
   isTested(form: FormData): boolean;
+  /** More to say of an endpoint that was not tested. */
+  note?: string | undefined;
   onClose(): void;
   children: ReactNode;
 }
@@ -28,7 +30,7 @@ interface Added {
 }
 
 /** One dialog adds an endpoint with its subscription, sends a test and shows the answer. */
-export function AddEndpoint({ title, action, fieldsOf, isTested, onClose, children }: Props) {
+export function AddEndpoint({ title, action, fieldsOf, isTested, note, onClose, children }: Props) {
   const { api, explain, test } = useSite();
   const add = async (form: FormData) => {
     const url = formText(form, 'url');
@@ -44,7 +46,7 @@ export function AddEndpoint({ title, action, fieldsOf, isTested, onClose, childr
         (attempt) => (added.attempt = attempt),
         (error: unknown) => (added.problem = explain(error).text),
       );
-    return <AddedDialog {...added} onClose={onClose} />;
+    return <AddedDialog {...added} note={note} onClose={onClose} />;
   };
   return (
     <ActDialog title={title} action={action} onClose={onClose} onSubmit={add}>
@@ -67,7 +69,7 @@ async function create(api: Site['api'], fields: CreateEndpoint, event_types: str
 }
 
 /** The answer of the test, and the way to the endpoint. */
-function AddedDialog({ endpoint, attempt, problem, onClose }: Added & { onClose(): void }) {
+function AddedDialog({ endpoint, attempt, problem, note, onClose }: Added & Pick<Props, 'note' | 'onClose'>) {
   const { endpoints: t, ui } = useWords();
   const { at } = useSite();
   return (
@@ -79,7 +81,11 @@ function AddedDialog({ endpoint, attempt, problem, onClose }: Added & { onClose(
             {t.testNotSent}: {problem}
           </p>
         )}
-        {attempt === undefined && problem === undefined && <p>{t.addedText}</p>}
+        {attempt === undefined && problem === undefined && (
+          <p>
+            {t.addedText} {note}
+          </p>
+        )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{ui.close}</Button>
           <Link href={at(`endpoints/${endpoint.uid}`)} onClick={onClose} className={buttonLook('main')}>

@@ -191,7 +191,7 @@ export const words: Messages = {
     title: 'Test',
     send: 'Testereignis senden',
     waiting: 'Warten auf die Antwort',
-    text: 'Ein signiertes Testereignis wird einmal gesendet, und die Antwort erscheint hier.',
+    text: 'Eine signierte Anfrage, als Test gekennzeichnet. Sie wird nicht gezählt und nicht wiederholt.',
     type: 'Ereignisart',
     sample: 'Beispiel',
     body: 'Inhalt, JSON',

@@ -169,7 +169,7 @@ export const words = {
     title: 'Test',
     send: 'Send a test event',
     waiting: 'Waiting for the answer',
-    text: 'A signed test event is sent once, and the answer is shown here.',
+    text: 'One signed request, marked as a test. It is not counted and not tried again.',
     type: 'Event type',
     sample: 'Sample',
     body: 'Body, JSON',
@@ -180,7 +180,7 @@ export const words = {
   },
   secrets: {
     title: 'Secret',
-    text: 'Your server checks with it that a request is from us.',
+    text: 'The server that receives a request checks with it that it is from us.',
     show: 'Show',
     hide: 'Hide',
     secret: 'Secret',

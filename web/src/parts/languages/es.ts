@@ -189,7 +189,7 @@ export const words: Messages = {
     title: 'Prueba',
     send: 'Enviar un evento de prueba',
     waiting: 'Esperando la respuesta',
-    text: 'Se envía una vez un evento de prueba firmado, y la respuesta aparece aquí.',
+    text: 'Una petición firmada, marcada como prueba. No se cuenta ni se repite.',
     type: 'Tipo de evento',
     sample: 'Ejemplo',
     body: 'Contenido, JSON',

@@ -191,7 +191,7 @@ export const words: Messages = {
     title: 'Test',
     send: 'Envoyer un événement de test',
     waiting: 'En attente de la réponse',
-    text: 'Un événement de test signé est envoyé une fois, et la réponse apparaît ici.',
+    text: 'Une requête signée, marquée comme test. Elle n’est ni comptée ni répétée.',
     type: 'Type d’événement',
     sample: 'Exemple',
     body: 'Contenu, JSON',

@@ -13,6 +13,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       action={isPull ? 'Add endpoint' : 'Add and test'}
       fieldsOf={(form) => ({ delivery, owner_id: formText(form, 'owner_id') })}
       isTested={(form) => form.get('test') !== null}
+      note={isPull ? 'Its page has the command that fetches them.' : undefined}
       onClose={onClose}
     >
       <DeliveryFields value={delivery} onChange={setDelivery} />
