@@ -110,8 +110,15 @@ module.exports = {
       name: 'client-only-in-commands',
       severity: 'error',
       comment: 'the server does not call itself',
-      from: { path: '^src/', pathNot: ['^src/(remote|project-file)/', '\\.test\\.ts$'] },
+      from: { path: '^src/', pathNot: ['^src/cli/(remote|project-file)/', '\\.test\\.ts$'] },
       to: { path: '^client/' },
+    },
+    {
+      name: 'remote-commands-know-no-server',
+      severity: 'error',
+      comment: 'they run on any machine, against any service',
+      from: { path: '^src/cli/(remote|project-file|terminal)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(cli/(remote|project-file|terminal)|domain|platform|signing)/' },
     },
     {
       name: 'config-changes-only-in-control',

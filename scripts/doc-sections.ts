@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
+import { type Command, isCommonFlag } from '../src/cli/terminal/command.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
-import { type Command, isCommonFlag } from '../src/remote/terminal/command.ts';
 import { settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */

@@ -122,6 +122,8 @@ describe('a forbidden import is reported', () => {
     'src/engine/saves.ts': "import { save } from '../store/changes/save.ts';\nexport const saves = save;\n",
     'src/api/http/saves.ts':
       "import type { save } from '../../store/changes/save.ts';\nexport type Saves = typeof save;\n",
+    'src/cli/remote/server.ts':
+      "import { save } from '../../store/changes/save.ts';\nexport const server = save;\n",
     'src/control/fine.ts': "import { save } from '../store/changes/save.ts';\nexport const fine = save;\n",
     'client/src/of-the-server.ts':
       "import type { One } from '../../src/domain/one.ts';\nexport type OfTheServer = One;\n",
@@ -159,6 +161,7 @@ describe('a forbidden import is reported', () => {
     ['of a type of a higher layer', 'platform-imports: src/platform/types-upwards.ts'],
     ['of a room beside it', 'store/history-imports: src/store/history/upwards.ts'],
     ['passed on by an export', 'domain-imports: src/domain/re-exported.ts'],
+    ['of the server by a command that calls one', 'remote-commands-know-no-server: src/cli/remote/server.ts'],
     ['of a package that belongs to another folder', 'sql-only-in-store: src/domain/sql.ts'],
     ['of a kind of broker, at the start', 'kinds-of-brokers-load-when-needed: src/brokers/eager.ts'],
     ['of a statement that changes config', 'config-changes-only-in-control: src/engine/saves.ts'],

@@ -1,14 +1,14 @@
 import { nearestName } from '../platform/nearest-name.ts';
 import { type StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
-import { projectFileCommands } from '../project-file/commands.ts';
-import { remoteCommands } from '../remote/commands.ts';
-import { type Commands, readArguments } from '../remote/terminal/command.ts';
-import { completionCommand } from '../remote/terminal/completion.ts';
-import { commandHelp, helpText } from '../remote/terminal/help.ts';
-import { stopWithNpx } from '../remote/terminal/stop-with-npx.ts';
-import { onTerminal, type Terminal, terminal } from '../remote/terminal/terminal.ts';
-import { serverCommands } from './server-commands.ts';
+import { projectFileCommands } from './project-file/commands.ts';
+import { remoteCommands } from './remote/commands.ts';
+import { serverCommands } from './server/commands.ts';
+import { type Commands, readArguments } from './terminal/command.ts';
+import { completionCommand } from './terminal/completion.ts';
+import { commandHelp, helpText } from './terminal/help.ts';
+import { stopWithNpx } from './terminal/stop-with-npx.ts';
+import { onTerminal, type Terminal, terminal } from './terminal/terminal.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */
 export const commands: Commands = {

@@ -290,7 +290,7 @@ export type Config = Readonly<Parsed> & {
   readonly given: Readonly<Record<string, string | null>>;
 };
 
-/** Where commands find a service (src/remote/connect.ts). A shell that has them may start a server all the same. */
+/** Where commands find a service (src/cli/remote/connect.ts). A shell that has them may start a server all the same. */
 const OF_COMMANDS = ['POSTHORN_URL', 'POSTHORN_API_KEY', 'POSTHORN_PROJECT'];
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {

@@ -338,7 +338,7 @@ it('commands of the client side read nothing of the server', async () => {
     expect(read.length).toBeGreaterThan(5);
     const others = read.filter(
       (url) =>
-        !/\/(src\/(cli\/(server-)?commands|main|project-file\/commands|remote\/|platform\/|signing\/|domain\/)|client\/src\/)/.test(
+        !/\/(src\/(cli\/((server|project-file)\/)?commands|main|cli\/(remote|terminal)\/|platform\/|signing\/|domain\/)|client\/src\/)/.test(
           url,
         ),
     );

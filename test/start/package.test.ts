@@ -97,7 +97,7 @@ describe('the installed package', () => {
     );
     expect(failed).toMatchObject({ stderr: expect.stringContaining('does not answer') });
     const files = readFileSync(loaded, 'utf8').match(/(?<=node_modules\/).*\.js/g) ?? [];
-    expect(files).toContain('posthorn/dist/src/remote/history.js');
+    expect(files).toContain('posthorn/dist/src/cli/remote/history.js');
     const own =
       /^posthorn\/dist\/(client\/src|src\/(main\.js$|cli\/(server-)?commands\.js$|remote|project-file|platform|domain))/;
     expect(files.filter((path) => !own.test(path))).toEqual([]);

@@ -82,9 +82,12 @@ async function compileProgram(): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  const modules = ['cli/commands.ts', 'cli/serve.ts', 'start/app.ts', 'processes/start-processes.ts'].map(
-    (file) => join(SOURCES, file),
-  );
+  const modules = [
+    'cli/commands.ts',
+    'cli/server/serve.ts',
+    'start/app.ts',
+    'processes/start-processes.ts',
+  ].map((file) => join(SOURCES, file));
   const script = modules.map((file) => `await import(${JSON.stringify(file)});`).join('');
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
 }

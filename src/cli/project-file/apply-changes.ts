@@ -1,0 +1,183 @@
+import type {
+  CreateEndpoint,
+  CreateEventType,
+  CreateSource,
+  CreateSubscription,
+  Posthorn,
+  UpdateProjectBody,
+  UpdateSource,
+} from '../../../client/src/posthorn.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import { type Fields, isFields, isSame, type Kind } from './document.ts';
+import type { Change } from './make-plan.ts';
+import type { ProjectState } from './read-project.ts';
+
+/** Where changes go, and the ids of what is there: new items join them. */
+export interface Target {
+  posthorn: Posthorn;
+  projectId: string;
+  ids: ProjectState['ids'];
+  /** Endpoints whose secret the service made. */
+  generated: string[];
+}
+
+export async function applyChange(target: Target, change: Change): Promise<void> {
+  const { posthorn, projectId, ids } = target;
+  const { kind, key, action, wanted = {} } = change;
+  if (kind === 'settings') {
+    const config = pick(wanted, change.fields);
+    await posthorn.projects.update(projectId, { config } as UpdateProjectBody);
+    return;
+  }
+  const id = ids[kind].get(key) ?? '';
+  if (action === 'delete') return remove(posthorn, kind, id);
+  if (action === 'deprecate') return void (await posthorn.eventTypes.deprecate(id));
+  const body = pick(wanted, action === 'create' ? Object.keys(wanted) : change.fields);
+  if (kind === 'event_types') return saveEventType(target, { key, id, body });
+  if (kind === 'sources') return saveSource(target, { key, id, body });
+  if (kind === 'endpoints') return saveEndpoint(target, { key, id, body });
+  return saveSubscription(target, { key, id, body, wanted });
+}
+
+async function remove(posthorn: Posthorn, kind: Kind, id: string): Promise<void> {
+  if (kind === 'sources') await posthorn.sources.delete(id);
+  if (kind === 'endpoints') await posthorn.endpoints.delete(id);
+  if (kind === 'subscriptions') await posthorn.subscriptions.delete(id);
+}
+
+interface Save {
+  key: string;
+  /** Empty: it is created. */
+  id: string;
+  /** The fields that change. */
+  body: Fields;
+}
+
+async function saveEventType({ posthorn, ids }: Target, { key, id, body }: Save): Promise<void> {
+  const { deprecated, json_schema, key: _key, ...rest } = body;
+  // An empty schema removes the stored one.
+  const schema = json_schema === null ? {} : json_schema;
+  const fields = { ...rest, ...(isFields(schema) && { json_schema: schema }) } as Omit<
+    CreateEventType,
+    'name'
+  >;
+  const known = (await posthorn.eventTypes.list()).find(({ name }) => name === key);
+  const uid =
+    id !== '' || known !== undefined
+      ? (await posthorn.eventTypes.update(id || (known?.uid ?? ''), fields)).uid
+      : (await posthorn.eventTypes.create({ name: key, ...fields })).uid;
+  ids.event_types.set(key, uid);
+  if (deprecated === true && known?.deprecated_at == null) await posthorn.eventTypes.deprecate(uid);
+}
+
+async function saveSource({ posthorn, ids }: Target, { key, id, body }: Save): Promise<void> {
+  const { provider, pub_sub, db_change_stream, ...rest } = body;
+  const fields: UpdateSource = {
+    ...rest,
+    key,
+    ...(isFields(pub_sub) && { pub_sub }),
+    ...(isFields(db_change_stream) && { db_change_stream }),
+  };
+  if (id !== '') {
+    if (provider !== undefined)
+      throw new StartupError(`the provider of source ${key} cannot be changed; give the source another key`);
+    await posthorn.sources.update(id, fields);
+    return;
+  }
+  const made = await posthorn.sources.create({ ...fields, provider } as unknown as CreateSource);
+  ids.sources.set(key, made.uid);
+}
+
+/** An empty object removes a part. */
+const REMOVABLE = [
+  'authentication',
+  'mtls_client_cert',
+  'signing_key',
+  'alert_config',
+  'rate_limit_config',
+  'retry_config',
+];
+
+function cleared(body: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      REMOVABLE.includes(name) && value === null ? {} : value,
+    ]),
+  );
+}
+
+async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<void> {
+  const { posthorn, ids, generated } = target;
+  const { status, secret, ...rest } = body;
+  const fields = {
+    ...cleared(rest),
+    key,
+    ...(typeof secret === 'string' && secret !== '' && { secret }),
+  };
+  const saved =
+    id === ''
+      ? await posthorn.endpoints.create(fields as unknown as CreateEndpoint)
+      : await posthorn.endpoints.update(id, fields);
+  ids.endpoints.set(key, saved.uid);
+  if (id === '' && !secret) generated.push(key);
+  if (!status || status === saved.status) return;
+  if (status === 'active') await posthorn.endpoints.activate(saved.uid);
+  else if (status === 'paused') await posthorn.endpoints.pause(saved.uid);
+  else await posthorn.endpoints.update(saved.uid, { is_disabled: true });
+}
+
+async function saveSubscription(
+  target: Target,
+  { key, id, body, wanted }: Save & { wanted: Fields },
+): Promise<void> {
+  const { posthorn, ids } = target;
+  const { endpoint, source, status, event_types, filter, filters: _filters, retry_config, ...rest } = body;
+  const isMatched = event_types !== undefined || filter !== undefined;
+  const fields = {
+    ...cleared(rest),
+    key,
+    ...(endpoint !== undefined && { endpoint_id: ids.endpoints.get(endpoint as string) }),
+    ...(source !== undefined && { source_id: ids.sources.get(source as string) ?? '' }),
+    ...(isMatched && { filter_config: { event_types: wanted['event_types'], filter: wanted['filter'] } }),
+    ...(retry_config !== undefined && { retry_config: retryConfig(retry_config as Fields | null) }),
+  };
+  const saved =
+    id === ''
+      ? await posthorn.subscriptions.create(fields as unknown as CreateSubscription)
+      : await posthorn.subscriptions.update(id, fields as object);
+  ids.subscriptions.set(key, saved.uid);
+  if (status !== undefined && status !== saved.status) await posthorn.subscriptions.toggleStatus(saved.uid);
+  await saveFilters(posthorn, saved.uid, wanted);
+}
+
+/** The answer has the seconds as duration. A request takes them as interval_seconds. */
+function retryConfig(given: Fields | null): Fields {
+  if (given === null) return {};
+  const { duration, ...rest } = given;
+  return typeof duration === 'number' ? { ...rest, interval_seconds: duration } : given;
+}
+
+/** The filter of each event type: its own, or that of the subscription. */
+async function saveFilters(posthorn: Posthorn, subscription: string, wanted: Fields): Promise<void> {
+  const own = new Map((wanted['filters'] as Fields[]).map((filter) => [filter['event_type'], filter]));
+  for (const stored of await posthorn.filters.list(subscription)) {
+    const {
+      enabled = true,
+      event_type: _type,
+      ...given
+    } = own.get(stored.event_type) ?? (wanted['filter'] as Fields);
+    const conditions = { body: {}, headers: {}, query: {}, path: {}, ...given };
+    const { raw_body: body, raw_headers: headers, raw_query: query, raw_path: path } = stored;
+    const isEnabled = stored.enabled_at !== null;
+    if (isSame(conditions, { body, headers, query, path }) && isEnabled === enabled) continue;
+    await posthorn.filters.update(subscription, stored.uid, {
+      ...conditions,
+      ...(isEnabled !== enabled && { enabled_at: enabled ? new Date().toISOString() : null }),
+    });
+  }
+}
+
+function pick(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, fields[name]]));
+}

@@ -1,0 +1,228 @@
+import { escapeControls } from '../../platform/printable.ts';
+import { usageError } from '../../platform/startup-error.ts';
+
+/*
+ * A project as a file. Every item has a key, which names it over projects and services. Items refer to each other by
+ * key. A field that the file leaves out has its default; a secret that it leaves out keeps its stored value.
+ */
+export type Fields = Record<string, unknown>;
+
+export interface Item extends Fields {
+  key: string;
+}
+
+export interface Document {
+  version: 1;
+  settings: Fields;
+  event_types: Item[];
+  sources: Item[];
+  endpoints: Item[];
+  subscriptions: Item[];
+}
+
+export const kinds = ['event_types', 'sources', 'endpoints', 'subscriptions'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** The name of each kind in a plan. */
+export const singular: Record<Kind, string> = {
+  event_types: 'event type',
+  sources: 'source',
+  endpoints: 'endpoint',
+  subscriptions: 'subscription',
+};
+
+/** The fields of each kind with their defaults. Undefined: there is none, and the field is needed on creation. */
+export const fieldsOf: Record<Kind, Readonly<Fields>> = {
+  event_types: { category: '', description: '', json_schema: null, deprecated: false },
+  sources: {
+    name: undefined,
+    type: undefined,
+    provider: '',
+    is_disabled: false,
+    body_function: '',
+    header_function: '',
+    idempotency_keys: [],
+    event_type_location: '',
+    forward_headers: [],
+    custom_response: { body: '', content_type: '' },
+    verifier: { type: 'noop' },
+    pub_sub: null,
+    db_change_stream: null,
+    rate_limit: 0,
+    rate_limit_duration: 0,
+  },
+  endpoints: {
+    name: undefined,
+    url: '',
+    delivery: 'push',
+    description: '',
+    owner_id: '',
+    advanced_signatures: true,
+    authentication: null,
+    mtls_client_cert: null,
+    signing_key: null,
+    content_type: 'application/json',
+    http_timeout: 0,
+    rate_limit: 0,
+    rate_limit_duration: 0,
+    support_email: '',
+    slack_webhook_url: '',
+    teams_webhook_url: '',
+    secret: '',
+    status: '',
+  },
+  subscriptions: {
+    name: undefined,
+    endpoint: undefined,
+    source: '',
+    status: 'active',
+    function: '',
+    delivery_mode: 'at_least_once',
+    event_types: ['*'],
+    filter: {},
+    filters: [],
+    alert_config: null,
+    rate_limit_config: null,
+    retry_config: null,
+  },
+};
+
+/** Fields that hold a secret, or a part of one. */
+const SECRET_PATHS: Record<Kind | 'settings', readonly string[]> = {
+  settings: ['meta_event.secret'],
+  event_types: [],
+  subscriptions: [],
+  sources: [
+    'verifier.hmac.secret',
+    'verifier.basic_auth.password',
+    'verifier.api_key.header_value',
+    'pub_sub.sqs.secret_key',
+    'pub_sub.google.service_account',
+    'pub_sub.kafka.auth.password',
+    'pub_sub.amqp.auth.password',
+    'db_change_stream.connection_url',
+  ],
+  endpoints: [
+    'secret',
+    'authentication.api_key.header_value',
+    'authentication.basic_auth.password',
+    'authentication.oauth2.client_secret',
+    'authentication.oauth2.signing_key',
+    'mtls_client_cert.client_key',
+    'slack_webhook_url',
+    'teams_webhook_url',
+  ],
+};
+
+export function secretPaths(kind: Kind | 'settings'): readonly string[] {
+  return SECRET_PATHS[kind];
+}
+
+export function valueAt(item: Fields, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, part) => (value as Fields | null | undefined)?.[part], item);
+}
+
+/** The item with another value at a path. Undefined removes the field. Objects on the way that are missing stay so. */
+export function withValue(item: Fields, path: string, value: unknown): Fields {
+  const [first = '', ...rest] = path.split('.');
+  if (rest.length === 0) {
+    const { [first]: _old, ...others } = item;
+    return value === undefined ? others : { ...others, [first]: value };
+  }
+  const inner = item[first];
+  if (typeof inner !== 'object' || inner === null) return item;
+  return { ...item, [first]: withValue(inner as Fields, rest.join('.'), value) };
+}
+
+/** Reads the YAML of a file. Says what is wrong with it, and where. */
+export async function parseDocument(text: string): Promise<Document> {
+  const { parse } = await import('yaml');
+  let given: unknown;
+  try {
+    given = parse(text);
+  } catch (error) {
+    const [problem] = (error as Error).message.split('\n');
+    throw usageError(`the file is not YAML: ${problem}`);
+  }
+  if (!isFields(given) || given['version'] !== 1)
+    throw usageError('the file must begin with "version: 1"; posthorn export writes one');
+  const unknown = Object.keys(given).find((name) => !['version', 'settings', ...kinds].includes(name));
+  if (unknown !== undefined) throw usageError(`the file has an unknown section "${unknown}"`);
+  const settings = given['settings'] ?? {};
+  if (!isFields(settings)) throw usageError('settings must be an object');
+  const lists = kinds.map((kind) => [kind, itemsOf(kind, given[kind] ?? [])]);
+  const read = { version: 1 as const, settings, ...(Object.fromEntries(lists) as Record<Kind, Item[]>) };
+  checkReferences(read);
+  return read;
+}
+
+function itemsOf(kind: Kind, given: unknown): Item[] {
+  if (!Array.isArray(given)) throw usageError(`${kind} must be a list`);
+  const keys = new Set<string>();
+  return given.map((item: unknown, index) => {
+    if (!isFields(item)) throw usageError(`item ${index + 1} of ${kind} is not an object`);
+    const key = kind === 'event_types' ? (item['key'] ?? item['name']) : item['key'];
+    if (typeof key !== 'string' || key === '') throw usageError(`item ${index + 1} of ${kind} has no key`);
+    if (keys.has(key)) throw usageError(`two ${kind} have the key ${key}; keys are unique per kind`);
+    keys.add(key);
+    const { name, ...rest } = item;
+    const fields = kind === 'event_types' ? rest : { ...rest, name };
+    const known = ['key', ...Object.keys(fieldsOf[kind])];
+    const unknown = Object.keys(fields).find((field) => !known.includes(field));
+    if (unknown !== undefined) throw usageError(`${singular[kind]} ${key} has an unknown field "${unknown}"`);
+    for (const [field, usual] of Object.entries(fieldsOf[kind]))
+      if (usual === undefined && fields[field] === undefined)
+        throw usageError(`${singular[kind]} ${key} has no ${field}`);
+    return { ...fields, key };
+  });
+}
+
+function checkReferences({ endpoints, sources, subscriptions }: Document): void {
+  const has = (items: Item[], key: unknown) => items.some((item) => item.key === key);
+  for (const { key, endpoint, source = '', event_types = ['*'], filters = [] } of subscriptions) {
+    if (!has(endpoints, endpoint))
+      throw usageError(`subscription ${key} names an endpoint that is not in the file`);
+    if (source !== '' && !has(sources, source))
+      throw usageError(`subscription ${key} names a source that is not in the file`);
+    for (const { event_type } of filters as Fields[])
+      if (!(event_types as unknown[]).includes(event_type))
+        throw usageError(
+          `subscription ${key} has a filter for ${String(event_type)}, which is not in event_types`,
+        );
+  }
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The text of a file: keys first, fields in the order of the tables above, defaults left out. */
+export async function documentText(document: Document): Promise<string> {
+  const { stringify } = await import('yaml');
+  const shown = Object.fromEntries(
+    kinds.map((kind) => [kind, document[kind].map((item) => shownItem(kind, item))]),
+  );
+  return escapeControls(stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 }));
+}
+
+function shownItem(kind: Kind, item: Item): Fields {
+  const fields = Object.entries(fieldsOf[kind]).flatMap(([name, usual]) => {
+    const value = item[name];
+    return value === undefined || isSame(value, usual) ? [] : [[name, value]];
+  });
+  return { key: item.key, ...(Object.fromEntries(fields) as Fields) };
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isFields(value)) return value ?? null;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name])]),
+  );
+}

@@ -1,0 +1,24 @@
+import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
+
+/**
+ * The `fetch` of plan and apply. The answer with the project has the version of the config. Each change names the version
+ * that it is made on, and its answer has the next one. So the service refuses a change if anything else has changed since.
+ *
+ * A change whose answer was lost is refused when it is sent again, because the first one raised the version. Then a new plan
+ * shows what is left to do.
+ */
+export class OnVersion {
+  /** Undefined: the project was not read yet. */
+  version: string | undefined;
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const isRead = (init?.method ?? 'GET') === 'GET';
+    const headers = new Headers(init?.headers);
+    if (!isRead && this.version !== undefined) headers.set(CONFIG_VERSION_HEADER, this.version);
+    const response = await fetch(input, { ...init, headers });
+    const told = response.headers.get(CONFIG_VERSION_HEADER);
+    // A later read would hide the change of another caller.
+    if (told !== null && (!isRead || this.version === undefined)) this.version = told;
+    return response;
+  };
+}

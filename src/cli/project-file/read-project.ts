@@ -1,0 +1,257 @@
+import type {
+  Endpoint,
+  EventType,
+  Filter,
+  Posthorn,
+  Project,
+  Source,
+  Subscription,
+} from '../../../client/src/posthorn.ts';
+import {
+  type Document,
+  type Fields,
+  fieldsOf,
+  type Item,
+  isFields,
+  isSame,
+  type Kind,
+  kinds,
+  secretPaths,
+  valueAt,
+  withValue,
+} from './document.ts';
+
+/** A project as it is: what a file would say, the ids, and the secrets, which only an update may need. */
+export interface ProjectState {
+  document: Document;
+  /** By kind and key. */
+  ids: Record<Kind, Map<string, string>>;
+  /** With the secrets, by kind and key. */
+  whole: Record<Kind, Map<string, Item>>;
+  settings: Fields;
+  /** The kinds and ids of items whose key was made here and is not stored. */
+  newKeys: { kind: Kind; id: string; key: string }[];
+}
+
+/** The calls that an export makes. Convoy answers the same ones. */
+export interface Answers {
+  project: Project;
+  eventTypes: EventType[];
+  sources: Source[];
+  endpoints: Endpoint[];
+  subscriptions: Subscription[];
+  filters: Map<string, Filter[]>;
+  /** Settings, and a count of subscriptions, that could not be read into a file. */
+  dropped?: string[];
+  skipped?: number;
+}
+
+/** Every item of a list. */
+export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of list) items.push(item);
+  return items;
+}
+
+export async function readAnswers(posthorn: Posthorn, projectId: string): Promise<Answers> {
+  // First: it has the version of the config, which must not be newer than the rest.
+  const project = await posthorn.projects.get(projectId);
+  const subscriptions = (await all(posthorn.subscriptions.list())).filter(({ type }) => type !== 'cli');
+  const filters = new Map<string, Filter[]>();
+  for (const { uid } of subscriptions) filters.set(uid, (await posthorn.filters.list(uid)) ?? []);
+  return {
+    project,
+    eventTypes: (await posthorn.eventTypes.list()) ?? [],
+    sources: await all(posthorn.sources.list()),
+    endpoints: await all(posthorn.endpoints.list()),
+    subscriptions,
+    filters,
+  };
+}
+
+export function stateOf(answers: Answers): ProjectState {
+  const newKeys: ProjectState['newKeys'] = [];
+  const ids = emptyMaps<string>();
+  const whole = emptyMaps<Item>();
+  const keyById = new Map<string, string>();
+  const add = (
+    kind: Kind,
+    { uid, ...rest }: { uid: string; key?: string; name: string },
+    fields: (key: string) => Item,
+  ) => {
+    const key = kind === 'event_types' ? rest.name : rest.key || freeKey(rest.name, whole[kind]);
+    if (kind !== 'event_types' && !rest.key) newKeys.push({ kind, id: uid, key });
+    ids[kind].set(key, uid);
+    keyById.set(uid, key);
+    whole[kind].set(key, fields(key));
+  };
+  // Items with a key first, so that a new key never takes one that is stored.
+  const inOrder = <T extends { uid: string; key?: string }>(items: T[]) =>
+    items.toSorted((a, b) => Number(!a.key) - Number(!b.key) || (a.uid < b.uid ? -1 : 1));
+  for (const type of answers.eventTypes) add('event_types', type, (key) => eventTypeItem(key, type));
+  for (const source of inOrder(answers.sources)) add('sources', source, (key) => sourceItem(key, source));
+  for (const endpoint of inOrder(answers.endpoints))
+    add('endpoints', endpoint, (key) => endpointItem(key, endpoint));
+  for (const one of inOrder(answers.subscriptions))
+    add('subscriptions', one, (key) =>
+      subscriptionItem(key, one, { keyById, filters: answers.filters.get(one.uid) ?? [] }),
+    );
+  const settings = settingsOf(answers.project);
+  const lists = kinds.map((kind) => [
+    kind,
+    [...whole[kind].values()].map((item) => withoutSecrets(kind, item) as Item).sort(byKey),
+  ]);
+  const document = {
+    version: 1 as const,
+    settings: withoutSecrets('settings', settings),
+    ...(Object.fromEntries(lists) as Record<Kind, Item[]>),
+  };
+  return { document, ids, whole, settings, newKeys };
+}
+
+const byKey = (a: Item, b: Item): number => (a.key < b.key ? -1 : 1);
+
+function emptyMaps<T>(): Record<Kind, Map<string, T>> {
+  return { event_types: new Map(), sources: new Map(), endpoints: new Map(), subscriptions: new Map() };
+}
+
+export function withoutSecrets(kind: Kind | 'settings', item: Fields): Fields {
+  return secretPaths(kind).reduce((left, path) => withValue(left, path, undefined), item);
+}
+
+/** A key from a name: `My shop` becomes my-shop, or my-shop-2 where that is taken. */
+function freeKey(name: string, taken: ReadonlyMap<string, unknown>): string {
+  const base =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9._]+/g, '-')
+      .replaceAll(/^[-._]+|-+$/g, '')
+      .slice(0, 100) || 'item';
+  let key = base;
+  for (let count = 2; taken.has(key); count++) key = `${base}-${count}`;
+  return key;
+}
+
+function eventTypeItem(key: string, { category, description, json_schema, deprecated_at }: EventType): Item {
+  const schema = isFields(json_schema) && Object.keys(json_schema).length > 0 ? json_schema : null;
+  return {
+    key,
+    category: category ?? '',
+    description: description ?? '',
+    json_schema: schema,
+    deprecated: deprecated_at !== null,
+  };
+}
+
+function endpointItem(key: string, endpoint: Endpoint): Item {
+  const { secrets, signing_key, mtls_client_cert, authentication, status } = endpoint;
+  const live = (secrets ?? []).filter(({ expires_at }) => expires_at === null);
+  return {
+    key,
+    ...plainFields('endpoints', endpoint),
+    authentication: authentication?.type ? chosen(authentication) : null,
+    mtls_client_cert: mtls_client_cert ?? null,
+    signing_key: signing_key?.type ? { type: signing_key.type } : null,
+    content_type: endpoint.content_type || 'application/json',
+    secret: live.at(-1)?.value ?? '',
+    status: status === 'active' ? '' : status,
+  };
+}
+
+/** The fields of a resource, or their defaults: services may leave out what is empty. */
+function plainFields(kind: Kind, resource: object): Fields {
+  return Object.fromEntries(
+    Object.entries(fieldsOf[kind]).map(([name, usual]) => [name, (resource as Fields)[name] ?? usual]),
+  );
+}
+
+/** Keeps the type and its fields, of a choice such as {type: hmac, hmac: {...}, basic_auth: null}. */
+function chosen(choice: { type?: string }): Fields {
+  const type = choice.type ?? '';
+  const inner = (choice as Fields)[type];
+  return { type, ...(inner !== undefined && inner !== null && { [type]: inner }) };
+}
+
+function sourceItem(key: string, source: Source): Item {
+  const { pub_sub, verifier, custom_response } = source;
+  return {
+    key,
+    ...plainFields('sources', source),
+    custom_response: { body: custom_response?.body ?? '', content_type: custom_response?.content_type ?? '' },
+    verifier: verifier?.type ? chosen(verifier) : { type: 'noop' },
+    pub_sub: pub_sub?.type ? brokerItem(pub_sub) : null,
+  };
+}
+
+/** The answer names the exchange of AMQP otherwise than the request. */
+function brokerItem(pubSub: Source['pub_sub']): Fields {
+  const item: Fields = { ...chosen(pubSub), workers: pubSub.workers };
+  if (pubSub.amqp === null || pubSub.type !== 'amqp') return item;
+  const { bindedExchange, routingKey, vhost, deadLetterExchange, auth, ...amqp } = pubSub.amqp;
+  const bound =
+    bindedExchange === null || bindedExchange === ''
+      ? {}
+      : { bindExchange: { exchange: bindedExchange, routingKey } };
+  return {
+    ...item,
+    amqp: {
+      ...amqp,
+      ...bound,
+      ...(vhost && { vhost }),
+      ...(deadLetterExchange && { deadLetterExchange }),
+      ...(auth && { auth }),
+    },
+  };
+}
+
+const SCOPES = ['body', 'headers', 'query', 'path'] as const;
+
+function subscriptionItem(
+  key: string,
+  subscription: Subscription,
+  { keyById, filters }: { keyById: ReadonlyMap<string, string>; filters: readonly Filter[] },
+): Item {
+  const { endpoint_metadata, source_metadata, filter_config, alert_config, rate_limit_config, retry_config } =
+    subscription;
+  const filter = conditionsOf((scope) => filter_config?.filter?.[scope]);
+  return {
+    key,
+    name: subscription.name,
+    endpoint: keyById.get(endpoint_metadata?.uid ?? '') ?? '',
+    source: keyById.get(source_metadata?.uid ?? '') ?? '',
+    status: subscription.status,
+    function: subscription.function ?? '',
+    delivery_mode: subscription.delivery_mode || 'at_least_once',
+    event_types: filter_config?.event_types ?? ['*'],
+    filter,
+    filters: filters
+      .map((one) => filterItem(one, filter))
+      .filter((one) => one !== undefined)
+      .sort((a, b) => (String(a['event_type']) < String(b['event_type']) ? -1 : 1)),
+    alert_config: alert_config ?? null,
+    rate_limit_config: rate_limit_config ?? null,
+    retry_config: retry_config ?? null,
+  };
+}
+
+/** A filter of one event type, if it says more than that of the subscription. */
+function filterItem(one: Filter, usual: Fields): Fields | undefined {
+  const own = conditionsOf((scope) => one[`raw_${scope}`] ?? one[scope]);
+  const isEnabled = one.enabled_at !== null;
+  if (isSame(own, usual) && isEnabled) return undefined;
+  return { event_type: one.event_type, ...own, ...(!isEnabled && { enabled: false }) };
+}
+
+function conditionsOf(read: (scope: (typeof SCOPES)[number]) => Fields | undefined): Fields {
+  const entries = SCOPES.map((scope) => [scope, read(scope) ?? {}] as const);
+  return Object.fromEntries(entries.filter(([, conditions]) => Object.keys(conditions).length > 0));
+}
+
+/** The settings of the project. Versions of signatures have ids and times of their own service, which are left out. */
+function settingsOf({ config }: Project): Fields {
+  const versions = valueAt(config as unknown as Fields, 'signature.versions');
+  const plain = Array.isArray(versions)
+    ? versions.map(({ hash, encoding }: { hash: string; encoding: string }) => ({ hash, encoding }))
+    : undefined;
+  return withValue(config as unknown as Fields, 'signature.versions', plain);
+}

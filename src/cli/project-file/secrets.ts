@@ -1,0 +1,82 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartupError } from '../../platform/startup-error.ts';
+import { readSecret } from '../terminal/input.ts';
+import { type Fields, type Item, type Kind, secretPaths, singular, valueAt, withValue } from './document.ts';
+
+/** Secrets that a new item does without: the service makes one, or there is none. */
+const MAY_BE_MISSING = new Set(['secret', 'slack_webhook_url', 'teams_webhook_url', 'meta_event.secret']);
+
+/**
+ * The item with the values of its secrets: what env:NAME or file:PATH names, or else the stored value. A secret that is
+ * in the file itself is refused, because such files are shared.
+ */
+export async function withSecrets<T extends Fields>(
+  kind: Kind | 'settings',
+  item: T,
+  { stored, env }: { stored: Fields | undefined; env: NodeJS.ProcessEnv },
+): Promise<T> {
+  let filled: Fields = item;
+  for (const path of secretPaths(kind)) {
+    if (!hasPlace(item, path)) continue;
+    const given = valueAt(item, path);
+    const isGiven = typeof given === 'string' && given !== '';
+    const value = isGiven
+      ? await readGiven(given, { env, what: nameOf(kind, item, path) })
+      : valueAt(stored ?? {}, path);
+    if (value === undefined && !MAY_BE_MISSING.has(path))
+      throw new StartupError(`${nameOf(kind, item, path)} has no value; write env:NAME or file:PATH there`);
+    const isKey = path.endsWith('signing_key') && isGiven;
+    filled = withValue(filled, path, isKey ? readKey(String(value), nameOf(kind, item, path)) : value);
+  }
+  return filled as T;
+}
+
+async function readGiven(
+  given: string,
+  { env, what }: { env: NodeJS.ProcessEnv; what: string },
+): Promise<string> {
+  if (!/^(env|file):/.test(given))
+    throw new StartupError(`${what} is written in the file; write env:NAME or file:PATH instead`);
+  return readSecret(given, env);
+}
+
+/** The error of the parser is not shown, because it quotes the key. */
+function readKey(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StartupError(`${what} is not JSON; give it a JSON Web Key`);
+  }
+}
+
+const nameOf = (kind: Kind | 'settings', item: Fields, path: string): string =>
+  kind === 'settings' ? `the setting ${path}` : `${path} of ${singular[kind]} ${String(item['key'])}`;
+
+/** Whether an item can have this secret: the object around it is there, and wants it. */
+function hasPlace(item: Fields, path: string): boolean {
+  const [parent] = path.split(/\.[^.]+$/);
+  if (!path.includes('.')) return true;
+  const around = valueAt(item, parent ?? '');
+  if (typeof around !== 'object' || around === null) return false;
+  const way = (around as Fields)['authentication_type'];
+  if (path.endsWith('oauth2.client_secret')) return way === 'shared_secret';
+  return !path.endsWith('oauth2.signing_key') || way === 'client_assertion';
+}
+
+/** Writes the secrets of an item to files that only their owner may read, and names the files in the item. */
+export async function moveSecrets(folder: string, kind: Kind, item: Item): Promise<Item> {
+  let left: Fields = item;
+  for (const path of secretPaths(kind)) {
+    const value = valueAt(item, path);
+    if (value === undefined || value === null || value === '' || value === '***') {
+      left = withValue(left, path, undefined);
+      continue;
+    }
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const file = join(folder, `${kind}.${item.key}.${path}`);
+    await writeFile(file, typeof value === 'string' ? value : JSON.stringify(value), { mode: 0o600 });
+    left = withValue(left, path, `file:${file}`);
+  }
+  return left as Item;
+}

@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Job, Posthorn } from '../../../client/src/posthorn.ts';
+import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
+import type { Given } from '../terminal/command.ts';
+import { line, note, printOne } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
+import { withService } from './connect.ts';
+import { deliveryQuery, eventQuery } from './history.ts';
+
+/*
+ * replay, retry and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
+ * its progress until it ends. Ctrl-C ends the command, not the job.
+ */
+interface Bulk {
+  /** Acts on the one with this id. */
+  one?: (posthorn: Posthorn, id: string) => Promise<unknown>;
+  /** Says what the same would do. */
+  trial?: (posthorn: Posthorn, id: string) => Promise<string>;
+  start(posthorn: Posthorn, options: { dry_run: boolean; rate?: number }): Promise<Job>;
+  done: string;
+}
+
+export const replay = (given: Given): Promise<number> =>
+  run(given, {
+    one: (posthorn, id) => posthorn.events.replay(id),
+    trial: async (posthorn, id) => {
+      const { replay_deliveries: count } = await posthorn.events.explain(id);
+      return `${count} new ${count === 1 ? 'delivery' : 'deliveries'}`;
+    },
+    start: (posthorn, options) =>
+      posthorn.events.batchReplay({
+        ...eventQuery(given),
+        ...options,
+        ...(given.has('only-endpoint') && { only_endpoint: true }),
+      }),
+    done: 'replayed',
+  });
+
+export const retry = (given: Given): Promise<number> =>
+  run(given, {
+    one: (posthorn, id) => posthorn.eventDeliveries.resend(id),
+    start: (posthorn, options) =>
+      posthorn.eventDeliveries.batchRetry({ ...deliveryQuery(given), ...options }),
+    done: 'queued again',
+  });
+
+export const cancel = (given: Given): Promise<number> =>
+  run(given, {
+    start: (posthorn, options) => posthorn.eventDeliveries.cancel({ ...deliveryQuery(given), ...options }),
+    done: 'cancelled',
+  });
+
+async function run(given: Given, bulk: Bulk): Promise<number> {
+  const rate = given.count('rate');
+  const isTrial = given.has('dry-run');
+  const filters = { ...deliveryQuery(given), ...eventQuery(given) };
+  if (given.operands.length === 0 && Object.keys(filters).length === 0 && !given.has('all'))
+    throw usageError('name ids or filters, or --all for everything; --dry-run shows what would be done');
+  return withService(given, async (posthorn) => {
+    if (given.operands.length > 0 && bulk.one !== undefined) {
+      for (const id of given.operands) {
+        if (!isTrial) await bulk.one(posthorn, id);
+        const would = isTrial ? await bulk.trial?.(posthorn, id) : undefined;
+        const outlook = would === undefined ? '' : ` (${would})`;
+        line(`${isTrial ? 'would be ' : ''}${bulk.done}: ${id}${outlook}`);
+      }
+      return EXIT.done;
+    }
+    const job = await bulk.start(posthorn, { dry_run: isTrial, ...(rate !== undefined && { rate }) });
+    if (isTrial) {
+      await printOne(given, job.dry_run ?? {});
+      return EXIT.done;
+    }
+    return follow(posthorn, job, bulk.done);
+  });
+}
+
+const POLL_MS = 500;
+
+async function follow(posthorn: Posthorn, started: Job, done: string): Promise<number> {
+  let job = started;
+  while (job.status === 'queued' || job.status === 'running') {
+    showProgress(job);
+    await delay(POLL_MS);
+    job = await posthorn.jobs.get(job.uid);
+  }
+  showProgress(job);
+  if (terminal().stderr.isTTY) note('');
+  if (job.status !== 'completed')
+    throw new StartupError(
+      `the job ${job.uid} is ${job.status} after ${job.done}: ${job.error || 'no reason given'}`,
+    );
+  line(`${done}: ${job.done}${job.failed === 0 ? '' : `, failed: ${job.failed}`} (job ${job.uid})`);
+  return job.failed === 0 ? EXIT.done : EXIT.failed;
+}
+
+const WIDTH = 30;
+
+/** Only on a terminal: a log would have a line for each step. */
+function showProgress({ done, total }: Job): void {
+  const { stderr } = terminal();
+  if (stderr.isTTY) stderr.write(`\r${progressBar(done, total)}`);
+}
+
+export function progressBar(done: number, total: number | null): string {
+  if (total === null) return `${done} done`;
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const filled = Math.round(share * WIDTH);
+  return `[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${Math.floor(share * 100)}% ${done}/${total}`;
+}

@@ -1,0 +1,232 @@
+import { type Commands, connectionFlags, type Flag } from '../terminal/command.ts';
+import {
+  bulkFlags,
+  deliveryFilters,
+  eventFilters,
+  ID,
+  IDS,
+  jobFilters,
+  limit,
+  remote,
+  secret,
+} from '../terminal/shared-flags.ts';
+import { configCommands } from './resource-commands.ts';
+
+/*
+ * The commands that call a service or work offline. They read nothing of the server: `load` reads only what the command
+ * needs, and layers.json holds the folder to that.
+ */
+
+const setup: Commands = {
+  login: {
+    group: 'Setup',
+    summary: 'Checks a key and saves it as a profile.',
+    details:
+      'The key is asked for, read from a pipe, or taken from POSTHORN_API_KEY. The file is readable by you alone.',
+    flags: connectionFlags,
+    examples: [
+      'posthorn login --url https://posthorn.example.com',
+      'posthorn login --profile staging < key.txt',
+    ],
+    load: async () => (await import('./login.ts')).login,
+  },
+  logout: {
+    group: 'Setup',
+    summary: 'Removes a profile.',
+    flags: { profile: { value: 'NAME', summary: 'The profile; the current one by default.' } },
+    examples: ['posthorn logout --profile staging'],
+    load: async () => (await import('./login.ts')).logout,
+  },
+};
+
+const events: Commands = {
+  trigger: remote({
+    group: 'Events',
+    summary: 'Sends an event.',
+    details: 'Without --data the payload is made from the JSON Schema of the event type.',
+    operands: [{ name: 'TYPE', summary: 'The event type.' }],
+    flags: {
+      data: { value: 'JSON', summary: 'The payload: JSON, @FILE, or - for stdin.' },
+      endpoint: { value: 'ID', summary: 'To this endpoint only.' },
+      owner: { value: 'OWNER', summary: 'To the endpoints of this owner only.' },
+      source: { value: 'ID', summary: 'As an event of this source.' },
+      'idempotency-key': { value: 'KEY', summary: 'A second event with the same key is not sent.' },
+      header: { value: 'NAME:VALUE', summary: 'A header to send with the event.', many: true },
+    },
+    examples: [
+      `posthorn trigger invoice.paid --data '{"invoice": 7}'`,
+      'posthorn trigger invoice.paid --data @invoice.json',
+    ],
+    load: async () => (await import('./trigger.ts')).trigger,
+  }),
+  tail: {
+    group: 'Events',
+    summary: 'Shows events and deliveries as they happen.',
+    flags: {
+      'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
+      endpoint: { value: 'ID', summary: 'Only of this endpoint.', many: true },
+      status: { value: 'STATUS', summary: 'Only in this state.', many: true },
+      only: { value: 'KIND', oneOf: ['events', 'deliveries'], summary: 'Only events, or only deliveries.' },
+      count: { value: 'N', summary: 'End after so many rows.' },
+      json: { summary: 'Print each row as one line of JSON.' },
+      ...connectionFlags,
+    },
+    examples: [
+      'posthorn tail --only deliveries --status Failure',
+      'posthorn tail --json | jq .data.event_type',
+    ],
+    load: async () => (await import('./tail.ts')).tail,
+  },
+  listen: {
+    group: 'Events',
+    summary: 'Forwards new deliveries to a program on this machine, and records its answers.',
+    details:
+      'Deliveries have the signatures that an endpoint would get. Without --forward-to they are only shown. Ctrl-C ends it.',
+    flags: {
+      'forward-to': {
+        value: 'URL',
+        summary: 'Where to send each delivery, such as http://localhost:3000/hooks.',
+      },
+      'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
+      source: { value: 'ID', summary: 'Only events of this source.' },
+      filter: { value: 'JSON', summary: 'Only events whose payload passes this filter.' },
+      since: {
+        value: 'TIME',
+        summary: 'Also stored events since then: a duration such as 10m, or RFC 3339.',
+      },
+      timeout: {
+        value: 'SECONDS',
+        summary: 'How long the local program may take, 1 to 25; 25 by default. Then the attempt has failed.',
+      },
+      name: { value: 'NAME', summary: 'The name of the device; the name of this machine by default.' },
+      'allow-remote': { summary: 'Allow a target on another machine.' },
+      print: { summary: 'Also print the payloads.' },
+      json: { summary: 'Print each delivery as one line of JSON.' },
+      ...connectionFlags,
+    },
+    examples: ["posthorn listen --forward-to http://localhost:3000/hooks --event-type 'invoice.*'"],
+    load: async () => (await import('./listen.ts')).listen,
+  },
+  'events list': remote({
+    group: 'Events',
+    summary: 'Lists events, newest first.',
+    flags: { ...eventFilters, limit },
+    examples: [
+      'posthorn events list --since 1h',
+      `posthorn events list --body '{"invoice": 7}' --output json`,
+    ],
+    load: async () => (await import('./history.ts')).listEvents,
+  }),
+  'events get': remote({
+    group: 'Events',
+    summary: 'Shows an event with its payload.',
+    operands: [ID],
+    examples: ['posthorn events get 01KA2 --output json'],
+    load: async () => (await import('./history.ts')).getEvent,
+  }),
+  'events explain': remote({
+    group: 'Events',
+    summary: 'Shows for each subscription why it matches an event or not.',
+    operands: [ID],
+    examples: ['posthorn events explain 01KA2'],
+    load: async () => (await import('./history.ts')).explainEvent,
+  }),
+  'deliveries list': remote({
+    group: 'Events',
+    summary: 'Lists deliveries, newest first.',
+    flags: { ...deliveryFilters, limit },
+    examples: ['posthorn deliveries list --status Failure --since 1d'],
+    load: async () => (await import('./history.ts')).listDeliveries,
+  }),
+  'deliveries get': remote({
+    group: 'Events',
+    summary: 'Shows a delivery.',
+    operands: [ID],
+    examples: ['posthorn deliveries get 01KA3'],
+    load: async () => (await import('./history.ts')).getDelivery,
+  }),
+  'deliveries attempts': remote({
+    group: 'Events',
+    summary: 'Lists the attempts of a delivery, oldest first.',
+    operands: [ID],
+    examples: ['posthorn deliveries attempts 01KA3'],
+    load: async () => (await import('./history.ts')).listAttempts,
+  }),
+  replay: remote({
+    group: 'Events',
+    summary: 'Matches events again and delivers them.',
+    operands: [IDS],
+    flags: {
+      ...bulkFlags,
+      'only-endpoint': { summary: 'Send only to the endpoints of the filter.' },
+      ...jobFilters,
+    },
+    examples: [
+      'posthorn replay 01KA2',
+      'posthorn replay --since 1h --endpoint 01KA1 --only-endpoint --dry-run',
+    ],
+    load: async () => (await import('./bulk.ts')).replay,
+  }),
+  retry: remote({
+    group: 'Events',
+    summary: 'Sends failed or discarded deliveries again.',
+    operands: [IDS],
+    flags: { ...bulkFlags, ...deliveryFilters },
+    examples: ['posthorn retry 01KA3', 'posthorn retry --endpoint 01KA1 --outcome http_5xx --rate 50'],
+    load: async () => (await import('./bulk.ts')).retry,
+  }),
+  cancel: remote({
+    group: 'Events',
+    summary: 'Discards open deliveries.',
+    flags: { ...bulkFlags, ...deliveryFilters },
+    examples: ['posthorn cancel --endpoint 01KA1 --dry-run'],
+    load: async () => (await import('./bulk.ts')).cancel,
+  }),
+};
+
+const body: Flag = {
+  value: 'BODY',
+  summary: 'The body, byte for byte: the text itself, @FILE, or - for stdin.',
+};
+const simple: Flag = { summary: 'The Convoy scheme without a time.' };
+
+const tools: Commands = {
+  types: {
+    group: 'Tools',
+    summary: 'Prints TypeScript types of the payloads of event types with a JSON Schema.',
+    flags: connectionFlags,
+    examples: ['posthorn types > payloads.ts'],
+    load: async () => (await import('./payload-types.ts')).types,
+  },
+  sign: {
+    group: 'Tools',
+    summary: 'Prints the signature headers of a body. Works offline.',
+    flags: {
+      secret,
+      data: body,
+      id: { value: 'ID', summary: 'The id of the delivery; a new one by default.' },
+      timestamp: { value: 'SECONDS', summary: 'The time of the signature; now by default.' },
+      simple,
+      json: { summary: 'Print the headers as one JSON object.' },
+    },
+    examples: ['posthorn sign --secret env:SECRET --data @body.json'],
+    load: async () => (await import('./signatures.ts')).sign,
+  },
+  verify: {
+    group: 'Tools',
+    summary: 'Checks the signature of a webhook. Works offline.',
+    flags: {
+      secret,
+      data: body,
+      header: { value: 'NAME:VALUE', summary: 'A header of the webhook.', many: true, short: 'H' },
+      headers: { value: 'FILE', summary: 'A file with the headers, one a line.' },
+      tolerance: { value: 'SECONDS', summary: 'How old the signature may be; 300 by default.' },
+      'any-time': { summary: 'Do not check the time.' },
+      simple,
+    },
+    examples: ['posthorn verify --secret env:SECRET --data @body.json --headers headers.txt'],
+    load: async () => (await import('./signatures.ts')).verify,
+  },
+};
+
+export const remoteCommands: Commands = { ...setup, ...events, ...configCommands, ...tools };

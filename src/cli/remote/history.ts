@@ -1,0 +1,105 @@
+import type {
+  Event,
+  EventDelivery,
+  ListEventDeliveriesQuery,
+  ListEventsQuery,
+} from '../../../client/src/posthorn.ts';
+import type { Given } from '../terminal/command.ts';
+import { readTime } from '../terminal/input.ts';
+import { printList } from '../terminal/output.ts';
+import { withService } from './connect.ts';
+import { many, one } from './resources.ts';
+import { optional } from './trigger.ts';
+
+/** The filters of events. */
+export function eventQuery(given: Given): ListEventsQuery {
+  return {
+    ...period(given),
+    ...optional('endpointId', several(given, 'endpoint')),
+    ...optional('sourceId', several(given, 'source')),
+    ...optional('ownerId', given.text('owner')),
+    ...optional('idempotencyKey', given.text('idempotency-key')),
+    ...optional('query', given.text('query')),
+    ...optional('body', given.text('body')),
+  };
+}
+
+/** The filters of deliveries. */
+export function deliveryQuery(given: Given): ListEventDeliveriesQuery {
+  return {
+    ...period(given),
+    ...optional('endpointId', several(given, 'endpoint')),
+    ...optional('eventId', given.text('event')),
+    ...optional('subscriptionId', given.text('subscription')),
+    ...optional('eventType', given.text('event-type')),
+    ...optional('status', several(given, 'status') as ListEventDeliveriesQuery['status']),
+    ...optional('ownerId', given.text('owner')),
+    ...optional('outcome', several(given, 'outcome')),
+    ...optional('waitingFor', several(given, 'waiting-for') as ListEventDeliveriesQuery['waitingFor']),
+    ...optional('query', given.text('query')),
+  };
+}
+
+function period(given: Given): { startDate?: string; endDate?: string } {
+  return {
+    ...optional('startDate', readTime(given, 'since')),
+    ...optional('endDate', readTime(given, 'until')),
+  };
+}
+
+function several(given: Given, flag: string): string[] | undefined {
+  const values = given.texts(flag);
+  return values.length === 0 ? undefined : values;
+}
+
+export const listEvents = many<Event>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['EVENT TYPE', ({ event_type }) => event_type],
+    ['STATUS', ({ status }) => status],
+    ['ENDPOINTS', ({ endpoints }) => endpoints.length],
+    ['CREATED', ({ created_at }) => created_at],
+  ],
+  (posthorn, given) => posthorn.events.list(eventQuery(given)),
+);
+
+export const getEvent = one((posthorn, given) => posthorn.events.get(given.operand()));
+
+export const explainEvent = (given: Given): Promise<undefined> =>
+  withService(given, async (posthorn) => {
+    const { subscriptions } = await posthorn.events.explain(given.operand());
+    await printList(given, subscriptions, [
+      ['SUBSCRIPTION', ({ name }) => name],
+      ['ENDPOINT', ({ endpoint_id }) => endpoint_id],
+      ['MATCHED', ({ matched }) => (matched ? 'yes' : 'no')],
+      ['REASON', ({ reason }) => reason],
+    ]);
+    return undefined;
+  });
+
+export const listDeliveries = many<EventDelivery>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['EVENT TYPE', ({ event_type }) => event_type],
+    ['STATUS', ({ status }) => status],
+    ['ATTEMPTS', ({ metadata }) => metadata.num_trials],
+    ['LAST', ({ last_outcome }) => last_outcome],
+    ['TO', ({ target_url, device_metadata }) => target_url || device_metadata?.host_name],
+    ['CREATED', ({ created_at }) => created_at],
+  ],
+  (posthorn, given) => posthorn.eventDeliveries.list(deliveryQuery(given)),
+);
+
+export const getDelivery = one((posthorn, given) => posthorn.eventDeliveries.get(given.operand()));
+
+export const listAttempts = (given: Given): Promise<undefined> =>
+  withService(given, async (posthorn) => {
+    await printList(given, await posthorn.deliveryAttempts.list(given.operand()), [
+      ['UID', ({ uid }) => uid],
+      ['STATUS', ({ http_status, error }) => http_status || error],
+      ['ADDRESS', ({ ip_address }) => ip_address],
+      ['ANSWER', ({ response_data }) => response_data.slice(0, 60)],
+      ['CREATED', ({ created_at }) => created_at],
+    ]);
+    return undefined;
+  });

@@ -1,0 +1,203 @@
+import type { Command, Commands, Flag, Run } from '../terminal/command.ts';
+import {
+  data,
+  endpointsFlag,
+  ID,
+  limit,
+  ownerFlag,
+  queryFlag,
+  remote,
+  secret,
+} from '../terminal/shared-flags.ts';
+
+type Verb = Pick<Command, 'summary' | 'flags' | 'examples' | 'operands'>;
+
+/** The commands of one kind of resource. `load` finds the verbs by name. */
+function resource(
+  noun: string,
+  verbs: Record<string, Verb>,
+  load: () => Promise<Readonly<Record<string, Run>>>,
+): Commands {
+  return Object.fromEntries(
+    Object.entries(verbs).map(([verb, declared]) => {
+      const loadVerb = async (): Promise<Run> => {
+        const run = (await load())[verb];
+        if (run === undefined) throw new Error(`${noun} has no ${verb}`);
+        return run;
+      };
+      return [`${noun} ${verb}`, remote({ group: 'Config', ...declared, load: loadVerb })];
+    }),
+  );
+}
+
+const endpointFields: Record<string, Flag> = {
+  name: { value: 'NAME', summary: 'The name.' },
+  to: { value: 'URL', summary: 'The address that deliveries go to.' },
+  owner: { value: 'OWNER', summary: 'The customer it belongs to.' },
+  secret,
+  data,
+};
+const subscriptionFields: Record<string, Flag> = {
+  name: { value: 'NAME', summary: 'The name.' },
+  endpoint: { value: 'ID', summary: 'The endpoint.' },
+  source: { value: 'ID', summary: 'Only events of this source.' },
+  'event-type': { value: 'GLOB', summary: 'An event type, or a beginning such as invoice.*.', many: true },
+  data,
+};
+const sourceFields: Record<string, Flag> = {
+  name: { value: 'NAME', summary: 'The name.' },
+  type: { value: 'TYPE', oneOf: ['http', 'rest_api', 'pub_sub', 'db_change_stream'], summary: 'The type.' },
+  provider: { value: 'NAME', summary: 'A known sender, such as github.' },
+  data,
+};
+
+export const configCommands: Commands = {
+  ...resource(
+    'endpoints',
+    {
+      list: {
+        summary: 'Lists endpoints.',
+        flags: { ...queryFlag, ...ownerFlag, limit },
+        examples: ['posthorn endpoints'],
+      },
+      get: {
+        summary: 'Shows an endpoint.',
+        operands: [ID],
+        examples: ['posthorn endpoints get 01KA1 --output yaml'],
+      },
+      create: {
+        summary: 'Creates an endpoint. Without --secret one is generated.',
+        flags: endpointFields,
+        examples: [
+          'posthorn endpoints create --name billing --to https://example.com/hooks --secret env:SECRET',
+        ],
+      },
+      update: {
+        summary: 'Changes an endpoint. Fields that are not named keep their value.',
+        operands: [ID],
+        flags: endpointFields,
+        examples: [`posthorn endpoints update 01KA1 --data '{"rate_limit": 10, "rate_limit_duration": 1}'`],
+      },
+      delete: {
+        summary: 'Deletes an endpoint and its subscriptions.',
+        operands: [ID],
+        examples: ['posthorn endpoints delete 01KA1'],
+      },
+      pause: {
+        summary: 'Pauses an endpoint. Its deliveries wait.',
+        operands: [ID],
+        examples: ['posthorn endpoints pause 01KA1'],
+      },
+      activate: {
+        summary: 'Activates a paused or inactive endpoint.',
+        operands: [ID],
+        examples: ['posthorn endpoints activate 01KA1'],
+      },
+      roll: {
+        summary: 'Rolls the signing secret. The old secret keeps signing until it expires.',
+        operands: [ID],
+        flags: {
+          secret,
+          'expire-after': {
+            value: 'SECONDS',
+            summary: 'How long the old secret keeps signing; not at all by default.',
+          },
+        },
+        examples: ['posthorn endpoints roll 01KA1 --expire-after 86400'],
+      },
+      test: {
+        summary: 'Sends a sample event and shows the attempt. Exit code 1: it failed.',
+        operands: [ID],
+        examples: ['posthorn endpoints test 01KA1'],
+      },
+    },
+    async () => (await import('./resources.ts')).endpoints,
+  ),
+  ...resource(
+    'subscriptions',
+    {
+      list: {
+        summary: 'Lists subscriptions.',
+        flags: { ...endpointsFlag, limit },
+        examples: ['posthorn subscriptions'],
+      },
+      get: {
+        summary: 'Shows a subscription.',
+        operands: [ID],
+        examples: ['posthorn subscriptions get 01KA4'],
+      },
+      create: {
+        summary: 'Subscribes an endpoint to event types.',
+        flags: subscriptionFields,
+        examples: [`posthorn subscriptions create --name invoices --endpoint 01KA1 --event-type 'invoice.*'`],
+      },
+      update: {
+        summary: 'Changes a subscription. Fields that are not named keep their value.',
+        operands: [ID],
+        flags: subscriptionFields,
+        examples: [`posthorn subscriptions update 01KA4 --event-type 'order.*'`],
+      },
+      delete: {
+        summary: 'Deletes a subscription.',
+        operands: [ID],
+        examples: ['posthorn subscriptions delete 01KA4'],
+      },
+      activate: {
+        summary: 'Makes a subscription active.',
+        operands: [ID],
+        examples: ['posthorn subscriptions activate 01KA4'],
+      },
+      deactivate: {
+        summary: 'Makes a subscription inactive. It matches nothing.',
+        operands: [ID],
+        examples: ['posthorn subscriptions deactivate 01KA4'],
+      },
+    },
+    async () => (await import('./resources.ts')).subscriptions,
+  ),
+  ...resource(
+    'sources',
+    {
+      list: { summary: 'Lists sources.', flags: { limit }, examples: ['posthorn sources'] },
+      get: { summary: 'Shows a source.', operands: [ID], examples: ['posthorn sources get 01KA5'] },
+      create: {
+        summary: 'Creates a source.',
+        flags: sourceFields,
+        examples: ['posthorn sources create --name github --type http --data @github.json'],
+      },
+      update: {
+        summary: 'Changes a source. Fields that are not named keep their value.',
+        operands: [ID],
+        flags: sourceFields,
+        examples: ['posthorn sources update 01KA5 --name hooks'],
+      },
+      delete: {
+        summary: 'Deletes a source and its subscriptions.',
+        operands: [ID],
+        examples: ['posthorn sources delete 01KA5'],
+      },
+      pause: {
+        summary: 'Disables a source. It takes nothing.',
+        operands: [ID],
+        examples: ['posthorn sources pause 01KA5'],
+      },
+      activate: {
+        summary: 'Enables a source.',
+        operands: [ID],
+        examples: ['posthorn sources activate 01KA5'],
+      },
+      test: {
+        summary: 'Connects to the broker of a source, without taking messages.',
+        operands: [ID],
+        examples: ['posthorn sources test 01KA5'],
+      },
+    },
+    async () => (await import('./resources.ts')).sources,
+  ),
+  'event-types list': remote({
+    group: 'Config',
+    summary: 'Lists event types.',
+    examples: ['posthorn event-types'],
+    load: async () => (await import('./resources.ts')).listEventTypes,
+  }),
+};

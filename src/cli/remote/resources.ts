@@ -1,0 +1,217 @@
+import type {
+  CreateEndpoint,
+  CreateSource,
+  CreateSubscription,
+  Endpoint,
+  EventType,
+  Posthorn,
+  Source,
+  Subscription,
+} from '../../../client/src/posthorn.ts';
+import { EXIT } from '../../platform/startup-error.ts';
+import type { Given, Run } from '../terminal/command.ts';
+import { readObject, readSecret } from '../terminal/input.ts';
+import { type Column, line, note, printList, printOne } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
+import { withService } from './connect.ts';
+import { optional } from './trigger.ts';
+
+/** The first of a list, 20 or --limit. */
+async function take<T>(given: Given, list: AsyncIterable<T>): Promise<T[]> {
+  const limit = given.count('limit') ?? 20;
+  const taken: T[] = [];
+  for await (const item of list) {
+    if (taken.length === limit) {
+      note(`posthorn: there are more than these ${limit}; --limit N shows N of them`);
+      break;
+    }
+    taken.push(item);
+    // Whether there are more is for people. It may cost a call.
+    if (taken.length === limit && !terminal().stdout.isTTY) break;
+  }
+  return taken;
+}
+
+type Work<T> = (posthorn: Posthorn, given: Given) => Promise<T> | AsyncIterable<T>;
+
+/** A command that prints one thing. */
+export const one =
+  (work: (posthorn: Posthorn, given: Given) => Promise<object>): Run =>
+  (given) =>
+    withService(given, async (posthorn) => {
+      await printOne(given, await work(posthorn, given));
+      return undefined;
+    });
+
+/** A command that prints a list, of --limit rows at most. */
+export const many =
+  <T extends object>(columns: readonly Column<T>[], work: Work<T>): Run =>
+  (given) =>
+    withService(given, async (posthorn) => {
+      const found = await work(posthorn, given);
+      await printList(given, await take(given, found as AsyncIterable<T>), columns);
+      return undefined;
+    });
+
+const removed =
+  (work: (posthorn: Posthorn, id: string) => Promise<null>): Run =>
+  (given) =>
+    withService(given, async (posthorn) => {
+      await work(posthorn, given.operand());
+      line(`deleted: ${given.operand()}`);
+      return undefined;
+    });
+
+const endpointColumns: readonly Column<Endpoint>[] = [
+  ['UID', ({ uid }) => uid],
+  ['NAME', ({ name }) => name],
+  ['STATUS', ({ status }) => status],
+  ['URL', ({ url }) => url],
+  ['OWNER', ({ owner_id }) => owner_id],
+];
+
+export const endpoints: Record<string, Run> = {
+  list: many(endpointColumns, (posthorn, given) =>
+    posthorn.endpoints.list({
+      ...optional('q', given.text('query')),
+      ...optional('ownerId', given.text('owner')),
+    }),
+  ),
+  get: one((posthorn, given) => posthorn.endpoints.get(given.operand())),
+  create: one(async (posthorn, given) =>
+    posthorn.endpoints.create((await endpointBody(given)) as unknown as CreateEndpoint),
+  ),
+  update: one(async (posthorn, given) =>
+    posthorn.endpoints.update(given.operand(), await endpointBody(given)),
+  ),
+  delete: removed((posthorn, id) => posthorn.endpoints.delete(id)),
+  pause: one(async (posthorn, given) => {
+    const endpoint = await posthorn.endpoints.get(given.operand());
+    // The operation of the API toggles; this command pauses, however often it is run.
+    return endpoint.status === 'paused' ? endpoint : posthorn.endpoints.pause(given.operand());
+  }),
+  activate: one(async (posthorn, given) => {
+    const endpoint = await posthorn.endpoints.get(given.operand());
+    return endpoint.status === 'active' ? endpoint : posthorn.endpoints.activate(given.operand());
+  }),
+  roll: one(async (posthorn, given) => {
+    const from = given.text('secret');
+    const secret = from === undefined ? undefined : await readSecret(from, given.env);
+    const seconds = given.count('expire-after');
+    return posthorn.endpoints.expireSecret(given.operand(), {
+      ...optional('secret', secret),
+      ...optional('expiration', seconds),
+    });
+  }),
+  /** A script sees by the exit code whether the endpoint took it. */
+  test: (given) =>
+    withService(given, async (posthorn) => {
+      const attempt = await posthorn.endpoints.test(given.operand());
+      await printOne(given, attempt);
+      return attempt.status ? EXIT.done : EXIT.failed;
+    }),
+};
+
+async function endpointBody(given: Given): Promise<Record<string, unknown>> {
+  const secret = given.text('secret');
+  return {
+    ...(await readObject(given)),
+    ...optional('name', given.text('name')),
+    ...optional('url', given.text('to')),
+    ...optional('owner_id', given.text('owner')),
+    ...optional('secret', secret === undefined ? undefined : await readSecret(secret, given.env)),
+  };
+}
+
+const subscriptionColumns: readonly Column<Subscription>[] = [
+  ['UID', ({ uid }) => uid],
+  ['NAME', ({ name }) => name],
+  ['STATUS', ({ status }) => status],
+  ['ENDPOINT', ({ endpoint_metadata }) => endpoint_metadata?.uid],
+  ['EVENT TYPES', ({ filter_config }) => filter_config.event_types.join(', ')],
+];
+
+export const subscriptions: Record<string, Run> = {
+  list: many(subscriptionColumns, (posthorn, given) =>
+    posthorn.subscriptions.list({ ...optional('endpointId', nonEmpty(given.texts('endpoint'))) }),
+  ),
+  get: one((posthorn, given) => posthorn.subscriptions.get(given.operand())),
+  create: one(async (posthorn, given) =>
+    posthorn.subscriptions.create((await subscriptionBody(given)) as unknown as CreateSubscription),
+  ),
+  update: one(async (posthorn, given) =>
+    posthorn.subscriptions.update(given.operand(), await subscriptionBody(given)),
+  ),
+  delete: removed((posthorn, id) => posthorn.subscriptions.delete(id)),
+  activate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'active')),
+  deactivate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'inactive')),
+};
+
+async function setStatus(
+  posthorn: Posthorn,
+  id: string,
+  status: Subscription['status'],
+): Promise<Subscription> {
+  const subscription = await posthorn.subscriptions.get(id);
+  return subscription.status === status ? subscription : posthorn.subscriptions.toggleStatus(id);
+}
+
+async function subscriptionBody(given: Given): Promise<Record<string, unknown>> {
+  const types = nonEmpty(given.texts('event-type'));
+  return {
+    ...(await readObject(given)),
+    ...optional('name', given.text('name')),
+    ...optional('endpoint_id', given.text('endpoint')),
+    ...optional('source_id', given.text('source')),
+    ...optional('filter_config', types === undefined ? undefined : { event_types: types }),
+  };
+}
+
+const sourceColumns: readonly Column<Source>[] = [
+  ['UID', ({ uid }) => uid],
+  ['NAME', ({ name }) => name],
+  ['TYPE', ({ type }) => type],
+  ['PROVIDER', ({ provider }) => provider],
+  ['STATE', ({ status, is_disabled }) => status?.state ?? (is_disabled ? 'disabled' : 'active')],
+  ['URL', ({ url }) => url],
+];
+
+export const sources: Record<string, Run> = {
+  list: many(sourceColumns, (posthorn) => posthorn.sources.list()),
+  get: one((posthorn, given) => posthorn.sources.get(given.operand())),
+  create: one(async (posthorn, given) =>
+    posthorn.sources.create((await sourceBody(given)) as unknown as CreateSource),
+  ),
+  update: one(async (posthorn, given) => posthorn.sources.update(given.operand(), await sourceBody(given))),
+  delete: removed((posthorn, id) => posthorn.sources.delete(id)),
+  pause: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: true })),
+  activate: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: false })),
+  test: one((posthorn, given) => posthorn.sources.testConnection(given.operand())),
+};
+
+async function sourceBody(given: Given): Promise<Record<string, unknown>> {
+  return {
+    ...(await readObject(given)),
+    ...optional('name', given.text('name')),
+    ...optional('type', given.text('type')),
+    ...optional('provider', given.text('provider')),
+  };
+}
+
+const eventTypeColumns: readonly Column<EventType>[] = [
+  ['NAME', ({ name }) => name],
+  ['CATEGORY', ({ category }) => category],
+  ['SCHEMA', ({ json_schema }) => (json_schema === null ? 'no' : 'yes')],
+  ['DEPRECATED', ({ deprecated_at }) => (deprecated_at === null ? '' : deprecated_at)],
+  ['DESCRIPTION', ({ description }) => description],
+];
+
+export const listEventTypes: Run = (given) =>
+  withService(given, async (posthorn) => {
+    await printList(given, await posthorn.eventTypes.list(), eventTypeColumns);
+    return undefined;
+  });
+
+function nonEmpty(values: string[]): string[] | undefined {
+  return values.length === 0 ? undefined : values;
+}

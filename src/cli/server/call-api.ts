@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { CLI_USER_HEADER } from '../../domain/audit.ts';
+import { StartupError, usageError } from '../../platform/startup-error.ts';
+import type { Config } from '../../settings/settings.ts';
+
+/** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
+export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {
+  const file = join(config.dataDir, 'credentials.json');
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new StartupError(
+      `${file} cannot be read; run this where the service was first started, or set POSTHORN_DATA_DIR`,
+    );
+  });
+  const { url, instance_key } = JSON.parse(text) as { url: string; instance_key: string };
+  const base = config.publicUrl || url;
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: instance_key,
+      'content-type': 'application/json',
+      'x-posthorn-strict': 'true',
+      [CLI_USER_HEADER]: encodeURIComponent(userName()),
+    },
+    body: JSON.stringify(body),
+  }).catch((error: Error) => {
+    const reason = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new StartupError(`the service at ${base} does not answer (${reason}); start it with: npm start`);
+  });
+  const answer = (await response.json()) as { status: boolean; message: string; data?: unknown };
+  if (!answer.status) throw new StartupError(answer.message);
+  return answer.data;
+}
+
+/** In a container the user may have a number and no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? '');
+  }
+}
+
+export function required(values: Record<string, string | undefined>, name: string): string {
+  const value = values[name];
+  if (value === undefined || value === '')
+    throw usageError(`--${name} is required; add --help to see how the command is used`);
+  return value;
+}

@@ -1,0 +1,129 @@
+import type { Config } from '../../settings/settings.ts';
+import { type Command, type Commands, connectionFlags, type Operand, type Run } from '../terminal/command.ts';
+import type { Values } from './with-config.ts';
+
+/** The commands of the server: they read its settings, and its code only when they run. */
+type Declared = Omit<Command, 'group' | 'load' | 'examples'> & {
+  examples?: readonly string[];
+  load(): Promise<(config: Config, values: Values) => Promise<void>>;
+};
+
+const server = (name: string, { load, ...command }: Declared): Command => ({
+  group: 'Server',
+  ...command,
+  examples: command.examples ?? [`posthorn ${name}`],
+  load: async (): Promise<Run> =>
+    (await import('./with-config.ts')).withConfig(await load(), command.operands ?? []),
+});
+
+const file = (summary: string): readonly Operand[] => [{ name: 'FILE', summary }];
+const project = { value: 'ID', summary: 'The project.' };
+const email = { value: 'EMAIL', summary: 'The address of the person.' };
+
+const doctor: Command = {
+  group: 'Server',
+  summary: 'Looks at database, clock, partitions, disk, egress, brokers and versions, and says what to do.',
+  details:
+    'With the address of a service (--url, POSTHORN_URL or a profile) it asks the service instead: whether it is ready, its clock, nodes and brokers.',
+  flags: connectionFlags,
+  examples: ['posthorn doctor', 'posthorn doctor --url https://posthorn.example.com'],
+  load: async () => async (given) => {
+    const { namesService, askService } = await import('../remote/doctor.ts');
+    if (await namesService(given)) return askService(given);
+    const { withConfig } = await import('./with-config.ts');
+    return withConfig((await import('./doctor.ts')).doctorCommand)(given);
+  },
+};
+
+const declared: Record<string, Declared | Command> = {
+  serve: {
+    summary: 'Runs the service until SIGINT or SIGTERM.',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  migrate: {
+    summary: 'Migrates the database schema to the newest version.',
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+  doctor,
+  reseal: {
+    summary: 'Reseals every stored secret with the current secret key.',
+    flags: { 'new-key': { summary: 'First create a new key in the data directory.' } },
+    examples: ['posthorn reseal --new-key'],
+    load: async () => (await import('./reseal.ts')).resealCommand,
+  },
+  backup: {
+    summary: 'Writes the whole database to a file while the service runs.',
+    operands: file('A new file, or a directory for it.'),
+    flags: { 'with-keys': { summary: 'Include the secret key.' } },
+    examples: ['posthorn backup /var/backups'],
+    load: async () => (await import('./backup.ts')).backupCommand,
+  },
+  restore: {
+    summary: 'Restores a backup into a new data directory, or into an empty database at DATABASE_URL.',
+    operands: file('The backup.'),
+    examples: ['POSTHORN_DATA_DIR=/var/lib/posthorn-new posthorn restore posthorn.backup.gz'],
+    load: async () => (await import('./restore.ts')).restoreCommand,
+  },
+  upgrade: {
+    summary: 'Upgrades the embedded database from an older PostgreSQL.',
+    flags: { binaries: { value: 'DIRECTORY', summary: 'The programs of the old version.' } },
+    examples: ['posthorn upgrade --binaries /tmp/postgres-17'],
+    load: async () => (await import('./upgrade.ts')).upgradeCommand,
+  },
+  'project create': {
+    summary: 'Creates a project and prints it with its key as JSON.',
+    flags: {
+      name: { value: 'NAME', summary: 'The name.' },
+      type: { value: 'TYPE', oneOf: ['outgoing', 'incoming'], summary: 'A label; outgoing by default.' },
+    },
+    examples: ['posthorn project create --name shop'],
+    load: async () => (await import('./create-project.ts')).createProjectCommand,
+  },
+  'key create': {
+    summary: 'Creates another key of a project and prints it as JSON.',
+    flags: {
+      project,
+      name: { value: 'NAME', summary: 'The name.' },
+      'expires-at': { value: 'TIME', summary: 'When it expires, RFC 3339; never by default.' },
+    },
+    examples: ['posthorn key create --project 01KA0 --name deploy'],
+    load: async () => (await import('./create-key.ts')).createKeyCommand,
+  },
+  'person create': {
+    summary: 'Gives a person a role in a project, and prints an invitation link.',
+    details: 'Without --project the person administers the instance.',
+    flags: {
+      email,
+      role: {
+        value: 'ROLE',
+        oneOf: ['admin', 'developer', 'viewer'],
+        summary: 'The role; admin by default.',
+      },
+      project,
+      name: { value: 'NAME', summary: 'The name of the person.' },
+    },
+    examples: ['posthorn person create --email ann@example.com --role developer --project 01KA0'],
+    load: async () => (await import('./person.ts')).createPersonCommand,
+  },
+  'person reset': {
+    summary: 'Prints a link with which a person chooses a new password, within an hour.',
+    flags: { email, 'second-factor': { summary: 'Also remove the second factor.' } },
+    examples: ['posthorn person reset --email ann@example.com'],
+    load: async () => (await import('./person.ts')).resetPersonCommand,
+  },
+  'sign-in-link': {
+    summary: 'Prints a link that signs a person in once, within 15 minutes.',
+    flags: {
+      email: { value: 'EMAIL', summary: 'The person; an administrator of the instance by default.' },
+      'second-factor': { summary: 'Also remove the second factor, so that the link needs no code.' },
+    },
+    load: async () => (await import('./person.ts')).signInLinkCommand,
+  },
+};
+
+export const serverCommands: Commands = Object.fromEntries(
+  Object.entries(declared).map(([name, command]) => [
+    name,
+    'group' in command ? command : server(name, command),
+  ]),
+);

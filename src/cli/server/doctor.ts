@@ -1,0 +1,152 @@
+import { statfs } from 'node:fs/promises';
+import { createLogger } from '../../platform/logger.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import { VERSION } from '../../platform/version.ts';
+import { type Config, egressRule, isOnLoopback } from '../../settings/settings.ts';
+import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
+import type { Database } from '../../store/database/database.ts';
+import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
+import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
+import { listMigrations, newestMigration } from '../../store/upkeep/migrate.ts';
+import { type Finding, report } from '../terminal/findings.ts';
+
+/** Looks at the database, the clock, partitions, disk, egress, brokers and versions. Changes nothing. */
+export async function doctorCommand(config: Config): Promise<void> {
+  report([versions(), egress(config), await disk(config), ...(await database(config))]);
+}
+
+function versions(): Finding {
+  return { topic: 'program', state: 'ok', text: `Posthorn ${VERSION} on Node ${process.versions.node}` };
+}
+
+function egress(config: Config): Finding {
+  const rule = egressRule(config);
+  const isOpen = rule === 'any' && !isOnLoopback(config);
+  return {
+    topic: 'egress',
+    state: isOpen ? 'warning' : 'ok',
+    text: isOpen
+      ? 'deliveries may go to private addresses while others can reach this node; set POSTHORN_EGRESS=public'
+      : `deliveries may go to ${rule === 'any' ? 'any address' : 'public addresses only'}`,
+  };
+}
+
+const LEAST_FREE = 0.1;
+const GIB = 2 ** 30;
+
+/** Checks the disk of the embedded database. Another server has its disk elsewhere. */
+async function disk(config: Config): Promise<Finding> {
+  if (config.databaseUrl !== null)
+    return { topic: 'disk', state: 'ok', text: 'of the database server; look at it there' };
+  const about = await statfs(config.dataDir).catch(() => undefined);
+  if (about === undefined)
+    return {
+      topic: 'disk',
+      state: 'problem',
+      text: `${config.dataDir} cannot be read; set POSTHORN_DATA_DIR`,
+    };
+  const free = about.bavail / about.blocks;
+  const text = `${((about.bavail * about.bsize) / GIB).toFixed(1)} GiB free (${Math.round(free * 100)} %)`;
+  return free < LEAST_FREE
+    ? { topic: 'disk', state: 'problem', text: `${text}; add space, or shorten POSTHORN_RETENTION_HOURS` }
+    : { topic: 'disk', state: 'ok', text };
+}
+
+async function database(config: Config): Promise<Finding[]> {
+  const log = createLogger('error');
+  try {
+    const { connection, close } = await reachDatabase(config, log);
+    try {
+      const { db } = await connectDatabase(connection, config, log);
+      try {
+        return await lookAt(db);
+      } finally {
+        await db.close();
+      }
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    return [{ topic: 'database', state: 'problem', text: error.message }];
+  }
+}
+
+async function lookAt(db: Database): Promise<Finding[]> {
+  const startedMs = Date.now();
+  const facts = await healthFacts(db);
+  const passedMs = Date.now() - startedMs;
+  const known = { files: await listMigrations(), newest: await newestMigration(), passedMs };
+  return [...serverFindings(facts, known), ...nodeFindings(await knownNodes(db), known.newest)];
+}
+
+const OLDEST_SERVER = 150_000;
+const CLOCK_MS = 5_000;
+const AHEAD_MS = 12 * 3_600_000;
+
+/** An observation, the advice if it is bad, and how bad it is. */
+type Advice = [text: string, advice: string, state?: Finding['state']];
+
+export function serverFindings(
+  facts: HealthFacts,
+  known: { files: readonly string[]; passedMs: number },
+  nowMs: number = Date.now(),
+): Finding[] {
+  const finding = (topic: string, isWell: boolean, [text, advice, state = 'problem']: Advice): Finding =>
+    isWell ? { topic, state: 'ok', text } : { topic, state, text: `${text}; ${advice}` };
+  const pending = known.files.filter((name) => !facts.migrations.includes(name));
+  const apartMs = Math.max(0, Math.abs(nowMs - facts.nowMs) - known.passedMs);
+  const soonest = Math.min(...facts.partitionEnds.values());
+  const share = facts.connections / facts.maxConnections;
+  const size = `${(facts.bytes / GIB).toFixed(2)} GiB`;
+  return [
+    finding('database', facts.serverVersionNumber >= OLDEST_SERVER, [
+      `PostgreSQL ${facts.serverVersion}, ${size}`,
+      'upgrade it to 15 or newer',
+    ]),
+    finding('schema', pending.length === 0, [
+      `${pending.length} migrations to do`,
+      'run posthorn migrate, or start the service',
+      'warning',
+    ]),
+    finding('clock', apartMs < CLOCK_MS, [
+      `${Math.round(apartMs / 1000)} s apart from the database`,
+      'synchronise both clocks (NTP)',
+    ]),
+    finding('partitions', Number.isFinite(soonest) && soonest - facts.nowMs > AHEAD_MS, [
+      `made until ${new Date(Number.isFinite(soonest) ? soonest : 0).toISOString()}`,
+      'start a node with the role janitor, which makes them',
+    ]),
+    finding('connections', share < 0.9, [
+      `${facts.connections} of ${facts.maxConnections} in use`,
+      'raise max_connections, or lower POSTHORN_DATABASE_CONNECTIONS',
+      'warning',
+    ]),
+    ...(facts.waitingSources.length === 0
+      ? [{ topic: 'brokers', state: 'ok' as const, text: 'no source waits for its broker' }]
+      : facts.waitingSources.map(({ source_id, reason }) => ({
+          topic: 'brokers',
+          state: 'problem' as const,
+          text: `source ${source_id} waits: ${reason}; posthorn sources test ${source_id} tries again`,
+        }))),
+  ];
+}
+
+const SILENT_SECONDS = 10;
+
+export function nodeFindings(nodes: readonly NodeRow[], newest: string): Finding[] {
+  const live = nodes.filter(({ silent_seconds }) => silent_seconds < SILENT_SECONDS);
+  const others = new Set(live.map(({ knows }) => knows).filter((knows) => knows !== newest));
+  const count: Finding = { topic: 'nodes', state: 'ok', text: `${live.length} at work` };
+  if (live.length === 0)
+    return [{ ...count, state: 'warning', text: 'no node is at work; start one with posthorn serve' }];
+  return others.size === 0
+    ? [count]
+    : [
+        {
+          ...count,
+          state: 'warning',
+          text: `${count.text}, of different versions; finish the update of all nodes`,
+        },
+      ];
+}
