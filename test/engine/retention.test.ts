@@ -93,6 +93,7 @@ async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
     tidying.push(node);
     return node;
   };
+  clearInterval(again);
   again = setInterval(() => void add(), 20_000);
   return add();
 }
