@@ -31,7 +31,7 @@ afterAll(() => rm(directory, { recursive: true }));
 // Upkeep is done once, by each node with that role as it starts.
 const ROLES = 'api,ingest,deliver,broker';
 const app = await shared(startTestApp({ POSTHORN_ROLES: ROLES }, pino({ level: 'info' }, lines)));
-const tidying: App[] = [];
+const tidying: Promise<App>[] = [];
 let again: NodeJS.Timeout | undefined;
 const receiver = await shared(Receiver.start());
 let listener: Receiver;
@@ -88,18 +88,18 @@ async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
  * look again in 10 min. So others follow it.
  */
 async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
-  const add = async () => {
-    const node = await app.addNode({ POSTHORN_ROLES: `${ROLES},janitor`, ...env });
+  const add = () => {
+    const node = app.addNode({ POSTHORN_ROLES: `${ROLES},janitor`, ...env });
     tidying.push(node);
     return node;
   };
   clearInterval(again);
-  again = setInterval(() => void add(), 20_000);
+  again = setInterval(add, 20_000);
   return add();
 }
 
 async function stopTidying(): Promise<void> {
-  await Promise.all(tidying.splice(0).map((node) => node.stop()));
+  await Promise.all(tidying.splice(0).map(async (node) => (await node).stop()));
 }
 
 const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);
