@@ -94,7 +94,7 @@ async function addTidyingNode(env: Record<string, string> = {}): Promise<App> {
     return node;
   };
   clearInterval(again);
-  again = setInterval(add, 20_000);
+  again = setInterval(() => void add(), 20_000);
   return add();
 }
 
