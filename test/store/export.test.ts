@@ -164,8 +164,14 @@ function asStored(line: Json, bytes: string[]): Json {
   return row;
 }
 
-const removeOld = () => upkeep(db, (options) => removeExpired(options, { ms: NOW - 5 * DAY_MS }), directory);
-const removeShort = () => upkeep(db, (options) => removeExpiredOfProjects(options, NOW), directory);
+const removeOld = (waits: { waitsMs?: number } = {}) =>
+  upkeep(db, (options) => removeExpired(options, { ms: NOW - 5 * DAY_MS }), {
+    exportDirectory: directory,
+    ...waits,
+  });
+const removeBehindLock = () => removeOld({ waitsMs: 1_000 });
+const removeShort = () =>
+  upkeep(db, (options) => removeExpiredOfProjects(options, NOW), { exportDirectory: directory });
 const none = Object.fromEntries(TABLES.map((table) => [table, []]));
 
 describe('of partitions', { timeout: 120_000 }, () => {
@@ -191,7 +197,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     await db.query(`alter table delivery_attempts detach partition ${attempts} concurrently`);
     const reader = await connect();
     await reader.query(`begin; select from ${attempts}`);
-    expect(await removeOld()).toMatchObject({ waiting: [attempts] });
+    expect(await removeBehindLock()).toMatchObject({ waiting: [attempts] });
     await reader.query('commit');
     expect((await readdir(directory)).length).toBeGreaterThan(0);
     // It is not in a file, so it comes back first.
@@ -206,7 +212,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     const reader = await connect();
     await reader.query('begin; select from meta_events');
     const metaEvents = await oldest('meta_events');
-    expect(await removeOld()).toMatchObject({ waiting: [metaEvents] });
+    expect(await removeBehindLock()).toMatchObject({ waiting: [metaEvents] });
     await reader.query('commit');
     expect(await exported()).toEqual(before);
     for (const name of await readdir(directory)) await rm(join(directory, name));
@@ -221,7 +227,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     await writer.query('begin');
     await writer.query(`update events set event_type = 'changed' where project_id = 'other'`);
     // The file has the rows without the change; the partition waits for the transaction.
-    expect(await removeOld()).toMatchObject({ waiting: [events] });
+    expect(await removeBehindLock()).toMatchObject({ waiting: [events] });
     expect((await exported())['events']).toEqual(before['events']);
     await writer.query('commit');
     expect((await removeOld()).removed).not.toContain(events);

@@ -144,12 +144,12 @@ test('partitions come and go behind long reads, and no accept waits for a lock',
   expect(await ensurePartitions(db, Date.now() + 50 * DAY_MS, WIDTH_MS)).toHaveLength(12);
   await more(events);
   // Each table has one that is half gone, and nothing has been dropped.
-  const blocked = await upkeep(db, (options) => removePartitions(options, below));
+  const blocked = await upkeep(db, (options) => removePartitions(options, below), { waitsMs: 2_000 });
   expect(blocked).toMatchObject({ removed: [], waiting: { length: 4 } });
   await more(events);
   // Finishing what was begun waits for the readers too.
   await reader.query('commit');
-  const again = await upkeep(db, (options) => removePartitions(options, below));
+  const again = await upkeep(db, (options) => removePartitions(options, below), { waitsMs: 2_000 });
   expect(again).toMatchObject({ removed: [], waiting: { length: 4 } });
   await more(events);
   await second.query('commit');
