@@ -99,7 +99,7 @@ describe('the installed package', () => {
     const files = readFileSync(loaded, 'utf8').match(/(?<=node_modules\/).*\.js/g) ?? [];
     expect(files).toContain('posthorn/dist/src/cli/remote/history.js');
     const own =
-      /^posthorn\/dist\/(client\/src|src\/(main\.js$|cli\/(server-)?commands\.js$|remote|project-file|platform|domain))/;
+      /^posthorn\/dist\/(client\/src|src\/(main\.js$|cli\/((server|project-file)\/)?commands\.js$|cli\/(remote|terminal)\/|platform|domain))/;
     expect(files.filter((path) => !own.test(path))).toEqual([]);
   });
 
