@@ -24,6 +24,12 @@ const maximumFunctionLimits: FunctionLimits = {
 
 const minimumFunctionLimits: FunctionLimits = { cpuMs: 5, heapBytes: 8 * 1024 * 1024, outputBytes: 2 };
 
+/**
+ * If wall time exceeds CPU time by this factor, the machine is at fault, not the function. A process of the
+ * lowest priority got about one hundredth of a core next to two busy loops per core.
+ */
+export const starvation = 200;
+
 export const sourceLimitBytes = 512 * 1024;
 export const inputLimitBytes = 32 * 1024 * 1024;
 /** Limits of `console`. Output beyond them is cut, and a last line says so. The run does not fail. */

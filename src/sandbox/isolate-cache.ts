@@ -2,13 +2,11 @@
  * The isolates of one sandbox process, least recently used first. There is one isolate per tenant, version
  * and heap limit. At most `limit` are kept, and none that is spent.
  */
-import { type FunctionResult, functionFailure, limitMessages } from './contract.ts';
+import { type FunctionResult, functionFailure, limitMessages, starvation } from './contract.ts';
 import { FunctionIsolate } from './function-isolate.ts';
 import type { WorkerCall } from './protocol.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** If wall time exceeds CPU time by this factor, the machine is at fault, not the function. */
-const patience = 20;
 /** The error of the CPU clock. */
 const tickMs = 10;
 
@@ -28,7 +26,7 @@ export class IsolateCache {
    */
   run(call: WorkerCall): FunctionResult {
     const { cpuMs } = call.limits;
-    for (let wallMs = cpuMs; wallMs <= cpuMs * patience; wallMs *= 3) {
+    for (let wallMs = cpuMs; wallMs <= cpuMs * starvation; wallMs *= 3) {
       const result = this.#runOnce(call, wallMs);
       const stoppedEarly = !result.ok && result.error === 'cpu_limit' && result.cpuMs < cpuMs * 0.8;
       if (stoppedEarly) continue;

@@ -1,6 +1,7 @@
 /** The thread behind `Watchdog`. */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { starvation } from './contract.ts';
 import { lastWords } from './protocol.ts';
 import { watchdogWords } from './watchdog.ts';
 
@@ -30,8 +31,8 @@ function verdict(first: Sight, now: Sight): string | undefined {
   // The factor 2: the process's figure includes the collector's threads and the timer that tries to end the
   // run.
   if (now.cpuMs - first.cpuMs > 2 * cpuMs + 100) return lastWords.cpu;
-  // More than the 20 of isolate-cache.ts, which lets a run on a starved machine go that far.
-  if (now.atMs - first.atMs > 25 * cpuMs + 5_000) return lastWords.wall;
+  // isolate-cache.ts lets a run on a starved machine go that far.
+  if (now.atMs - first.atMs > starvation * cpuMs + 5_000) return lastWords.wall;
   return undefined;
 }
 
