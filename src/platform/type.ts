@@ -86,3 +86,12 @@ const builders: Record<keyof Built, (...args: never[]) => Schema> = {
 };
 
 export const Type = builders as unknown as Built;
+
+export const oneOf = <T extends string>(values: readonly T[], description?: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) });
+
+export const Text = (maxLength: number, description?: string) =>
+  Type.String({ maxLength, ...(description !== undefined && { description }) });
+
+export const RequiredText = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });

@@ -6,9 +6,9 @@ import {
   removeSecondFactor,
   renewRecoveryCodes,
 } from '../../people/second-factor.ts';
-import { Type } from '../../platform/type.ts';
+import { RequiredText, Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
-import { Nothing, RequiredText } from '../http/fields.ts';
+import { Nothing } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { enter, visitorOf } from './enter.ts';
 import { selfOf, tag } from './own-account.ts';

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { Account as AccountRow, Member as MemberRow, PersonRow } from '../../store/people/people.ts';
 import type { SessionRow } from '../../store/people/sessions.ts';
-import { iso, isoOrNull, NullableTime, oneOf, Time } from '../http/fields.ts';
+import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 
 export const Person = Type.Object({
   uid: Type.String(),

@@ -4,11 +4,11 @@ import { checkLink, followLink, needsCode, needsPassword } from '../../people/li
 import { requestReset } from '../../people/own-password.ts';
 import { MOST_CHARS } from '../../people/password-rules.ts';
 import { signIn, signOut } from '../../people/sign-in.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { refuseOtherOrigin, removeSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
-import { Nothing, oneOf, RequiredText, Text } from '../http/fields.ts';
+import { Nothing } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { enter, visitorOf } from './enter.ts';
 import { Me } from './person-schema.ts';

@@ -10,7 +10,7 @@ import {
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -18,7 +18,7 @@ import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import { NO_ENDPOINT, ofOwner, searchFrom } from '../events/event-filter.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, oneOf, Repeated } from '../http/fields.ts';
+import { dateQuery, dateRange, Repeated } from '../http/fields.ts';
 
 export const deliveryFilterQuery = {
   ...dateQuery,

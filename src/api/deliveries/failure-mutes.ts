@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { actorTypes, changeOf } from '../../domain/audit.ts';
 import { parseOutcomes } from '../../domain/delivery.ts';
 import { found, invalid } from '../../domain/errors.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import {
   countFailureMutes,
@@ -13,7 +13,7 @@ import {
   saveFailureMute,
 } from '../../store/saved/failure-mutes.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, Nothing, oneOf, parseTime, RequiredText, Time } from '../http/fields.ts';
+import { iso, Nothing, parseTime, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/failures/mutes';

@@ -5,7 +5,7 @@ import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow } from '../../store/history/meta-events.ts';
@@ -18,7 +18,6 @@ import {
   isoOrNull,
   mapPage,
   NullableTime,
-  oneOf,
   PageOf,
   pageQuery,
   Time,

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { type DeviceRow, DISABLED_AFTER_SECONDS } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import { iso, isoOrNull, NullableTime, oneOf, Time } from '../http/fields.ts';
+import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 
 /** A connection notes every 10 s that it is there. */
 export const SEEN_EVERY_MS = 10_000;

@@ -2,11 +2,11 @@ import type { Static } from 'typebox';
 import { deliveryKinds, endpointStatuses } from '../../domain/config/endpoint.ts';
 import { signingAlgorithms } from '../../domain/config/endpoint-authentication.ts';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
 import type { EndpointHealth, EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Key, NullableTime, Time } from '../http/fields.ts';
 
 const Secret = Type.Object({
   uid: Type.String(),

@@ -4,11 +4,11 @@ import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import { type PulledDelivery, resultStates } from '../../domain/pull-door.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { callerIdOf } from '../http/access/caller.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 /** Pulls at a time. A consumer with more workers than this asks for more deliveries a call. */

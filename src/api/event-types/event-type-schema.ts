@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import { Type } from '../../platform/type.ts';
+import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { EventTypeRow } from '../../store/config/event-types.ts';
-import { isoOrNull, NullableTime, RequiredText, Text } from '../http/fields.ts';
+import { isoOrNull, NullableTime } from '../http/fields.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   description: 'JSON Schema of the payload, for readers. Payloads are not validated.',

@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';
 import type { StoredEvent } from '../../store/history/events.ts';
 import type { EventRow } from '../../store/queue/accept-events.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, NullableTime, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, NullableTime, Time } from '../http/fields.ts';
 import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
 import { waitingForSchema } from '../http/waiting-for-schema.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';

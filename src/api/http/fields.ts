@@ -2,7 +2,7 @@ import type { TSchema, TString } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
 import type { Page } from '../../domain/pagination.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { showRows } from './show-rows.ts';
 
 /** Common parts of the resources' schemas. */
@@ -14,15 +14,6 @@ export const Nothing = Type.Unsafe<null>({
   anyOf: [{ type: 'object' }, { type: 'null' }],
   description: 'Always null.',
 });
-
-export const oneOf = <T extends string>(values: readonly T[], description?: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], ...(description !== undefined && { description }) });
-
-export const Text = (maxLength: number, description?: string) =>
-  Type.String({ maxLength, ...(description !== undefined && { description }) });
-
-export const RequiredText = (maxLength: number, description?: string) =>
-  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 
 /** The name of a resource in the file of a project. */
 export const Key = Type.String({

@@ -1,5 +1,5 @@
-import { Type } from '../../platform/type.ts';
-import { NullableTime, oneOf } from './fields.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import { NullableTime } from './fields.ts';
 
 /** Why an open delivery or event waits. */
 export const waitingForSchema = <Gate extends string>(gates: readonly Gate[]) =>

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { AppError, found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {
@@ -16,7 +16,7 @@ import {
   listJobs,
 } from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, isoOrNull, mapPage, NullableTime, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
+import { iso, isoOrNull, mapPage, NullableTime, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { DryRun } from './dry-run.ts';
 

@@ -6,13 +6,13 @@ import { invite } from '../../people/invitations.ts';
 import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
 import { isEmail, normalEmail } from '../../people/people-deps.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listAccounts, listMembers } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';
 import { isInstance } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
-import { mapPage, Nothing, oneOf, PageOf, pageQuery, RequiredText, Text } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 

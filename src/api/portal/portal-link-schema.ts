@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { type PortalLinkRow, portalAuthTypes } from '../../store/config/portal-links.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 
 /** Null: the same as can_manage_endpoint. */
 const AsManage = Type.Union([Type.Boolean(), Type.Null()]);

@@ -4,20 +4,11 @@ import { createKey, revokeKey } from '../../control/key-changes.ts';
 import { invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { readRole, roles } from '../../domain/role.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Type } from '../../platform/type.ts';
 import type { ApiKeyRow } from '../../store/config/api-keys.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';
-import {
-  iso,
-  isoOrNull,
-  Nothing,
-  NullableTime,
-  oneOf,
-  parseTime,
-  RequiredText,
-  Time,
-} from '../http/fields.ts';
+import { iso, isoOrNull, Nothing, NullableTime, parseTime, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 

@@ -4,11 +4,11 @@ import { type AuditAction, actorTypes, auditActions } from '../../domain/audit.t
 import { AppError } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/audit/audit-entries.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, iso, mapPage, oneOf, PageOf, pageQuery, Time } from '../http/fields.ts';
+import { dateQuery, dateRange, iso, mapPage, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 const actions = Object.keys(auditActions) as AuditAction[];

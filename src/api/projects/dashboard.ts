@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
 import {
   countsPerInterval,
@@ -9,7 +9,7 @@ import {
   typedCountsPerInterval,
 } from '../../store/limits/endpoint-counters.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
+import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID';

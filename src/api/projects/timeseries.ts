@@ -4,7 +4,7 @@ import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { percentileMs } from '../../metrics/traffic.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import {
   readLatencies,
@@ -14,7 +14,7 @@ import {
 } from '../../store/history/traffic.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, iso, oneOf, Repeated, Time } from '../http/fields.ts';
+import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 const steps = ['minute', 'hour', 'day'] as const;

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { Type } from '../../platform/type.ts';
-import { NullableTime, oneOf } from '../http/fields.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import { NullableTime } from '../http/fields.ts';
 
 const hitKinds = [
   'event',

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { changeOf } from '../../domain/audit.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { RequiredText, Text, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {
@@ -15,7 +15,7 @@ import {
   viewNamed,
 } from '../../store/saved/views.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, Nothing, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, Nothing, Time } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/views';

@@ -1,9 +1,8 @@
 import type { Static } from 'typebox';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
-import { Type } from '../../platform/type.ts';
+import { Text, Type } from '../../platform/type.ts';
 import type { SourceFields } from '../../store/config/sources.ts';
 import { parseDatabaseUrl } from '../../store/database/database-url.ts';
-import { Text } from '../http/fields.ts';
 import type { Problems } from '../http/problems.ts';
 
 /** Settings of a source that takes the changes of a PostgreSQL database. */

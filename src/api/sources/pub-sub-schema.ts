@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import type { SourcePubSub } from '../../domain/config/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { Type } from '../../platform/type.ts';
-import { oneOf, Text } from '../http/fields.ts';
+import { oneOf, Text, Type } from '../../platform/type.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
 /**

@@ -4,10 +4,10 @@ import { type SourceVerifier, sourceTypes } from '../../domain/config/source.ts'
 import { idTime } from '../../domain/ids.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
 import { signatureEncodings } from '../../ingest/verify/signature.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Key, NullableTime, Time } from '../http/fields.ts';
 import { ChangeStream, ChangeStreamInput } from './change-stream-schema.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
 import { SourceStatus } from './source-status.ts';

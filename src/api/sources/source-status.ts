@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { type BrokerStatusRow, readBrokerStatus } from '../../store/brokers/broker-status.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import { isoOrNull, NullableTime, oneOf } from '../http/fields.ts';
+import { isoOrNull, NullableTime } from '../http/fields.ts';
 
 /** How a source of a broker is doing, over all nodes. */
 export const SourceStatus = Type.Object({

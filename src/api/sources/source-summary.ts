@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import { sourceTypes } from '../../domain/config/source.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
-import { oneOf } from '../http/fields.ts';
 
 /** A source as events and deliveries show it, without its credentials and its address. */
 export const SourceSummary = Type.Object({

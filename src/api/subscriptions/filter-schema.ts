@@ -3,9 +3,9 @@ import { type FilterRecord, recordConditions } from '../../domain/config/subscri
 import { invalid } from '../../domain/errors.ts';
 import { readTime, TIME_HINT } from '../../domain/time.ts';
 import { flatten } from '../../matcher/flatten.ts';
-import { Type } from '../../platform/type.ts';
+import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import { iso, NullableTime, RequiredText, Text } from '../http/fields.ts';
+import { iso, NullableTime } from '../http/fields.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
 import { SampleRequest } from './test-filter.ts';
 

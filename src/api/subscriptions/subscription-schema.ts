@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
 import { deliveryModes } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, Key, NullableTime, oneOf, RequiredText, Text, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Key, NullableTime, Time } from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { Source, toSource } from '../sources/source-schema.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';

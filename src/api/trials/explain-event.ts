@@ -3,12 +3,11 @@ import type { Static } from 'typebox';
 import { found } from '../../domain/errors.ts';
 import { readTarget } from '../../ingest/prepare-event.ts';
 import type { Sealer } from '../../platform/sealer.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../routing/explain-match.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';
 import type { ApiContext } from '../http/context.ts';
-import { oneOf } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { FilterExplanation, shownExplanation } from '../subscriptions/test-filter.ts';
 

@@ -2,10 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Text, Type } from '../../platform/type.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
 import type { ApiContext } from '../http/context.ts';
-import { oneOf, Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 

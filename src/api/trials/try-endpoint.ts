@@ -5,7 +5,7 @@ import { AppError, found, invalid } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
-import { Type } from '../../platform/type.ts';
+import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
@@ -19,7 +19,6 @@ import {
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { Text } from '../http/fields.ts';
 import { registerOperation } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 

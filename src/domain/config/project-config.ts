@@ -1,13 +1,10 @@
 import type { Static } from 'typebox';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
 const seconds = (description: string, minimum = 0) =>
   Type.Integer({ minimum, maximum: 31_536_000, description });
-
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
 export const Strategy = Type.Object({
   type: oneOf(['linear', 'exponential'], 'How the wait between attempts grows.'),
