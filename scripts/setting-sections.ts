@@ -5,39 +5,63 @@ import { CreateSource, UpdateSource } from '../src/api/sources/source-schema.ts'
 import { CreateFilter, UpdateFilter } from '../src/api/subscriptions/filter-schema.ts';
 import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions/subscription-schema.ts';
 import { defaultProjectConfig, ProjectConfig } from '../src/domain/config/project-config.ts';
-import { settingDefaults, settingTexts } from './setting-texts.ts';
+import { endpointFields } from '../src/domain/resources/endpoint-fields.ts';
+import { type Fields, usualValues } from '../src/domain/resources/fields.ts';
+import { portalLinkFields } from '../src/domain/resources/portal-link-fields.ts';
+import { sourceFields } from '../src/domain/resources/source-fields.ts';
+import { subscriptionFields } from '../src/domain/resources/subscription-fields.ts';
 
-/** The settings of each resource with their values, from the request schemas. */
+/** The settings of each resource, from the schemas of requests. */
 interface Schema {
+  description?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
   enum?: string[];
 }
 
-const SCHEMAS: Record<string, object[]> = {
-  Projects: [ProjectConfig],
-  Endpoints: [CreateEndpoint, UpdateEndpoint],
-  Subscriptions: [CreateSubscription, UpdateSubscription],
-  Filters: [CreateFilter, UpdateFilter],
-  'Event types': [CreateEventType, UpdateEventType],
-  'Portal links': [CreatePortalLink, UpdatePortalLink],
-  Sources: [CreateSource, UpdateSource],
+interface Resource {
+  schemas: object[];
+  defaults: object;
+}
+
+const defaultsOf = (fields: Fields): object =>
+  usualValues(Object.fromEntries(Object.entries(fields).filter(([, { facts }]) => !facts.required)));
+
+const RESOURCES: Record<string, Resource> = {
+  Projects: { schemas: [ProjectConfig], defaults: defaultProjectConfig('', '') },
+  Endpoints: { schemas: [CreateEndpoint, UpdateEndpoint], defaults: defaultsOf(endpointFields) },
+  Subscriptions: {
+    schemas: [CreateSubscription, UpdateSubscription],
+    defaults: defaultsOf(subscriptionFields),
+  },
+  Filters: { schemas: [CreateFilter, UpdateFilter], defaults: {} },
+  'Event types': { schemas: [CreateEventType, UpdateEventType], defaults: {} },
+  'Portal links': { schemas: [CreatePortalLink, UpdatePortalLink], defaults: defaultsOf(portalLinkFields) },
+  Sources: { schemas: [CreateSource, UpdateSource], defaults: defaultsOf(sourceFields) },
 };
 
-function leaves(schema: Schema, prefix = ''): [name: string, schema: Schema][] {
+/** A description that refers to a page stands for the whole group. */
+const isGroup = ({ description = '' }: Schema): boolean => description.startsWith('See [');
+
+function settingsOf(schema: Schema, prefix = ''): [name: string, schema: Schema][] {
   const properties = schema.properties ?? schema.items?.properties;
   if (properties === undefined) return [[prefix, schema]];
+  if (isGroup(schema)) return [[`${prefix}.*`, schema]];
   return Object.entries(properties).flatMap(([name, below]) =>
-    leaves(below, prefix === '' ? name : `${prefix}.${name}`),
+    settingsOf(below, prefix === '' ? name : `${prefix}.${name}`),
   );
 }
 
-/** Every setting of each resource by its dotted name. */
+/** Every setting of a resource by its dotted name, or `group.*`. The first schema that describes it wins. */
+function allSettings({ schemas }: Resource): ReadonlyMap<string, Schema> {
+  const all = new Map<string, Schema>();
+  for (const [name, schema] of schemas.flatMap((one) => settingsOf(one as Schema)))
+    if (all.get(name)?.description === undefined) all.set(name, schema);
+  return all;
+}
+
 export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Object.fromEntries(
-  Object.entries(SCHEMAS).map(([section, schemas]) => [
-    section,
-    new Map(schemas.flatMap((schema) => leaves(schema as Schema))),
-  ]),
+  Object.entries(RESOURCES).map(([section, resource]) => [section, allSettings(resource)]),
 );
 
 /** Whether a name covers a setting: itself, or `group.*` for all of a group. */
@@ -54,12 +78,12 @@ function choices({ enum: values, items }: Schema): string {
   return items?.enum === undefined ? '' : choices(items);
 }
 
-function projectDefault(name: string): string {
+function defaultOf(defaults: object, name: string): string {
   const value = name
     .split('.')
     .reduce<unknown>(
       (part, key) => ([part].flat()[0] as Record<string, unknown> | undefined)?.[key],
-      defaultProjectConfig('', ''),
+      defaults,
     );
   return [value].flat().join(', ');
 }
@@ -67,15 +91,10 @@ function projectDefault(name: string): string {
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
 
 export function settingSection(section: string): string {
-  const settings = resourceSettings[section] ?? new Map<string, Schema>();
-  const missing = [...settings.keys()].filter(
-    (name) => !Object.keys(settingTexts[section] ?? {}).some((text) => covers(text, name)),
-  );
-  if (missing.length > 0)
-    throw new Error(`scripts/setting-texts.ts has no text for ${missing.join(', ')} of ${section}`);
-  const rows = Object.entries(settingTexts[section] ?? {}).map(([name, text]) => {
-    const fallback = section === 'Projects' ? projectDefault(name) : (settingDefaults[section]?.[name] ?? '');
-    return `|${code(name)}|${text}|${code(fallback)}|${choices(settings.get(name) ?? {})}|`;
+  const rows = [...(resourceSettings[section] ?? [])].map(([name, schema]) => {
+    const { description } = schema;
+    if (description === undefined) throw new Error(`${name} of ${section} has no description in its schema`);
+    return `|${code(name)}|${description}|${code(defaultOf(RESOURCES[section]?.defaults ?? {}, name))}|${choices(schema)}|`;
   });
   return ['|setting|meaning|default|values|', '|---|---|---|---|', ...rows, ''].join('\n');
 }

@@ -9,6 +9,14 @@ const namedSchemas: Record<string, object> = {
   ...Object.fromEntries(Object.entries(requestSchemas).map(([name, schema]) => [name, withNulls(schema)])),
 };
 
+/** Descriptions are also sentences of docs/settings.md, where they link to pages next to it. */
+const withoutLinks = <T>(document: T): T =>
+  JSON.parse(JSON.stringify(document), (name, value: unknown) =>
+    name === 'description' && typeof value === 'string' ? value.replaceAll(LINK, '$1') : value,
+  ) as T;
+
+const LINK = /\[([^\]]+)\]\([\w-]+\.md(?:#[\w-]+)?\)/g;
+
 /** How the OpenAPI document is generated from the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
@@ -55,6 +63,8 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
   }),
   transformObject: (made) =>
-    'openapiObject' in made ? nameSchemas(made.openapiObject, namedSchemas) : made.swaggerObject,
+    'openapiObject' in made
+      ? withoutLinks(nameSchemas(made.openapiObject, namedSchemas))
+      : made.swaggerObject,
   refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };

@@ -1,10 +1,11 @@
 import type { EndpointSecret, EndpointSecrets } from '../domain/config/endpoint.ts';
 import type { EndpointAuthentication } from '../domain/config/endpoint-authentication.ts';
 import type { EndpointId, IdFactory } from '../domain/ids.ts';
+import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
+import { usualValues } from '../domain/resources/fields.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';
 import { generateSecret } from '../signing/secrets.ts';
-import type { EndpointFields } from '../store/config/endpoints.ts';
 
 interface Deps {
   ids: IdFactory;
@@ -31,22 +32,7 @@ export function newEndpoint(
 ): NewEndpoint {
   return {
     id: given.id,
-    fields: {
-      name: given.name,
-      url: given.url,
-      description: '',
-      owner_id: '',
-      app_id: given.id,
-      status: 'active',
-      advanced_signatures: true,
-      content_type: 'application/json',
-      http_timeout: 0,
-      rate_limit: 0,
-      rate_limit_duration: 0,
-      support_email: '',
-      delivery: 'push',
-      key: '',
-    },
+    fields: { ...usualValues(endpointFields), name: given.name, url: given.url, app_id: given.id },
     secret: new Secret({
       secrets: [newSecret(deps, given.secret)],
       authentication: given.authentication ?? null,

@@ -1,12 +1,13 @@
 import { changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
+import type { PortalLinkFields } from '../domain/resources/portal-link-fields.ts';
 import { audited } from '../store/audit/audit-entries.ts';
 import {
   insertPortalLink,
   revokePortalLink as revokeRow,
   updatePortalLink as updateRow,
 } from '../store/changes/portal-link-writes.ts';
-import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../store/config/portal-links.ts';
+import { type PortalLinkRow, portalLinks } from '../store/config/portal-links.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 import { giveEndpoints } from './endpoint-changes.ts';
 import { mintRefreshTokens, newStaticToken } from './portal-tokens.ts';

@@ -2,10 +2,11 @@ import { changeOf } from '../domain/audit.ts';
 import type { SourceSecrets } from '../domain/config/source.ts';
 import { found } from '../domain/errors.ts';
 import type { SourceId } from '../domain/ids.ts';
+import type { SourceFields } from '../domain/resources/source-fields.ts';
 import type { Secret } from '../platform/secret.ts';
 import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
-import type { SourceFields, SourceRow } from '../store/config/sources.ts';
+import type { SourceRow } from '../store/config/sources.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 
 /** A source as it is to be. */

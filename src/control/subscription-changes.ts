@@ -1,15 +1,12 @@
 import { type AuditAction, changeOf } from '../domain/audit.ts';
-import { noConditions } from '../domain/config/subscription.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
+import { usualValues } from '../domain/resources/fields.ts';
+import { type SubscriptionFields, subscriptionFields } from '../domain/resources/subscription-fields.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
-import {
-  type SubscriptionFields,
-  type SubscriptionRow,
-  subscriptions,
-} from '../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 
@@ -23,21 +20,7 @@ export interface OneSubscription extends Author {
 export function newSubscription(
   given: Pick<SubscriptionFields, 'name' | 'endpoint_id'> & { event_types?: string[] },
 ): SubscriptionFields {
-  return {
-    type: 'api',
-    status: 'active',
-    source_id: '',
-    event_types: ['*'],
-    filter: noConditions(),
-    filters: [],
-    function: '',
-    delivery_mode: 'at_least_once',
-    alert_config: null,
-    rate_limit_config: null,
-    retry_config: null,
-    key: '',
-    ...given,
-  };
+  return { ...usualValues(subscriptionFields), ...given };
 }
 
 export function createSubscription(

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { covers, resourceSettings } from '../../scripts/setting-sections.ts';
-import { settingDefaults, settingTexts } from '../../scripts/setting-texts.ts';
 import { settings } from '../../src/settings/settings.ts';
 import { settingProofs } from './setting-proofs.ts';
 
@@ -55,13 +54,6 @@ describe.each(Object.keys(wanted))('settings of %s', (section) => {
       return hasTest ? [] : [`${name}: no test "${proof.title}"`];
     });
     expect(problems).toEqual([]);
-  });
-});
-
-describe.each(Object.keys(resourceSettings))('docs/settings.md, %s', (section) => {
-  it('has a text for every setting, and a default only for settings that exist', () => {
-    expect(differences(section, Object.keys(settingTexts[section] ?? {}))).toEqual(none);
-    expect(differences(section, Object.keys(settingDefaults[section] ?? {})).unknown).toEqual([]);
   });
 });
 

@@ -101,6 +101,7 @@ const shapes: Record<string, Record<string, Check>> = {
     alert_config: nullable(object),
     rate_limit_config: nullable(object),
     retry_config: nullable(object),
+    key: text,
     ...times,
   },
   source: {
@@ -110,6 +111,7 @@ const shapes: Record<string, Record<string, Check>> = {
     type: text,
     provider: text,
     is_disabled: boolean,
+    key: text,
     ...times,
   },
   project: { uid: id, name: text, type: text, logo_url: text, config: object, ...times },

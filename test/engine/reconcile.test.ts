@@ -75,8 +75,14 @@ test('a check for unknown rows at any moment frees none that is accepted, claime
   ).toEqual([{ stale: 0 }]);
 });
 
-describe('doubts', () => {
+describe('doubts', async () => {
   const NODE = 'a node';
+  // A living node, so that the app does not free its rows.
+  await app.database.query(
+    `insert into nodes (id, roles, beat_at, seal_keys, knows)
+     values ($1, '', now() + interval '1 day', '{}', ''), ('another node', '', now() + interval '1 day', '{}', '')`,
+    [NODE],
+  );
   const known = new Set<string>();
   const doubtsOf = () => {
     const clock = new ManualClock();

@@ -406,11 +406,32 @@ export interface RetryMetadata {
 export interface Endpoint {
   uid: string;
   project_id: string;
-  owner_id: string;
+  /** Name for people. */
   name: string;
-  description: string;
+  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
   url: string;
+  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
+  delivery: 'push' | 'pull';
+  /** Description for people. */
+  description: string;
+  /** Owner, for fan-outs and portal links. */
+  owner_id: string;
+  /** `paused`: deliveries wait. `inactive`: they are discarded. */
   status: 'active' | 'inactive' | 'paused';
+  /** The Convoy signature includes a timestamp. */
+  advanced_signatures: boolean;
+  /** Body of the deliveries: JSON or form fields. */
+  content_type: 'application/json' | 'application/x-www-form-urlencoded';
+  /** Timeout of a whole exchange in seconds. 0: 10 s. */
+  http_timeout: number;
+  /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit: number;
+  /** Length of that interval in seconds. */
+  rate_limit_duration: number;
+  /** Gets the alerts of the endpoint by mail. */
+  support_email: string;
+  /** Name in the file of a project, unique per kind. */
+  key: string;
   secrets: Array<{
     uid: string;
     value: string;
@@ -423,29 +444,17 @@ export interface Endpoint {
   }>;
   /** The newest secret in the form of Standard Webhooks libraries. */
   standard_webhooks_secret: string;
-  advanced_signatures: boolean;
   authentication: Authentication | null;
   mtls_client_cert?: {
-    /** PEM. */
+    /** Client certificate in PEM. Both parts empty: none. */
     client_cert: string;
-    /** PEM; `***` keeps the stored key. */
+    /** Its private key in PEM. `***` keeps the stored key. */
     client_key: string;
   };
   signing_key: {
     type: string;
     public_key: string;
   } | null;
-  content_type: string;
-  /** Seconds for the whole exchange; 0 = 10. */
-  http_timeout: number;
-  /** Sends per rate_limit_duration; 0 = no limit. */
-  rate_limit: number;
-  /** Seconds. */
-  rate_limit_duration: number;
-  support_email: string;
-  /** push: the url is called; pull: a consumer fetches the deliveries. */
-  delivery: 'push' | 'pull';
-  key: string;
   slack_webhook_url: string;
   teams_webhook_url: string;
   /** Deliveries created so far. */
@@ -467,19 +476,23 @@ export interface Endpoint {
 
 /** Client credentials with a secret or with an assertion signed by a key. */
 export interface OAuth2 {
-  /** The token server. */
+  /** URL of the token server. */
   url: string;
+  /** Client id. */
   client_id: string;
+  /** The client authenticates by a secret or by a signed assertion. */
   authentication_type: 'shared_secret' | 'client_assertion';
-  /** Needed for shared_secret. */
+  /** Needed for `shared_secret`. */
   client_secret?: string;
-  /** client_credentials by default. */
+  /** Requested grant. Default: `client_credentials`. */
   grant_type?: string;
+  /** Requested scope. */
   scope?: string;
+  /** Requested audience. */
   audience?: string;
-  /** A private key as JWK, EC or RSA. Needed for client_assertion. */
+  /** Private key as JWK, EC or RSA. Needed for `client_assertion`. */
   signing_key?: Record<string, unknown>;
-  /** ES256 by default. */
+  /** Algorithm of the assertion. Default: `ES256`. */
   signing_algorithm?:
     | 'ES256'
     | 'ES384'
@@ -491,17 +504,19 @@ export interface OAuth2 {
     | 'PS384'
     | 'PS512'
     | '';
-  /** client_id by default. */
+  /** Issuer of the assertion. Default: `client_id`. */
   issuer?: string;
-  /** client_id by default. */
+  /** Subject of the assertion. Default: `client_id`. */
   subject?: string;
-  /** Other names of the fields of the token response. */
   field_mapping?: {
+    /** Name of this field in the token response. */
     access_token?: string;
+    /** The same. */
     token_type?: string;
+    /** The same. */
     expires_in?: string;
   };
-  /** Unit of expires_in; seconds by default. */
+  /** Unit of `expires_in`. Default: `seconds`. */
   expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours' | '';
 }
 
@@ -622,21 +637,30 @@ export interface Job {
 export interface PortalLink {
   uid: string;
   project_id: string;
+  /** Name for people. */
   name: string;
+  /** Owner whose endpoints the link shows. */
   owner_id: string;
+  /** Whether the holder may change endpoints, subscriptions and filters. */
   can_manage_endpoint: boolean;
+  /** Whether the holder may send new events to the endpoints. */
   can_create_events: boolean;
+  /** Whether the holder may send earlier events again, and test events. */
   can_retry: boolean;
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null: as `can_manage_endpoint`. */
   can_see_secrets: boolean | null;
+  /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
   can_edit_functions: boolean | null;
+  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types: string[];
+  /** Kind of token. */
+  auth_type: 'static_token' | 'refresh_token';
   /** The endpoints of the owner, which the link shows. */
   endpoints: string[];
   endpoint_count: number;
   endpoints_metadata: Endpoint[];
   /** The static token. */
   token: string;
-  auth_type: 'static_token' | 'refresh_token';
   /** A new token, valid for an hour, for links of type refresh_token. */
   auth_key: string;
   /** The URL of the portal page, with the token after the #. */
@@ -735,19 +759,51 @@ export interface PubSub {
 export interface Source {
   uid: string;
   project_id: string;
+  /** Name for people. */
+  name: string;
+  /** Type of the source. */
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  /** Preset of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed. */
+  provider: string;
   /** Id of the source in its ingest URL. */
   mask_id: string;
-  name: string;
+  /** The source refuses every request with 403. */
+  is_disabled: boolean;
+  /** JavaScript that changes the incoming payload. */
+  body_function: string;
+  /** JavaScript that changes the incoming headers. */
+  header_function: string;
+  /** Locations that identify an event, such as `request.body.id`. */
+  idempotency_keys: string[];
+  /** Location of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`. */
+  event_type_location: string;
+  /** Headers forwarded with each delivery. */
+  forward_headers: string[];
+  /** Response to the sender. */
+  custom_response: {
+    body: string;
+    content_type: string;
+  };
+  /** When the provider last verified the URL. */
+  provider_config: {
+    twitter: {
+      crc_verified_at: string | null;
+    };
+  } | null;
+  /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit: number;
+  /** Length of that interval in seconds. */
+  rate_limit_duration: number;
+  /** Name in the file of a project, unique per kind. */
+  key: string;
   /** Ingest URL, to which the sender posts its webhooks. */
   url: string;
-  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-  provider: string;
-  is_disabled: boolean;
   verifier: {
     type: 'noop' | 'hmac' | 'basic_auth' | 'api_key';
     hmac: {
       /** Header with the signature. */
       header: string;
+      /** Hash of the signature. */
       hash:
         | 'MD5'
         | 'SHA1'
@@ -762,29 +818,24 @@ export interface Source {
         | 'SHA512_224'
         | 'SHA512_256'
         | '';
+      /** Secret of the signature. */
       secret: string;
+      /** Encoding of the signature. */
       encoding: 'hex' | 'base64' | '';
     } | null;
     basic_auth: {
+      /** Required user name. */
       username: string;
+      /** Required password. */
       password: string;
     } | null;
     api_key: {
-      /** Empty: the Authorization header. */
+      /** Required header. Empty: `Authorization`. */
       header_name: string;
+      /** Required value of that header. */
       header_value: string;
     } | null;
   };
-  custom_response: {
-    body: string;
-    content_type: string;
-  };
-  provider_config: {
-    twitter: {
-      crc_verified_at: string | null;
-    };
-  } | null;
-  forward_headers: string[];
   pub_sub: PubSub;
   db_change_stream: {
     connection_url: string;
@@ -793,15 +844,6 @@ export interface Source {
     tables: string[];
     snapshot: boolean;
   } | null;
-  idempotency_keys: string[];
-  event_type_location: string;
-  body_function: string;
-  header_function: string;
-  /** Events accepted per rate_limit_duration; 0 = no limit. */
-  rate_limit: number;
-  /** Seconds. */
-  rate_limit_duration: number;
-  key: string;
   /** Only broker sources have it. */
   status: {
     /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
@@ -824,25 +866,31 @@ export interface Source {
 export interface Subscription {
   uid: string;
   project_id: string;
+  /** Name for people. */
   name: string;
+  /** `cli`: the subscription of a device. */
   type: 'api' | 'cli';
+  /** `inactive`: it matches no event. */
   status: 'active' | 'inactive';
+  /** JavaScript that returns the payload to send. */
+  function: string;
+  /** `at_most_once` never repeats a request that may have arrived. */
+  delivery_mode: 'at_least_once' | 'at_most_once';
+  /** Name in the file of a project, unique per kind. */
+  key: string;
   endpoint_metadata: Endpoint | null;
   source_metadata: Source | null;
   device_metadata: Device | null;
-  function: string;
-  delivery_mode: 'at_least_once' | 'at_most_once';
-  key: string;
   alert_config?: {
-    /** Failed attempts that raise the alert. */
+    /** Failed attempts that raise an alert. */
     count: number;
-    /** Time within which they must occur, as a duration such as 1h. */
+    /** Time within which they must occur, such as `1h`. */
     threshold: string;
   };
   rate_limit_config?: {
-    /** Sends per duration; 0 = no limit. */
+    /** Sends of this subscription in any interval of `rate_limit_config.duration`. 0: no limit. */
     count: number;
-    /** Seconds. */
+    /** Length of that interval in seconds. */
     duration: number;
   };
   retry_config?: {
@@ -870,62 +918,66 @@ export interface Subscription {
 }
 
 export interface CircuitBreaker {
-  /** Seconds between two checks of the failure rate. */
+  /** Seconds between two checks of a failing endpoint. */
   sample_rate: number;
-  /** Seconds the breaker stays open before a probe. */
+  /** Seconds that deliveries wait before one is sent as a probe. */
   error_timeout: number;
   /** Percentage of failures that opens the breaker. */
   failure_threshold: number;
-  /** Percentage of successes while half-open that closes the breaker. */
+  /** Probes that must succeed to close it, as a percentage of `minimum_request_count`. */
   success_threshold: number;
-  /** Minimum number of attempts before the rate counts. */
+  /** With fewer attempts the breaker does not open. */
   minimum_request_count: number;
-  /** Length of the observed window in minutes. */
+  /** Minutes of attempts that count. */
   observability_window: number;
-  /** How often the breaker opens in a row before disable_endpoint applies. */
+  /** How often in a row the breaker opens before `disable_endpoint` applies. */
   consecutive_failure_threshold: number;
 }
 
 export interface MetaEventConfig {
+  /** Meta events are sent. */
   is_enabled: boolean;
-  /** Transport; http only. */
+  /** The transport. There is only `http`. */
   type: 'http' | '';
+  /** Meta events to send. Empty: none. */
   event_type: string[];
+  /** URL that meta events are sent to. */
   url: string;
+  /** Secret that signs meta events. */
   secret: string;
 }
 
 export interface ProjectConfig {
-  /** Largest accepted payload in bytes. */
+  /** Largest payload in bytes; a larger one is 413. */
   max_payload_read_size: number;
-  /** Deliveries to every endpoint of the project are signed with timestamps. */
+  /** The Convoy signature of every endpoint includes a timestamp. */
   replay_attacks_prevention_enabled: boolean;
-  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
+  /** Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`. */
   add_event_id_trace_headers: boolean;
-  /** Whether an endpoint that keeps failing becomes inactive. */
+  /** An endpoint that keeps failing becomes inactive. */
   disable_endpoint: boolean;
-  /** Whether callers with the role viewer see no payloads and responses. False by default. */
+  /** Viewers see no payloads, responses and query strings, and cannot search payloads. */
   hide_payload_from_viewers: boolean;
-  /** Whether people need a session with a second factor to use the project. False by default. */
+  /** People need a session with a second factor. Keys do not. */
   require_second_factor: boolean;
-  /** Whether an endpoint may have several subscriptions. */
+  /** False: one subscription per endpoint. */
   multiple_endpoint_subscriptions: boolean;
-  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
+  /** A dynamic event to a forbidden URL is refused. False: it is stored as failed. */
   verify_dynamic_events: boolean;
-  /** Whether a dynamic event with a new URL creates an endpoint. */
+  /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls: boolean;
-  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
+  /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy: string;
   retention_policy: {
-    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
+    /** Retention of the project, such as `720h`. Empty: that of the instance. */
     policy: string;
-    /** Whether the policy applies. True by default if a policy is set. */
+    /** The policy is in force. Omitted with a policy: true. */
     retention_policy_enabled: boolean;
   };
   ratelimit: {
-    /** Events accepted per duration; 0 = no limit. */
+    /** Events accepted in any interval of `ratelimit.duration`. 0: no limit. */
     count: number;
-    /** Length of the window in seconds. */
+    /** Length of that interval in seconds. */
     duration: number;
   };
   strategy: Strategy;
@@ -934,11 +986,12 @@ export interface ProjectConfig {
     enforce_secure_endpoints: boolean;
   };
   signature: {
-    /** Name of the signature header. */
+    /** Header of the Convoy signature. */
     header: string;
     versions: Array<{
+      /** Id of the version. */
       uid: string;
-      /** Hash of the HMAC. */
+      /** Hash of the HMAC. Several versions sign at the same time. */
       hash:
         | 'MD5'
         | 'SHA1'
@@ -952,59 +1005,64 @@ export interface ProjectConfig {
         | 'SHA3_512'
         | 'SHA512_224'
         | 'SHA512_256';
-      /** Encoding of the digest. */
+      /** Encoding of the HMAC. */
       encoding: 'hex' | 'base64';
+      /** Time of its creation. */
       created_at: string;
     }>;
-    /** Signature schemes of deliveries. */
+    /** Signature headers of deliveries. */
     schemes: Array<'convoy' | 'standard'>;
   };
-  /** Header with the idempotency key of an event. */
+  /** Header of a delivery with the idempotency key of its event. */
   request_id_header: string;
-  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
+  /** Headers whose names look like credentials but are not. */
   visible_headers: string[];
   meta_event: MetaEventConfig;
   circuit_breaker: CircuitBreaker;
   portal: {
-    /** Name at the top of the page; empty = Webhooks. */
+    /** Name at the top of the portal page. Empty: Webhooks. */
     title: string;
-    /** https URL of an image; empty = none. */
+    /** Image next to the name, an https URL. */
     logo_url: string;
-    /** https URL of the image on a dark ground; empty = logo_url. */
+    /** The same on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark: string;
-    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
+    /** Local fonts, such as `Inter, Helvetica`. Empty: the font of the system. */
     font: string;
-    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
+    /** Colour of buttons and links, such as `#3b5bdb`. */
     accent: string;
     /** Radius of corners in pixels. */
     radius: number;
-    /** auto follows the reader’s system. */
+    /** `auto` follows the system of the reader. */
     color_scheme: 'auto' | 'light' | 'dark';
-    /** Language of the page, such as de; empty = as the reader’s browser asks. */
+    /** `en`, `de`, `fr` or `es`. Empty: as the browser asks. */
     language: string;
-    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
+    /** Origins whose pages may embed the portal. Empty: none. */
     frame_origins: string[];
   };
 }
 
 export interface Strategy {
-  /** How the wait between attempts grows. */
+  /** `linear`: the same wait before each retry. `exponential`: the wait doubles. */
   type: 'linear' | 'exponential';
-  /** Seconds between attempts (the first wait, if exponential). */
+  /** Seconds between attempts, or before the first retry. */
   duration: number;
-  /** Total number of attempts, the first included. */
+  /** Number of attempts, the first included. */
   retry_count: number;
 }
 
 export interface Authentication {
+  /** The authentication method. */
   type?: 'api_key' | 'basic_auth' | 'oauth2' | '';
   api_key?: {
-    /** Header with the key. */
+    /** Header of each delivery. */
     header_name: string;
+    /** Value of that header. */
     header_value: string;
   };
   basic_auth?: {
+    /** User name. */
     username: string;
+    /** Password. */
     password: string;
   };
   oauth2?: OAuth2;
@@ -1178,35 +1236,45 @@ export interface SourceSummary {
 }
 
 export interface CreateEndpoint {
+  /** Name for people. */
   name: string;
-  /** Required unless delivery is pull. */
+  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
   url?: string | null;
-  app_id?: string | null;
+  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
+  delivery?: 'push' | 'pull' | '' | null;
+  /** Description for people. */
   description?: string | null;
+  /** Owner, for fan-outs and portal links. */
   owner_id?: string | null;
-  /** Sign with timestamps; true by default. */
+  /** Second name of the endpoint for events, on create only. Default: its id. */
+  app_id?: string | null;
+  /** The Convoy signature includes a timestamp. */
   advanced_signatures?: boolean | null;
+  /** Body of the deliveries: JSON or form fields. */
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
+  /** Timeout of a whole exchange in seconds. 0: 10 s. */
+  http_timeout?: number | null;
+  /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit?: number | null;
+  /** Length of that interval in seconds. */
+  rate_limit_duration?: number | null;
+  /** Gets the alerts of the endpoint by mail. */
+  support_email?: string | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
   authentication?: AuthenticationInput | null;
-  /** Client certificate for endpoints that require one; both parts empty removes it. */
   mtls_client_cert?: ClientCertificateInput | null;
-  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
   signing_key?: {
+    /** Creates a key pair that adds a signature. Empty or absent: removes it. */
     type?: 'ed25519' | '' | null;
   } | null;
-  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
-  http_timeout?: number | null;
-  rate_limit?: number | null;
-  rate_limit_duration?: number | null;
-  support_email?: string | null;
-  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
-  delivery?: 'push' | 'pull' | '' | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
+  /** Gets the alerts of the endpoint in Slack. */
   slack_webhook_url?: string | null;
+  /** Gets the alerts of the endpoint in Teams. */
   teams_webhook_url?: string | null;
-  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
   is_disabled?: boolean | null;
-  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
   secret?: string | null;
 }
 
@@ -1218,33 +1286,43 @@ export interface ExpireSecret {
 }
 
 export interface UpdateEndpoint {
+  /** Name for people. */
   name?: string | null;
+  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
   url?: string | null;
+  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
+  delivery?: 'push' | 'pull' | '' | null;
+  /** Description for people. */
   description?: string | null;
+  /** Owner, for fan-outs and portal links. */
   owner_id?: string | null;
-  /** Sign with timestamps; true by default. */
+  /** The Convoy signature includes a timestamp. */
   advanced_signatures?: boolean | null;
+  /** Body of the deliveries: JSON or form fields. */
+  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
+  /** Timeout of a whole exchange in seconds. 0: 10 s. */
+  http_timeout?: number | null;
+  /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit?: number | null;
+  /** Length of that interval in seconds. */
+  rate_limit_duration?: number | null;
+  /** Gets the alerts of the endpoint by mail. */
+  support_email?: string | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
   authentication?: AuthenticationInput | null;
-  /** Client certificate for endpoints that require one; both parts empty removes it. */
   mtls_client_cert?: ClientCertificateInput | null;
-  /** ed25519 creates a key pair that adds a signature; an empty or absent type removes it. */
   signing_key?: {
+    /** Creates a key pair that adds a signature. Empty or absent: removes it. */
     type?: 'ed25519' | '' | null;
   } | null;
-  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
-  http_timeout?: number | null;
-  rate_limit?: number | null;
-  rate_limit_duration?: number | null;
-  support_email?: string | null;
-  /** push (default): the url is called; pull: a consumer fetches the deliveries, and url is optional. */
-  delivery?: 'push' | 'pull' | '' | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
+  /** Gets the alerts of the endpoint in Slack. */
   slack_webhook_url?: string | null;
+  /** Gets the alerts of the endpoint in Teams. */
   teams_webhook_url?: string | null;
-  /** true makes the endpoint inactive; false changes nothing. Use activate to activate it. */
+  /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
   is_disabled?: boolean | null;
-  /** The signing secret; generated if absent. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
+  /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
   secret?: string | null;
 }
 
@@ -1319,10 +1397,13 @@ export interface FanoutEvent {
 }
 
 export interface CreateEventType {
+  /** Name of the type. Filters can use it. */
   name: string;
+  /** Group for people. */
   category?: string | null;
+  /** Description for people. */
   description?: string | null;
-  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  /** JSON Schema for readers. Payloads are not checked against it. */
   json_schema?: Record<string, unknown> | null;
 }
 
@@ -1332,115 +1413,131 @@ export interface ImportEventTypes {
 }
 
 export interface UpdateEventType {
+  /** Group for people. */
   category?: string | null;
+  /** Description for people. */
   description?: string | null;
-  /** JSON Schema of the payload, for readers. Payloads are not validated. */
+  /** JSON Schema for readers. Payloads are not checked against it. */
   json_schema?: Record<string, unknown> | null;
 }
 
 export interface CreateFilter {
+  /** Event type of the filter. */
   event_type: string;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  /** When the filter was enabled. Null disables it. Also `{set, time}`. */
   enabled_at?: string | null | Record<string, unknown>;
+  /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
+  /** Conditions on the headers. */
   headers?: Record<string, unknown> | null;
+  /** Conditions on the query string. */
   query?: Record<string, unknown> | null;
+  /** Conditions on the path. */
   path?: Record<string, unknown> | null;
 }
 
 export interface UpdateFilter {
   event_type?: string | null;
-  /** Accepted for compatibility; both forms are read. */
+  /** For older callers. Both forms are read. */
   is_flattened?: boolean | null;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  /** When the filter was enabled. Null disables it. Also `{set, time}`. */
   enabled_at?: string | null | Record<string, unknown>;
+  /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
+  /** Conditions on the headers. */
   headers?: Record<string, unknown> | null;
+  /** Conditions on the query string. */
   query?: Record<string, unknown> | null;
+  /** Conditions on the path. */
   path?: Record<string, unknown> | null;
 }
 
 export interface CreatePortalLink {
+  /** Name for people. */
   name: string;
+  /** Owner whose endpoints the link shows. */
   owner_id: string;
-  /** Endpoints without an owner to assign to the owner. */
-  endpoints?: string[] | null;
-  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
+  /** Whether the holder may change endpoints, subscriptions and filters. */
   can_manage_endpoint?: boolean | null;
-  /** Whether the holder may send new events to the endpoints. False by default. */
+  /** Whether the holder may send new events to the endpoints. */
   can_create_events?: boolean | null;
-  /** Whether the holder may send earlier events again, and test events. True by default. */
+  /** Whether the holder may send earlier events again, and test events. */
   can_retry?: boolean | null;
-  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null: as `can_manage_endpoint`. */
   can_see_secrets?: boolean | null;
-  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
   can_edit_functions?: boolean | null;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types?: string[] | null;
+  /** Kind of token. */
   auth_type?: 'static_token' | 'refresh_token' | '' | null;
-  /** When the link expires; never if null. */
+  /** Time at which the link expires. Null: never. */
   expires_at?: string | null;
+  /** Endpoints without an owner to assign to this owner. */
+  endpoints?: string[] | null;
 }
 
 export interface UpdatePortalLink {
+  /** Name for people. */
   name?: string | null;
   owner_id?: string | null;
-  /** Endpoints without an owner to assign to the owner. */
-  endpoints?: string[] | null;
-  /** Whether the holder may change endpoints, subscriptions and filters. False by default. */
+  /** Whether the holder may change endpoints, subscriptions and filters. */
   can_manage_endpoint?: boolean | null;
-  /** Whether the holder may send new events to the endpoints. False by default. */
+  /** Whether the holder may send new events to the endpoints. */
   can_create_events?: boolean | null;
-  /** Whether the holder may send earlier events again, and test events. True by default. */
+  /** Whether the holder may send earlier events again, and test events. */
   can_retry?: boolean | null;
-  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null: as `can_manage_endpoint`. */
   can_see_secrets?: boolean | null;
-  /** Whether the holder may change functions of subscriptions, together with can_manage_endpoint. Null, the default: as can_manage_endpoint. */
+  /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
   can_edit_functions?: boolean | null;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types?: string[] | null;
+  /** Kind of token. */
   auth_type?: 'static_token' | 'refresh_token' | '' | null;
-  /** When the link expires; never if null. */
+  /** Time at which the link expires. Null: never. */
   expires_at?: string | null;
+  /** Endpoints without an owner to assign to this owner. */
+  endpoints?: string[] | null;
 }
 
 export interface PartialProjectConfig {
-  /** Largest accepted payload in bytes. */
+  /** Largest payload in bytes; a larger one is 413. */
   max_payload_read_size?: number | null;
-  /** Deliveries to every endpoint of the project are signed with timestamps. */
+  /** The Convoy signature of every endpoint includes a timestamp. */
   replay_attacks_prevention_enabled?: boolean | null;
-  /** Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID. */
+  /** Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`. */
   add_event_id_trace_headers?: boolean | null;
-  /** Whether an endpoint that keeps failing becomes inactive. */
+  /** An endpoint that keeps failing becomes inactive. */
   disable_endpoint?: boolean | null;
-  /** Whether callers with the role viewer see no payloads and responses. False by default. */
+  /** Viewers see no payloads, responses and query strings, and cannot search payloads. */
   hide_payload_from_viewers?: boolean | null;
-  /** Whether people need a session with a second factor to use the project. False by default. */
+  /** People need a session with a second factor. Keys do not. */
   require_second_factor?: boolean | null;
-  /** Whether an endpoint may have several subscriptions. */
+  /** False: one subscription per endpoint. */
   multiple_endpoint_subscriptions?: boolean | null;
-  /** Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed. */
+  /** A dynamic event to a forbidden URL is refused. False: it is stored as failed. */
   verify_dynamic_events?: boolean | null;
-  /** Whether a dynamic event with a new URL creates an endpoint. */
+  /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls?: boolean | null;
-  /** How far back a search without dates reaches, as a duration such as 720h; empty = all stored events. */
+  /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy?: string | null;
-  /** Header with the idempotency key of an event. */
+  /** Header of a delivery with the idempotency key of its event. */
   request_id_header?: string | null;
-  /** Headers whose names look like credentials but are not. Their values are stored and shown in clear. */
+  /** Headers whose names look like credentials but are not. */
   visible_headers?: string[] | null;
   strategy?: {
-    /** How the wait between attempts grows. */
+    /** `linear`: the same wait before each retry. `exponential`: the wait doubles. */
     type?: 'linear' | 'exponential' | null;
-    /** Seconds between attempts (the first wait, if exponential). */
+    /** Seconds between attempts, or before the first retry. */
     duration?: number | null;
-    /** Total number of attempts, the first included. */
+    /** Number of attempts, the first included. */
     retry_count?: number | null;
   } | null;
   ratelimit?: {
-    /** Events accepted per duration; 0 = no limit. */
+    /** Events accepted in any interval of `ratelimit.duration`. 0: no limit. */
     count?: number | null;
-    /** Length of the window in seconds. */
+    /** Length of that interval in seconds. */
     duration?: number | null;
   } | null;
   ssl?: {
@@ -1467,61 +1564,66 @@ export interface PartialProjectConfig {
       encoding: 'hex' | 'base64';
       created_at?: string | null;
     }> | null;
-    /** Signature schemes of deliveries. */
+    /** Signature headers of deliveries. */
     schemes?: Array<'convoy' | 'standard'> | null;
   } | null;
   meta_event?: {
+    /** Meta events are sent. */
     is_enabled?: boolean | null;
-    /** Transport; http only. */
+    /** The transport. There is only `http`. */
     type?: 'http' | '' | null;
+    /** Meta events to send. Empty: none. */
     event_type?: string[] | null;
+    /** URL that meta events are sent to. */
     url?: string | null;
+    /** Secret that signs meta events. */
     secret?: string | null;
   } | null;
   circuit_breaker?: {
-    /** Seconds between two checks of the failure rate. */
+    /** Seconds between two checks of a failing endpoint. */
     sample_rate?: number | null;
-    /** Seconds the breaker stays open before a probe. */
+    /** Seconds that deliveries wait before one is sent as a probe. */
     error_timeout?: number | null;
     /** Percentage of failures that opens the breaker. */
     failure_threshold?: number | null;
-    /** Percentage of successes while half-open that closes the breaker. */
+    /** Probes that must succeed to close it, as a percentage of `minimum_request_count`. */
     success_threshold?: number | null;
-    /** Minimum number of attempts before the rate counts. */
+    /** With fewer attempts the breaker does not open. */
     minimum_request_count?: number | null;
-    /** Length of the observed window in minutes. */
+    /** Minutes of attempts that count. */
     observability_window?: number | null;
-    /** How often the breaker opens in a row before disable_endpoint applies. */
+    /** How often in a row the breaker opens before `disable_endpoint` applies. */
     consecutive_failure_threshold?: number | null;
   } | null;
   retention_policy?: {
-    /** How long events are kept, as a duration such as 720h; empty = the instance policy. */
+    /** Retention of the project, such as `720h`. Empty: that of the instance. */
     policy?: string | null;
-    /** Whether the policy applies. True by default if a policy is set. */
+    /** The policy is in force. Omitted with a policy: true. */
     retention_policy_enabled?: boolean | null;
   } | null;
   portal?: {
-    /** Name at the top of the page; empty = Webhooks. */
+    /** Name at the top of the portal page. Empty: Webhooks. */
     title?: string | null;
-    /** https URL of an image; empty = none. */
+    /** Image next to the name, an https URL. */
     logo_url?: string | null;
-    /** https URL of the image on a dark ground; empty = logo_url. */
+    /** The same on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark?: string | null;
-    /** Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system. */
+    /** Local fonts, such as `Inter, Helvetica`. Empty: the font of the system. */
     font?: string | null;
-    /** Colour of buttons and links, such as #3b5bdb; empty = the default. */
+    /** Colour of buttons and links, such as `#3b5bdb`. */
     accent?: string | null;
     /** Radius of corners in pixels. */
     radius?: number | null;
-    /** auto follows the reader’s system. */
+    /** `auto` follows the system of the reader. */
     color_scheme?: 'auto' | 'light' | 'dark' | null;
-    /** Language of the page, such as de; empty = as the reader’s browser asks. */
+    /** `en`, `de`, `fr` or `es`. Empty: as the browser asks. */
     language?: string | null;
-    /** Origins that may embed the page, such as https://app.example.com; empty = none. */
+    /** Origins whose pages may embed the portal. Empty: none. */
     frame_origins?: string[] | null;
   } | null;
 }
 
+/** See Brokers. */
 export interface PubSubInput {
   type?: 'sqs' | 'google' | 'kafka' | 'amqp' | '' | null;
   /** Consumers per node; 1 by default. */
@@ -1575,9 +1677,11 @@ export interface PubSubInput {
 }
 
 export interface CreateSource {
+  /** Name for people. */
   name: string;
+  /** Type of the source. */
   type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
-  /** A sender with a known signature scheme; needs only verifier.hmac.secret. */
+  /** Preset of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed. */
   provider?:
     | 'github'
     | 'shopify'
@@ -1590,58 +1694,72 @@ export interface CreateSource {
     | 'twilio'
     | ''
     | null;
-  /** A disabled source refuses every request. */
+  /** The source refuses every request with 403. */
   is_disabled?: boolean | null;
   /** JavaScript that changes the incoming payload. */
   body_function?: string | null;
   /** JavaScript that changes the incoming headers. */
   header_function?: string | null;
-  /** Parts of a request that identify its event, such as request.body.id. */
+  /** Locations that identify an event, such as `request.body.id`. */
   idempotency_keys?: string[] | null;
-  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  /** Location of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`. */
   event_type_location?: string | null;
   /** Headers forwarded with each delivery. */
   forward_headers?: string[] | null;
+  /** Response to the sender. */
   custom_response?: CustomResponseInput | null;
+  /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit?: number | null;
+  /** Length of that interval in seconds. */
+  rate_limit_duration?: number | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
+  /** See Brokers. */
   pub_sub?: PubSubInput | null;
+  /** See Change streams. */
   db_change_stream?: ChangeStreamInput | null;
   verifier?: VerifierInput | null;
-  rate_limit?: number | null;
-  rate_limit_duration?: number | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
 }
 
 export interface UpdateSource {
+  /** Name for people. */
   name?: string | null;
+  /** Type of the source. */
   type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | null;
-  /** A disabled source refuses every request. */
+  /** The source refuses every request with 403. */
   is_disabled?: boolean | null;
   /** JavaScript that changes the incoming payload. */
   body_function?: string | null;
   /** JavaScript that changes the incoming headers. */
   header_function?: string | null;
-  /** Parts of a request that identify its event, such as request.body.id. */
+  /** Locations that identify an event, such as `request.body.id`. */
   idempotency_keys?: string[] | null;
-  /** Location of the event type, such as request.body.type. With a signature, in the body or a header. */
+  /** Location of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`. */
   event_type_location?: string | null;
   /** Headers forwarded with each delivery. */
   forward_headers?: string[] | null;
+  /** Response to the sender. */
   custom_response?: CustomResponseInput | null;
+  /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */
+  rate_limit?: number | null;
+  /** Length of that interval in seconds. */
+  rate_limit_duration?: number | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
+  /** See Brokers. */
   pub_sub?: PubSubInput | null;
+  /** See Change streams. */
   db_change_stream?: ChangeStreamInput | null;
   verifier?: VerifierInput | null;
-  rate_limit?: number | null;
-  rate_limit_duration?: number | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
 }
 
 export interface VerifierInput {
+  /** How a sender authenticates itself. Default: `noop`. */
   type?: 'noop' | 'hmac' | 'basic_auth' | 'api_key' | '' | null;
   hmac?: {
     /** Header with the signature. */
     header?: string | null;
+    /** Hash of the signature. */
     hash?:
       | 'MD5'
       | 'SHA1'
@@ -1657,75 +1775,91 @@ export interface VerifierInput {
       | 'SHA512_256'
       | ''
       | null;
+    /** Secret of the signature. */
     secret?: string | null;
+    /** Encoding of the signature. */
     encoding?: 'hex' | 'base64' | '' | null;
   } | null;
   basic_auth?: {
+    /** Required user name. */
     username?: string | null;
+    /** Required password. */
     password?: string | null;
   } | null;
   api_key?: {
-    /** Empty: the Authorization header. */
+    /** Required header. Empty: `Authorization`. */
     header_name?: string | null;
+    /** Required value of that header. */
     header_value?: string | null;
   } | null;
 }
 
 export interface CreateSubscription {
+  /** Name for people. */
   name: string;
+  /** Endpoint that the deliveries go to. Required. */
   endpoint_id?: string | null;
-  /** Deprecated: use endpoint_id. */
-  app_id?: string | null;
-  /** Only events of this source; without one, events of any origin. */
+  /** Only events of this source. Empty: events of any origin. */
   source_id?: string | null;
   /** JavaScript that returns the payload to send. */
   function?: string | null;
+  /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
-  /** Needs both members; an empty object removes the alert. */
+  /** Failed attempts that raise an alert. Needs both members. `{}` removes it. */
   alert_config?: AlertConfigInput | null;
-  /** Needs both members; an empty object removes the limit. */
+  /** Limit of sends. Needs both members. `{}` removes it. */
   rate_limit_config?: RateLimitConfigInput | null;
+  /** Retries. `{}`: as the project. */
   retry_config?: RetryConfigInput | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
+  /** Deprecated: use `endpoint_id`. */
+  app_id?: string | null;
   filter_config?: FilterConfigInput | null;
 }
 
 export interface UpdateSubscription {
   name?: string | null;
+  /** Endpoint that the deliveries go to. Required. */
   endpoint_id?: string | null;
-  /** Deprecated: use endpoint_id. */
-  app_id?: string | null;
-  /** Only events of this source; without one, events of any origin. */
+  /** Only events of this source. Empty: events of any origin. */
   source_id?: string | null;
   /** JavaScript that returns the payload to send. */
   function?: string | null;
+  /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
-  /** Its name in the file of a project, unique per kind; empty: none. */
-  key?: string | null;
-  /** Needs both members; an empty object removes the alert. */
+  /** Failed attempts that raise an alert. Needs both members. `{}` removes it. */
   alert_config?: AlertConfigInput | null;
-  /** Needs both members; an empty object removes the limit. */
+  /** Limit of sends. Needs both members. `{}` removes it. */
   rate_limit_config?: RateLimitConfigInput | null;
+  /** Retries. `{}`: as the project. */
   retry_config?: RetryConfigInput | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
+  /** Deprecated: use `endpoint_id`. */
+  app_id?: string | null;
   filter_config?: FilterConfigInput | null;
 }
 
 /** Client credentials with a secret or with an assertion signed by a key. */
 export interface OAuth2Input {
-  /** The token server. */
+  /** URL of the token server. */
   url: string;
+  /** Client id. */
   client_id: string;
+  /** The client authenticates by a secret or by a signed assertion. */
   authentication_type: 'shared_secret' | 'client_assertion';
-  /** Needed for shared_secret. */
+  /** Needed for `shared_secret`. */
   client_secret?: string | null;
-  /** client_credentials by default. */
+  /** Requested grant. Default: `client_credentials`. */
   grant_type?: string | null;
+  /** Requested scope. */
   scope?: string | null;
+  /** Requested audience. */
   audience?: string | null;
-  /** A private key as JWK, EC or RSA. Needed for client_assertion. */
+  /** Private key as JWK, EC or RSA. Needed for `client_assertion`. */
   signing_key?: Record<string, unknown> | null;
-  /** ES256 by default. */
+  /** Algorithm of the assertion. Default: `ES256`. */
   signing_algorithm?:
     | 'ES256'
     | 'ES384'
@@ -1738,43 +1872,49 @@ export interface OAuth2Input {
     | 'PS512'
     | ''
     | null;
-  /** client_id by default. */
+  /** Issuer of the assertion. Default: `client_id`. */
   issuer?: string | null;
-  /** client_id by default. */
+  /** Subject of the assertion. Default: `client_id`. */
   subject?: string | null;
-  /** Other names of the fields of the token response. */
   field_mapping?: {
+    /** Name of this field in the token response. */
     access_token?: string | null;
+    /** The same. */
     token_type?: string | null;
+    /** The same. */
     expires_in?: string | null;
   } | null;
-  /** Unit of expires_in; seconds by default. */
+  /** Unit of `expires_in`. Default: `seconds`. */
   expiry_time_unit?: 'seconds' | 'milliseconds' | 'minutes' | 'hours' | '' | null;
 }
 
 export interface AuthenticationInput {
+  /** The authentication method. */
   type?: 'api_key' | 'basic_auth' | 'oauth2' | '' | null;
   api_key?: {
-    /** Header with the key. */
+    /** Header of each delivery. */
     header_name: string;
+    /** Value of that header. */
     header_value: string;
   } | null;
   basic_auth?: {
+    /** User name. */
     username: string;
+    /** Password. */
     password: string;
   } | null;
   /** Client credentials with a secret or with an assertion signed by a key. */
   oauth2?: OAuth2Input | null;
 }
 
-/** Client certificate for endpoints that require one; both parts empty removes it. */
 export interface ClientCertificateInput {
-  /** PEM. */
+  /** Client certificate in PEM. Both parts empty: none. */
   client_cert?: string | null;
-  /** PEM; `***` keeps the stored key. */
+  /** Its private key in PEM. `***` keeps the stored key. */
   client_key?: string | null;
 }
 
+/** See Change streams. */
 export interface ChangeStreamInput {
   /** postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS. */
   connection_url?: string | null;
@@ -1788,46 +1928,54 @@ export interface ChangeStreamInput {
   snapshot?: boolean | null;
 }
 
+/** Response to the sender. */
 export interface CustomResponseInput {
-  /** 51,200 bytes at most. */
+  /** Body of the response to the sender, 51,200 bytes at most. */
   body?: string | null;
-  /** JSON, plain text, XML or form. */
+  /** JSON, plain text, XML or form. Empty: plain text. */
   content_type?: string | null;
 }
 
-/** Needs both members; an empty object removes the alert. */
+/** Failed attempts that raise an alert. Needs both members. `{}` removes it. */
 export interface AlertConfigInput {
-  /** Failed attempts that raise the alert. */
+  /** Failed attempts that raise an alert. */
   count?: number | null;
-  /** Time within which they must occur, as a duration such as 1h. */
+  /** Time within which they must occur, such as `1h`. */
   threshold?: string | null;
 }
 
 export interface FilterConfigInput {
-  /** Exact names, `*`, or trailing globs such as invoice.*; none means `*`. */
+  /** Event types: exact names, `*`, or trailing globs such as `invoice.*`. None: `*`. */
   event_types?: string[] | null;
   filter?: {
+    /** Conditions on the payload. */
     body?: Record<string, unknown> | null;
+    /** Conditions on the headers. */
     headers?: Record<string, unknown> | null;
+    /** Conditions on the query string. */
     query?: Record<string, unknown> | null;
+    /** Conditions on the path. */
     path?: Record<string, unknown> | null;
   } | null;
 }
 
-/** Needs both members; an empty object removes the limit. */
+/** Limit of sends. Needs both members. `{}` removes it. */
 export interface RateLimitConfigInput {
-  /** Sends per duration; 0 = no limit. */
+  /** Sends of this subscription in any interval of `rate_limit_config.duration`. 0: no limit. */
   count?: number | null;
-  /** Seconds. */
+  /** Length of that interval in seconds. */
   duration?: number | null;
 }
 
+/** Retries. `{}`: as the project. */
 export interface RetryConfigInput {
+  /** As `strategy.type` of the project. */
   type?: 'linear' | 'exponential' | '' | null;
-  /** Wait between attempts as a duration such as 10s; overrides interval_seconds. */
+  /** Wait as a duration such as `10s`. Overrides `interval_seconds`. */
   duration?: string | null;
+  /** Wait between attempts in seconds. */
   interval_seconds?: number | null;
-  /** Retries after the first attempt. */
+  /** Retries after the first attempt. 0: one attempt. */
   retry_count?: number | null;
 }
 
@@ -1844,13 +1992,17 @@ export interface SampleRequest {
 export interface UpdateFilterById {
   uid: string;
   event_type?: string | null;
-  /** Accepted for compatibility; both forms are read. */
+  /** For older callers. Both forms are read. */
   is_flattened?: boolean | null;
-  /** When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`. */
+  /** When the filter was enabled. Null disables it. Also `{set, time}`. */
   enabled_at?: string | null | Record<string, unknown>;
+  /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
+  /** Conditions on the headers. */
   headers?: Record<string, unknown> | null;
+  /** Conditions on the query string. */
   query?: Record<string, unknown> | null;
+  /** Conditions on the path. */
   path?: Record<string, unknown> | null;
 }
 

@@ -4,9 +4,10 @@ import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endp
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
+import type { EndpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { Secret } from '../../platform/secret.ts';
 import { MAX_HOPS } from '../../signing/hops.ts';
-import type { EndpointFields, EndpointRow } from '../../store/config/endpoints.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { updated } from '../http/updated.ts';

@@ -4,7 +4,7 @@ import type { EventTypeRow } from '../../store/config/event-types.ts';
 import { isoOrNull, NullableTime } from '../http/fields.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'JSON Schema of the payload, for readers. Payloads are not validated.',
+  description: 'JSON Schema for readers. Payloads are not checked against it.',
 });
 
 export const EventType = Type.Object({
@@ -17,12 +17,15 @@ export const EventType = Type.Object({
 });
 
 const description = {
-  category: Type.Optional(Text(256)),
-  description: Type.Optional(Text(10_000)),
+  category: Type.Optional(Text(256, 'Group for people.')),
+  description: Type.Optional(Text(10_000, 'Description for people.')),
   json_schema: Type.Optional(JsonSchema),
 };
 
-export const CreateEventType = Type.Object({ name: RequiredText(256), ...description });
+export const CreateEventType = Type.Object({
+  name: RequiredText(256, 'Name of the type. Filters can use it.'),
+  ...description,
+});
 export const UpdateEventType = Type.Object(description);
 export const ImportEventTypes = Type.Object({
   spec: RequiredText(5_242_880, 'An OpenAPI document, JSON or YAML.'),

@@ -15,12 +15,6 @@ export const Nothing = Type.Unsafe<null>({
   description: 'Always null.',
 });
 
-/** The name of a resource in the file of a project. */
-export const Key = Type.String({
-  pattern: '^$|^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
-  description: 'Its name in the file of a project, unique per kind; empty: none.',
-});
-
 export const Pagination = Type.Object({
   per_page: Type.Integer(),
   has_next_page: Type.Boolean(),

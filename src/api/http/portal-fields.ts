@@ -1,12 +1,16 @@
+import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
+import { portalNames } from '../../domain/resources/fields.ts';
+import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
+
 /**
  * The fields of responses that portal callers see as they are, by name. All other text is masked (portal-view.ts), so a
- * new field is hidden until it is listed here.
+ * new field is hidden until it is listed here, or its description says that portal callers see it.
  */
 export const SHOWN: ReadonlySet<string> = new Set([
+  ...[endpointFields, subscriptionFields].flatMap(portalNames),
   // Ids and names.
   'uid',
   'project_id',
-  'owner_id',
   'endpoint_id',
   'source_id',
   'subscription_id',
@@ -16,20 +20,15 @@ export const SHOWN: ReadonlySet<string> = new Set([
   'app_id',
   'duplicate_of',
   'msg_id',
-  'name',
   'endpoint_name',
   'host_name',
-  'key',
   'title',
   'category',
-  'description',
   // Pages of lists.
   'next_page_cursor',
   'prev_page_cursor',
   // Endpoints. The certificate and the public key are not secret, other than their private keys.
-  'url',
   'target_url',
-  'support_email',
   'content_type',
   'status',
   'type',
@@ -39,7 +38,6 @@ export const SHOWN: ReadonlySet<string> = new Set([
   // Subscriptions: their filters, and why one matches or does not.
   'event_type',
   'event_types',
-  'delivery_mode',
   'threshold',
   'body',
   'headers',

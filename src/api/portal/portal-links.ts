@@ -11,8 +11,10 @@ import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
+import { usualValues } from '../../domain/resources/fields.ts';
+import { type PortalLinkFields, portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import { Type } from '../../platform/type.ts';
-import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
+import { type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -160,18 +162,11 @@ function create(
   by: Author,
   body: Static<typeof CreatePortalLink>,
 ): Promise<PortalLinkRow> {
-  const fields: PortalLinkFields = {
-    name: body.name,
-    owner_id: body.owner_id,
-    can_manage_endpoint: body.can_manage_endpoint ?? false,
-    can_create_events: body.can_create_events ?? false,
-    can_retry: body.can_retry ?? true,
-    can_see_secrets: body.can_see_secrets ?? null,
-    can_edit_functions: body.can_edit_functions ?? null,
-    event_types: body.event_types ?? [],
-    auth_type: body.auth_type || 'static_token',
-    expires_at: expiry(context, body.expires_at) ?? null,
-  };
+  const fields = updated(usualValues(portalLinkFields), CreatePortalLink, {
+    ...body,
+    auth_type: body.auth_type || undefined,
+    expires_at: expiry(context, body.expires_at),
+  });
   return createPortalLink(context.changes, by, { fields, endpointIds: body.endpoints ?? [] });
 }
 

@@ -57,16 +57,19 @@ const Amqp = Type.Object({
   bindExchange: Type.Optional(Type.Object({ exchange: name(), routingKey: name() })),
 });
 
-export const PubSubInput = Type.Object({
-  type: Type.Optional(oneOf(['sqs', 'google', 'kafka', 'amqp', ''])),
-  workers: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, description: 'Consumers per node; 1 by default.' }),
-  ),
-  sqs: Type.Optional(Sqs),
-  google: Type.Optional(Google),
-  kafka: Type.Optional(Kafka),
-  amqp: Type.Optional(Amqp),
-});
+export const PubSubInput = Type.Object(
+  {
+    type: Type.Optional(oneOf(['sqs', 'google', 'kafka', 'amqp', ''])),
+    workers: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 100, description: 'Consumers per node; 1 by default.' }),
+    ),
+    sqs: Type.Optional(Sqs),
+    google: Type.Optional(Google),
+    kafka: Type.Optional(Kafka),
+    amqp: Type.Optional(Amqp),
+  },
+  { description: 'See [Brokers](brokers.md).' },
+);
 export type PubSubInput = Static<typeof PubSubInput>;
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>

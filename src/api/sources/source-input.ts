@@ -7,11 +7,13 @@ import {
   type SourceVerifier,
 } from '../../domain/config/source.ts';
 import { isConnectionHeader, isHeaderName, OF_CONNECTION } from '../../domain/http-header.ts';
+import { usualValues } from '../../domain/resources/fields.ts';
+import { type SourceFields, sourceFields } from '../../domain/resources/source-fields.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { SourceFields, SourceRow } from '../../store/config/sources.ts';
+import type { SourceRow } from '../../store/config/sources.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
 import { readChangeStream } from './change-stream-schema.ts';
@@ -27,21 +29,12 @@ const MAX_RESPONSE_BYTES = 51_200;
 export function newSource(input: Static<typeof CreateSource>): SourceContent {
   const provider = input.provider ?? '';
   const fields: SourceFields = {
-    name: '',
+    ...usualValues(sourceFields),
     type: input.type,
     provider,
     mask_id: randomText(MASK_CHARS),
-    is_disabled: false,
-    body_function: '',
-    header_function: '',
-    idempotency_keys: [],
     event_type_location: findPreset(provider)?.eventTypeLocation ?? '',
-    forward_headers: [],
-    custom_response: { body: '', content_type: '' },
     provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,
-    rate_limit: 0,
-    rate_limit_duration: 0,
-    key: '',
   };
   return merged({ fields, secret: new Secret(NO_SECRETS) }, input);
 }

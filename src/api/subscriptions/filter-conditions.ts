@@ -8,11 +8,13 @@ import { Type } from '../../platform/type.ts';
 /** Conditions in requests, and their rules. */
 export const Conditions = Type.Record(Type.String(), Type.Unknown());
 
+const scope = (description: string) => Type.Optional({ ...Conditions, description });
+
 export const ScopeConditions = Type.Object({
-  body: Type.Optional(Conditions),
-  headers: Type.Optional(Conditions),
-  query: Type.Optional(Conditions),
-  path: Type.Optional(Conditions),
+  body: scope('[Conditions](filters.md) on the payload.'),
+  headers: scope('Conditions on the headers.'),
+  query: scope('Conditions on the query string.'),
+  path: scope('Conditions on the path.'),
 });
 export type ScopeConditions = Static<typeof ScopeConditions>;
 

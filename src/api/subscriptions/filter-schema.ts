@@ -29,19 +29,20 @@ export const Filter = Type.Object({
 const changes = {
   enabled_at: Type.Optional(
     Type.Unsafe<unknown>({
-      description: 'When the filter was enabled, RFC 3339; null disables it. Also `{set, time}`.',
+      description: 'When the filter was enabled. Null disables it. Also `{set, time}`.',
       anyOf: [{ type: 'string' }, { type: 'null' }, { type: 'object' }],
     }),
   ),
   ...ScopeConditions.properties,
 };
 
-export const CreateFilter = Type.Object({ event_type: RequiredText(256), ...changes });
+export const CreateFilter = Type.Object({
+  event_type: RequiredText(256, 'Event type of the filter.'),
+  ...changes,
+});
 export const UpdateFilter = Type.Object({
   event_type: Type.Optional(Text(256)),
-  is_flattened: Type.Optional(
-    Type.Boolean({ description: 'Accepted for compatibility; both forms are read.' }),
-  ),
+  is_flattened: Type.Optional(Type.Boolean({ description: 'For older callers. Both forms are read.' })),
   ...changes,
 });
 export const CreateFilters = Type.Array(CreateFilter, { minItems: 1, maxItems: 1000 });

@@ -11,8 +11,9 @@ import {
 } from '../../domain/config/subscription.ts';
 import { invalid } from '../../domain/errors.ts';
 import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
+import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
-import type { SubscriptionFields, SubscriptionRow } from '../../store/config/subscriptions.ts';
+import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
 import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';

@@ -9,14 +9,11 @@ import { type EndpointScope, requireFunctionRight, visible } from '../../domain/
 import { found, invalid } from '../../domain/errors.ts';
 import type { SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
+import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import {
-  type SubscriptionFields,
-  type SubscriptionRow,
-  subscriptions,
-} from '../../store/config/subscriptions.ts';
+import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';

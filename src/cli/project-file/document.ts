@@ -1,3 +1,7 @@
+import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
+import { fileValues } from '../../domain/resources/fields.ts';
+import { sourceFields } from '../../domain/resources/source-fields.ts';
+import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { escapeControls } from '../../platform/printable.ts';
 import { usageError } from '../../platform/startup-error.ts';
 
@@ -35,55 +39,28 @@ export const singular: Record<Kind, string> = {
 export const fieldsOf: Record<Kind, Readonly<Fields>> = {
   event_types: { category: '', description: '', json_schema: null, deprecated: false },
   sources: {
-    name: undefined,
-    type: undefined,
-    provider: '',
-    is_disabled: false,
-    body_function: '',
-    header_function: '',
-    idempotency_keys: [],
-    event_type_location: '',
-    forward_headers: [],
-    custom_response: { body: '', content_type: '' },
+    ...fileValues(sourceFields),
     verifier: { type: 'noop' },
     pub_sub: null,
     db_change_stream: null,
-    rate_limit: 0,
-    rate_limit_duration: 0,
   },
   endpoints: {
-    name: undefined,
-    url: '',
-    delivery: 'push',
-    description: '',
-    owner_id: '',
-    advanced_signatures: true,
+    ...fileValues(endpointFields),
     authentication: null,
     mtls_client_cert: null,
     signing_key: null,
-    content_type: 'application/json',
-    http_timeout: 0,
-    rate_limit: 0,
-    rate_limit_duration: 0,
-    support_email: '',
     slack_webhook_url: '',
     teams_webhook_url: '',
     secret: '',
     status: '',
   },
   subscriptions: {
-    name: undefined,
+    ...fileValues(subscriptionFields),
     endpoint: undefined,
     source: '',
-    status: 'active',
-    function: '',
-    delivery_mode: 'at_least_once',
     event_types: ['*'],
     filter: {},
     filters: [],
-    alert_config: null,
-    rate_limit_config: null,
-    retry_config: null,
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { oneOf, Type } from '../../platform/type.ts';
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -7,25 +7,28 @@ const seconds = (description: string, minimum = 0) =>
   Type.Integer({ minimum, maximum: 31_536_000, description });
 
 export const Strategy = Type.Object({
-  type: oneOf(['linear', 'exponential'], 'How the wait between attempts grows.'),
-  duration: seconds('Seconds between attempts (the first wait, if exponential).', 1),
+  type: oneOf(
+    ['linear', 'exponential'],
+    '`linear`: the same wait before each retry. `exponential`: the wait doubles.',
+  ),
+  duration: seconds('Seconds between attempts, or before the first retry.', 1),
   retry_count: Type.Integer({
     minimum: 1,
     maximum: 1000,
-    description: 'Total number of attempts, the first included.',
+    description: 'Number of attempts, the first included.',
   }),
 });
 
 const SignatureVersion = Type.Object({
-  uid: Type.String(),
-  hash: oneOf(signatureHashes, 'Hash of the HMAC.'),
-  encoding: oneOf(['hex', 'base64'], 'Encoding of the digest.'),
-  created_at: Type.String(),
+  uid: Type.String({ description: 'Id of the version.' }),
+  hash: oneOf(signatureHashes, 'Hash of the HMAC. Several versions sign at the same time.'),
+  encoding: oneOf(['hex', 'base64'], 'Encoding of the HMAC.'),
+  created_at: Type.String({ description: 'Time of its creation.' }),
 });
 
 export const CircuitBreaker = Type.Object({
-  sample_rate: seconds('Seconds between two checks of the failure rate.', 1),
-  error_timeout: seconds('Seconds the breaker stays open before a probe.', 1),
+  sample_rate: seconds('Seconds between two checks of a failing endpoint.', 1),
+  error_timeout: seconds('Seconds that deliveries wait before one is sent as a probe.', 1),
   failure_threshold: Type.Integer({
     minimum: 1,
     maximum: 100,
@@ -34,68 +37,74 @@ export const CircuitBreaker = Type.Object({
   success_threshold: Type.Integer({
     minimum: 1,
     maximum: 100,
-    description: 'Percentage of successes while half-open that closes the breaker.',
+    description: 'Probes that must succeed to close it, as a percentage of `minimum_request_count`.',
   }),
   minimum_request_count: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
-    description: 'Minimum number of attempts before the rate counts.',
+    description: 'With fewer attempts the breaker does not open.',
   }),
   observability_window: Type.Integer({
     minimum: 1,
     maximum: 1440,
-    description: 'Length of the observed window in minutes.',
+    description: 'Minutes of attempts that count.',
   }),
   consecutive_failure_threshold: Type.Integer({
     minimum: 1,
     maximum: 1000,
-    description: 'How often the breaker opens in a row before disable_endpoint applies.',
+    description: 'How often in a row the breaker opens before `disable_endpoint` applies.',
   }),
 });
 
 export const MetaEventConfig = Type.Object({
-  is_enabled: Type.Boolean(),
-  type: oneOf(['http', ''], 'Transport; http only.'),
-  event_type: Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 100 }),
-  url: Type.String({ maxLength: 2048 }),
-  secret: Type.String({ maxLength: 1024 }),
+  is_enabled: Type.Boolean({ description: 'Meta events are sent.' }),
+  type: oneOf(['http', ''], 'The transport. There is only `http`.'),
+  event_type: Type.Array(RequiredText(256), {
+    maxItems: 100,
+    description: '[Meta events](meta-events.md) to send. Empty: none.',
+  }),
+  url: Text(2048, 'URL that meta events are sent to.'),
+  secret: Text(1024, 'Secret that signs meta events.'),
 });
 
 export const RetentionPolicy = Type.Object({
   policy: Type.String({
     maxLength: 32,
-    description: 'How long events are kept, as a duration such as 720h; empty = the instance policy.',
+    description: '[Retention](retention.md) of the project, such as `720h`. Empty: that of the instance.',
   }),
   retention_policy_enabled: Type.Boolean({
-    description: 'Whether the policy applies. True by default if a policy is set.',
+    description: 'The policy is in force. Omitted with a policy: true.',
   }),
 });
 
 /** How the portal page of a project looks, and which pages may embed it. Everybody who knows the project's id can read it. */
 export const PortalTheme = Type.Object({
-  title: Type.String({ maxLength: 64, description: 'Name at the top of the page; empty = Webhooks.' }),
-  logo_url: Type.String({ maxLength: 2048, description: 'https URL of an image; empty = none.' }),
+  title: Type.String({
+    maxLength: 64,
+    description: 'Name at the top of the [portal page](portal.md). Empty: Webhooks.',
+  }),
+  logo_url: Type.String({ maxLength: 2048, description: 'Image next to the name, an https URL.' }),
   logo_url_dark: Type.String({
     maxLength: 2048,
-    description: 'https URL of the image on a dark ground; empty = logo_url.',
+    description: 'The same on a dark ground. Empty: `portal.logo_url`.',
   }),
   font: Type.String({
     maxLength: 128,
-    description: 'Fonts of the reader’s device, such as Inter, Helvetica; empty = the font of the system.',
+    description: 'Local fonts, such as `Inter, Helvetica`. Empty: the font of the system.',
   }),
   accent: Type.String({
     maxLength: 7,
-    description: 'Colour of buttons and links, such as #3b5bdb; empty = the default.',
+    description: 'Colour of buttons and links, such as `#3b5bdb`.',
   }),
   radius: Type.Integer({ minimum: 0, maximum: 16, description: 'Radius of corners in pixels.' }),
-  color_scheme: oneOf(['auto', 'light', 'dark'], 'auto follows the reader’s system.'),
+  color_scheme: oneOf(['auto', 'light', 'dark'], '`auto` follows the system of the reader.'),
   language: Type.String({
     maxLength: 2,
-    description: 'Language of the page, such as de; empty = as the reader’s browser asks.',
+    description: '`en`, `de`, `fr` or `es`. Empty: as the browser asks.',
   }),
   frame_origins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: 20,
-    description: 'Origins that may embed the page, such as https://app.example.com; empty = none.',
+    description: 'Origins whose pages may embed the portal. Empty: none.',
   }),
 });
 export type PortalTheme = Static<typeof PortalTheme>;
@@ -116,59 +125,59 @@ export const ProjectConfig = Type.Object({
   max_payload_read_size: Type.Integer({
     minimum: 1,
     maximum: 104_857_600,
-    description: 'Largest accepted payload in bytes.',
+    description: 'Largest payload in bytes; a larger one is 413.',
   }),
   replay_attacks_prevention_enabled: Type.Boolean({
-    description: 'Deliveries to every endpoint of the project are signed with timestamps.',
+    description: 'The Convoy signature of every endpoint includes a timestamp.',
   }),
   add_event_id_trace_headers: Type.Boolean({
-    description: 'Deliveries carry X-Convoy-Event-ID and X-Convoy-EventDelivery-ID.',
+    description: 'Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`.',
   }),
-  disable_endpoint: Type.Boolean({ description: 'Whether an endpoint that keeps failing becomes inactive.' }),
+  disable_endpoint: Type.Boolean({ description: 'An endpoint that keeps failing becomes inactive.' }),
   hide_payload_from_viewers: Type.Boolean({
-    description: 'Whether callers with the role viewer see no payloads and responses. False by default.',
+    description: 'Viewers see no payloads, responses and query strings, and cannot search payloads.',
   }),
   require_second_factor: Type.Boolean({
-    description: 'Whether people need a session with a second factor to use the project. False by default.',
+    description: 'People need a session with a second factor. Keys do not.',
   }),
   multiple_endpoint_subscriptions: Type.Boolean({
-    description: 'Whether an endpoint may have several subscriptions.',
+    description: 'False: one subscription per endpoint.',
   }),
   verify_dynamic_events: Type.Boolean({
-    description:
-      'Refuse a dynamic event to a URL that the egress rule or the project forbids, instead of storing it as failed.',
+    description: 'A dynamic event to a forbidden URL is refused. False: it is stored as failed.',
   }),
   allow_unmatched_dynamic_urls: Type.Boolean({
-    description: 'Whether a dynamic event with a new URL creates an endpoint.',
+    description: 'A dynamic event to a new URL creates an endpoint. False: it is stored as failed.',
   }),
   search_policy: Type.String({
     maxLength: 32,
-    description:
-      'How far back a search without dates reaches, as a duration such as 720h; empty = all stored events.',
+    description: 'How far back a search without dates reaches, such as `720h`. Empty: everything.',
   }),
   retention_policy: RetentionPolicy,
   ratelimit: Type.Object({
-    count: Type.Integer({ minimum: 0, description: 'Events accepted per duration; 0 = no limit.' }),
-    duration: seconds('Length of the window in seconds.'),
+    count: Type.Integer({
+      minimum: 0,
+      description: 'Events accepted in any interval of `ratelimit.duration`. 0: no limit.',
+    }),
+    duration: seconds('Length of that interval in seconds.'),
   }),
   strategy: Strategy,
   ssl: Type.Object({ enforce_secure_endpoints: Type.Boolean({ description: 'Endpoints must use https.' }) }),
   signature: Type.Object({
-    header: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the signature header.' }),
+    header: Type.String({ minLength: 1, maxLength: 128, description: 'Header of the Convoy signature.' }),
     versions: Type.Array(SignatureVersion, { minItems: 1, maxItems: 10 }),
     schemes: Type.Array(oneOf(['convoy', 'standard'], 'Signature scheme.'), {
-      description: 'Signature schemes of deliveries.',
+      description: 'Signature headers of deliveries.',
     }),
   }),
   request_id_header: Type.String({
     minLength: 1,
     maxLength: 128,
-    description: 'Header with the idempotency key of an event.',
+    description: 'Header of a delivery with the idempotency key of its event.',
   }),
   visible_headers: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
     maxItems: 100,
-    description:
-      'Headers whose names look like credentials but are not. Their values are stored and shown in clear.',
+    description: 'Headers whose names look like [credentials](secrets.md#credential-headers) but are not.',
   }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,

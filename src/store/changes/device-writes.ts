@@ -1,12 +1,14 @@
 import { siblingId } from '../../domain/ids.ts';
+import type { EndpointFields } from '../../domain/resources/endpoint-fields.ts';
+import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import {
   DELETED_AFTER_DAYS,
   DEVICE_COLUMNS,
   type DeviceRow,
   DISABLED_AFTER_SECONDS,
 } from '../config/devices.ts';
-import type { EndpointFields, EndpointRow, EndpointStore } from '../config/endpoints.ts';
-import { type SubscriptionFields, type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
+import type { EndpointRow, EndpointStore } from '../config/endpoints.ts';
+import { type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
 import type { ConfigChange } from './config-change.ts';
 import { filterRecords } from './subscription-writes.ts';
 import { deleteRows, saveRow } from './write-rows.ts';

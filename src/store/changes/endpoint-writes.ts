@@ -1,5 +1,7 @@
 import type { MetaEventType } from '../../domain/meta-event.ts';
-import type { EndpointFields, EndpointRow, EndpointStore } from '../config/endpoints.ts';
+import { type EndpointFields, endpointFields } from '../../domain/resources/endpoint-fields.ts';
+import { metaValues } from '../../domain/resources/fields.ts';
+import type { EndpointRow, EndpointStore } from '../config/endpoints.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-change.ts';
 import { deleteRows, saveRow } from './write-rows.ts';
@@ -63,25 +65,11 @@ export async function deleteEndpoint(change: ConfigChange, table: EndpointStore,
  * The endpoint as meta events show it, without secrets. It also omits the addresses of chat services, because
  * anyone with the address can post there.
  */
-function endpointData(
-  row: EndpointRow,
-): Omit<EndpointFields, 'app_id'> & { uid: string; project_id: string } & ReturnType<typeof rowTimes> {
+function endpointData(row: EndpointRow): object {
   return {
     uid: row.id,
     project_id: row.project_id,
-    owner_id: row.owner_id,
-    name: row.name,
-    description: row.description,
-    url: row.url,
-    status: row.status,
-    advanced_signatures: row.advanced_signatures,
-    content_type: row.content_type,
-    http_timeout: row.http_timeout,
-    rate_limit: row.rate_limit,
-    rate_limit_duration: row.rate_limit_duration,
-    support_email: row.support_email,
-    delivery: row.delivery,
-    key: row.key,
+    ...metaValues(endpointFields, row),
     ...rowTimes(row),
   };
 }

@@ -1,4 +1,5 @@
-import { type PortalLinkFields, type PortalLinkRow, portalLinks } from '../config/portal-links.ts';
+import type { PortalLinkFields } from '../../domain/resources/portal-link-fields.ts';
+import { type PortalLinkRow, portalLinks } from '../config/portal-links.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
 import type { ConfigChange } from './config-change.ts';

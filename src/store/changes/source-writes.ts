@@ -1,4 +1,6 @@
-import type { SourceFields, SourceRow, SourceStore } from '../config/sources.ts';
+import { metaValues } from '../../domain/resources/fields.ts';
+import { type SourceFields, sourceFields } from '../../domain/resources/source-fields.ts';
+import type { SourceRow, SourceStore } from '../config/sources.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-change.ts';
 import { deleteRows, saveRow } from './write-rows.ts';
@@ -25,10 +27,7 @@ function sourceData(row: SourceRow): object {
   return {
     uid: row.id,
     project_id: row.project_id,
-    name: row.name,
-    type: row.type,
-    provider: row.provider,
-    is_disabled: row.is_disabled,
+    ...metaValues(sourceFields, row),
     ...rowTimes(row),
   };
 }

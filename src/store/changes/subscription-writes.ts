@@ -1,6 +1,8 @@
 import { type FilterRecord, recordsFor } from '../../domain/config/subscription.ts';
 import { siblingId } from '../../domain/ids.ts';
-import { type SubscriptionFields, type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
+import { metaValues } from '../../domain/resources/fields.ts';
+import { type SubscriptionFields, subscriptionFields } from '../../domain/resources/subscription-fields.ts';
+import { type SubscriptionRow, subscriptions } from '../config/subscriptions.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-change.ts';
 import { addEventTypes } from './event-type-writes.ts';
@@ -32,7 +34,7 @@ export async function filterRecords(
 ): Promise<FilterRecord[]> {
   const [row] = await change.query<{ now: number }>('select now() as now');
   const enabledAt = new Date(row?.now ?? 0).toISOString();
-  return recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt });
+  return recordsFor(fields.event_types, fields.filters, { uid, enabledAt });
 }
 
 /** Deletes a subscription, or all of an endpoint or source, which end with it. Returns them. */
@@ -50,16 +52,8 @@ function subscriptionData(row: SubscriptionRow): object {
   return {
     uid: row.id,
     project_id: row.project_id,
-    name: row.name,
-    type: row.type,
-    status: row.status,
-    endpoint_id: row.endpoint_id,
-    source_id: row.source_id,
-    delivery_mode: row.delivery_mode,
+    ...metaValues(subscriptionFields, row),
     filter_config: { event_types: row.event_types, filter: row.filter },
-    alert_config: row.alert_config,
-    rate_limit_config: row.rate_limit_config,
-    retry_config: row.retry_config,
     ...rowTimes(row),
   };
 }

@@ -23,11 +23,6 @@ export interface VersionedRow extends ConfigRow {
 
 const LIVE = 'deleted_at is null';
 
-/** The columns of a table's fields. A field without a column, which would never be stored, does not compile. */
-export function fieldNames<Fields>(names: Record<keyof Fields & string, true>): string[] {
-  return Object.keys(names);
-}
-
 /** A table of config and its reads. The writes are in store/changes, which only src/control may import. */
 export class ConfigTable<Row extends ConfigRow> {
   readonly name: string;

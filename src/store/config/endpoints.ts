@@ -1,55 +1,24 @@
-import type { DeliveryKind, EndpointSecrets, EndpointStatus } from '../../domain/config/endpoint.ts';
+import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { type EndpointFields, endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Queryable } from '../database/database.ts';
-import { fieldNames, SealedTable, type VersionedRow } from './config-table.ts';
-
-export interface EndpointFields {
-  name: string;
-  url: string;
-  description: string;
-  owner_id: string;
-  app_id: string;
-  status: EndpointStatus;
-  advanced_signatures: boolean;
-  content_type: string;
-  http_timeout: number;
-  rate_limit: number;
-  rate_limit_duration: number;
-  support_email: string;
-  delivery: DeliveryKind;
-  /** Its name in the file of a project (docs/cli.md). Empty: none. */
-  key: string;
-}
+import { SealedTable, type VersionedRow } from './config-table.ts';
 
 export interface EndpointRow extends VersionedRow, EndpointFields {
   id: EndpointId;
   secret: Secret<EndpointSecrets>;
 }
 
-const fields = fieldNames<EndpointFields>({
-  name: true,
-  url: true,
-  description: true,
-  owner_id: true,
-  app_id: true,
-  status: true,
-  advanced_signatures: true,
-  content_type: true,
-  http_timeout: true,
-  rate_limit: true,
-  rate_limit_duration: true,
-  support_email: true,
-  delivery: true,
-  key: true,
-});
-
 export class EndpointStore extends SealedTable<EndpointRow> {
   constructor(sealer: Sealer) {
-    super({ name: 'endpoints', fields, place: (id) => `endpoint ${id}` }, sealer);
+    super(
+      { name: 'endpoints', fields: Object.keys(endpointFields), place: (id) => `endpoint ${id}` },
+      sealer,
+    );
   }
 
   /** Devices are endpoints of our own. Callers see them as devices. */

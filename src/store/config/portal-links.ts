@@ -1,26 +1,8 @@
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { type PortalLinkFields, portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { type ConfigRow, ConfigTable } from './config-table.ts';
-
-export const portalAuthTypes = ['static_token', 'refresh_token'] as const;
-export type PortalAuthType = (typeof portalAuthTypes)[number];
-
-export interface PortalLinkFields {
-  name: string;
-  owner_id: string;
-  can_manage_endpoint: boolean;
-  can_create_events: boolean;
-  can_retry: boolean;
-  /** Null: as can_manage_endpoint. */
-  can_see_secrets: boolean | null;
-  /** Null: as can_manage_endpoint. */
-  can_edit_functions: boolean | null;
-  /** Empty: all. */
-  event_types: string[];
-  auth_type: PortalAuthType;
-  expires_at: number | null;
-}
 
 export interface PortalLinkRow extends ConfigRow, PortalLinkFields {
   sealed_token: Buffer;
@@ -52,17 +34,8 @@ class PortalLinkTable extends ConfigTable<PortalLinkRow> {
 }
 
 export const portalLinks = new PortalLinkTable('portal_links', [
-  'name',
-  'owner_id',
-  'can_manage_endpoint',
-  'can_create_events',
-  'can_retry',
-  'can_see_secrets',
-  'can_edit_functions',
-  'event_types',
-  'auth_type',
+  ...Object.keys(portalLinkFields),
   'sealed_token',
-  'expires_at',
 ]);
 
 const LIVE =

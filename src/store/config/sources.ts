@@ -1,57 +1,20 @@
-import type { SourceProviderConfig, SourceSecrets, SourceType } from '../../domain/config/source.ts';
+import type { SourceSecrets } from '../../domain/config/source.ts';
 import type { ProjectId, SourceId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { type SourceFields, sourceFields } from '../../domain/resources/source-fields.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
-import { fieldNames, SealedTable, type VersionedRow } from './config-table.ts';
-
-export interface SourceFields {
-  name: string;
-  type: SourceType;
-  /** A preset's name, or empty. */
-  provider: string;
-  mask_id: string;
-  is_disabled: boolean;
-  body_function: string;
-  header_function: string;
-  idempotency_keys: string[];
-  event_type_location: string;
-  forward_headers: string[];
-  custom_response: { body: string; content_type: string };
-  provider_config: SourceProviderConfig | null;
-  rate_limit: number;
-  rate_limit_duration: number;
-  /** Its name in the file of a project (docs/cli.md). Empty: none. */
-  key: string;
-}
+import { SealedTable, type VersionedRow } from './config-table.ts';
 
 export interface SourceRow extends VersionedRow, SourceFields {
   id: SourceId;
   secret: Secret<SourceSecrets>;
 }
 
-const fields = fieldNames<SourceFields>({
-  name: true,
-  type: true,
-  provider: true,
-  mask_id: true,
-  is_disabled: true,
-  body_function: true,
-  header_function: true,
-  idempotency_keys: true,
-  event_type_location: true,
-  forward_headers: true,
-  custom_response: true,
-  provider_config: true,
-  rate_limit: true,
-  rate_limit_duration: true,
-  key: true,
-});
-
 export class SourceStore extends SealedTable<SourceRow> {
   constructor(sealer: Sealer) {
-    super({ name: 'sources', fields, place: (id) => `source ${id}` }, sealer);
+    super({ name: 'sources', fields: Object.keys(sourceFields), place: (id) => `source ${id}` }, sealer);
   }
 
   list(

@@ -1,51 +1,13 @@
-import type { FilterConditions, FilterRecord, RetryConfig } from '../../domain/config/subscription.ts';
-import type { DeliveryMode } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import type { EndpointId, ProjectId, SourceId, SubscriptionId } from '../../domain/ids.ts';
+import type { EndpointId, ProjectId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { type SubscriptionFields, subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import type { Queryable } from '../database/database.ts';
-import { fieldNames, type VersionedRow, VersionedTable } from './config-table.ts';
-
-export interface SubscriptionFields {
-  name: string;
-  type: string;
-  status: string;
-  endpoint_id: EndpointId;
-  source_id: SourceId | '';
-  event_types: string[];
-  filter: FilterConditions;
-  /** Existing records. Saving keeps one per event type: it drops the others and creates missing ones. */
-  filters?: readonly FilterRecord[];
-  function: string;
-  delivery_mode: DeliveryMode;
-  alert_config: { count: number; threshold: string } | null;
-  rate_limit_config: { count: number; duration: number } | null;
-  retry_config: RetryConfig | null;
-  /** Its name in the file of a project (docs/cli.md). Empty: none. */
-  key: string;
-}
+import { type VersionedRow, VersionedTable } from './config-table.ts';
 
 export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
   id: SubscriptionId;
-  filters: readonly FilterRecord[];
 }
-
-const fields = fieldNames<SubscriptionFields>({
-  name: true,
-  type: true,
-  status: true,
-  endpoint_id: true,
-  source_id: true,
-  event_types: true,
-  filter: true,
-  filters: true,
-  function: true,
-  delivery_mode: true,
-  alert_config: true,
-  rate_limit_config: true,
-  retry_config: true,
-  key: true,
-});
 
 class SubscriptionTable extends VersionedTable<SubscriptionRow> {
   list(
@@ -75,4 +37,4 @@ class SubscriptionTable extends VersionedTable<SubscriptionRow> {
   }
 }
 
-export const subscriptions = new SubscriptionTable('subscriptions', fields);
+export const subscriptions = new SubscriptionTable('subscriptions', Object.keys(subscriptionFields));

@@ -1,4 +1,6 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
+import { endpointForm } from '../../data/form-fields.ts';
+import { ResourceField } from '../../parts/resource-field.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
@@ -8,12 +10,7 @@ const CHATS = ['slack_webhook_url', 'teams_webhook_url'] as const;
 export function AlertFields({ endpoint }: { endpoint: Endpoint }) {
   return (
     <>
-      <TextField
-        label="Mail on trouble"
-        name="support_email"
-        type="email"
-        defaultValue={endpoint.support_email}
-      />
+      <ResourceField form={endpointForm} of={endpoint} name="support_email" type="email" />
       <details open={CHATS.some((field) => endpoint[field] !== '')}>
         <summary className="link w-fit">Slack or Teams on trouble</summary>
         <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">
@@ -35,7 +32,7 @@ export function AlertFields({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** The addresses of alerts, from the fields of the form. */
-export function alertsOf(form: FormData): Partial<UpdateEndpoint> {
-  return Object.fromEntries(['support_email', ...CHATS].map((field) => [field, formText(form, field)]));
+/** The addresses of chats, from the fields of the form. */
+export function chatsOf(form: FormData): Partial<UpdateEndpoint> {
+  return Object.fromEntries(CHATS.map((field) => [field, formText(form, field)]));
 }

@@ -1,0 +1,86 @@
+import { Type } from '../../platform/type.ts';
+import {
+  type DeliveryKind,
+  deliveryKinds,
+  type EndpointStatus,
+  endpointStatuses,
+} from '../config/endpoint.ts';
+import { choice, count, field, flag, key, name, text, type Values } from './fields.ts';
+
+const seenByAll = { portal: true, meta: true } as const;
+const oldCallers = { why: 'older callers use it' };
+
+export const endpointFields = {
+  name,
+  url: text(2048, {
+    text: 'URL that deliveries go to. Required unless `delivery` is `pull`.',
+    label: 'Address',
+    ...seenByAll,
+  }),
+  delivery: choice(
+    { of: deliveryKinds, usual: 'push' as DeliveryKind },
+    {
+      text: '`push`: the `url` is called. `pull`: [consumers](pull.md) fetch the deliveries.',
+      label: 'Delivery',
+      meta: true,
+    },
+  ),
+  description: text(10_000, { text: 'Description for people.', label: 'Description', ...seenByAll }),
+  owner_id: text(256, {
+    text: 'Owner, for fan-outs and portal links.',
+    label: 'Customer',
+    ...seenByAll,
+  }),
+  app_id: text(256, {
+    text: 'Second name of the endpoint for events, on create only. Default: its id.',
+    label: oldCallers,
+    file: oldCallers,
+    given: 'create',
+    hidden: true,
+  }),
+  status: choice(
+    { of: endpointStatuses, usual: 'active' as EndpointStatus },
+    {
+      text: '`paused`: deliveries wait. `inactive`: they are discarded.',
+      label: { why: 'it has buttons of its own' },
+      file: { why: 'the file names it only if it is not active' },
+      given: 'never',
+      meta: true,
+    },
+  ),
+  advanced_signatures: flag(true, {
+    text: 'The Convoy signature includes a timestamp.',
+    label: 'Sign the time too',
+    meta: true,
+  }),
+  content_type: choice(
+    { of: ['application/json', 'application/x-www-form-urlencoded'], usual: 'application/json' as string },
+    { text: 'Body of the deliveries: JSON or form fields.', label: 'Body', meta: true },
+  ),
+  http_timeout: count(120, {
+    text: 'Timeout of a whole exchange in seconds. 0: 10 s.',
+    label: 'Time limit, s',
+    meta: true,
+  }),
+  rate_limit: count(1_000_000, {
+    text: 'Sends in any interval of `rate_limit_duration`. 0: no limit.',
+    label: 'Deliveries',
+    meta: true,
+  }),
+  rate_limit_duration: count(86_400, {
+    text: 'Length of that interval in seconds.',
+    label: 'in seconds',
+    meta: true,
+  }),
+  support_email: field(
+    {
+      usual: '',
+      input: Type.String({ maxLength: 320, pattern: '^$|^[^@\\s]+@[^@\\s]+$' }),
+      output: Type.String(),
+    },
+    { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Mail on trouble', ...seenByAll },
+  ),
+  key,
+};
+
+export type EndpointFields = Values<typeof endpointFields>;

@@ -1,0 +1,93 @@
+import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { type SourceProviderConfig, type SourceType, sourceTypes } from '../config/source.ts';
+import { count, field, flag, key, name, text, type Values } from './fields.ts';
+
+const noForm = { why: 'the dashboard has no form for it' };
+const ofService = { why: 'the service sets it' };
+const texts: string[] = [];
+
+export const sourceFields = {
+  name,
+  type: field(
+    { usual: 'http' as SourceType, input: oneOf(sourceTypes), output: oneOf(sourceTypes) },
+    { text: '[Type](sources.md) of the source.', label: 'Takes from', required: true, meta: true },
+  ),
+  provider: text(256, {
+    text: '[Preset](sources.md#verification) of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed.',
+    label: 'What is checked',
+    given: 'create',
+    meta: true,
+  }),
+  mask_id: text(64, {
+    text: 'Id of the source in its ingest URL.',
+    label: ofService,
+    file: ofService,
+    given: 'never',
+  }),
+  is_disabled: flag(false, {
+    text: 'The source refuses every request with 403.',
+    label: noForm,
+    meta: true,
+  }),
+  body_function: text(262_144, { text: 'JavaScript that changes the incoming payload.', label: noForm }),
+  header_function: text(262_144, { text: 'JavaScript that changes the incoming headers.', label: noForm }),
+  idempotency_keys: field(
+    {
+      usual: texts,
+      input: Type.Array(Text(512), { maxItems: 20 }),
+      output: Type.Array(Type.String()),
+    },
+    {
+      text: '[Locations](sources.md#event-type-and-idempotency) that identify an event, such as `request.body.id`.',
+      label: noForm,
+    },
+  ),
+  event_type_location: text(512, {
+    text: '[Location](sources.md#event-type-and-idempotency) of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`.',
+    label: noForm,
+  }),
+  forward_headers: field(
+    {
+      usual: texts,
+      input: Type.Array(RequiredText(256), { maxItems: 100 }),
+      output: Type.Array(Type.String()),
+    },
+    { text: 'Headers forwarded with each delivery.', label: noForm },
+  ),
+  custom_response: field(
+    {
+      usual: { body: '', content_type: '' },
+      input: Type.Object({
+        body: Type.Optional(
+          Type.String({ description: 'Body of the response to the sender, 51,200 bytes at most.' }),
+        ),
+        content_type: Type.Optional(Text(256, 'JSON, plain text, XML or form. Empty: plain text.')),
+      }),
+      output: Type.Object({ body: Type.String(), content_type: Type.String() }),
+    },
+    { text: 'Response to the sender.', label: noForm },
+  ),
+  provider_config: field(
+    {
+      usual: null as SourceProviderConfig | null,
+      input: Type.Null(),
+      output: Type.Union([
+        Type.Object({
+          twitter: Type.Object({
+            crc_verified_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+          }),
+        }),
+        Type.Null(),
+      ]),
+    },
+    { text: 'When the provider last verified the URL.', label: ofService, file: ofService, given: 'never' },
+  ),
+  rate_limit: count(1_000_000, {
+    text: 'Events accepted in any interval of `rate_limit_duration`. 0: no limit.',
+    label: noForm,
+  }),
+  rate_limit_duration: count(86_400, { text: 'Length of that interval in seconds.', label: noForm }),
+  key,
+};
+
+export type SourceFields = Values<typeof sourceFields>;

@@ -1,0 +1,170 @@
+import { oneOf, Text, Type } from '../../platform/type.ts';
+import {
+  type FilterConditions,
+  type FilterRecord,
+  noConditions,
+  type RetryConfig,
+} from '../config/subscription.ts';
+import { type DeliveryMode, deliveryModes } from '../delivery.ts';
+import { asId, type EndpointId, type SourceId } from '../ids.ts';
+import { choice, field, key, name, text, type Values } from './fields.ts';
+
+const noForm = { why: 'the dashboard has no form for it' };
+const byKey = { why: 'the file names it by its key' };
+const inFilterConfig = {
+  label: { why: 'filter_config has it' },
+  file: { why: 'filter_config has it' },
+  given: 'never',
+  hidden: true,
+} as const;
+
+const retryTypes = ['linear', 'exponential'] as const;
+
+export const AlertConfig = Type.Object({
+  count: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Failed attempts that raise an alert.',
+  }),
+  threshold: Text(32, 'Time within which they must occur, such as `1h`.'),
+});
+export const RateLimitConfig = Type.Object({
+  count: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Sends of this subscription in any interval of `rate_limit_config.duration`. 0: no limit.',
+  }),
+  duration: Type.Integer({
+    minimum: 0,
+    maximum: 86_400,
+    description: 'Length of that interval in seconds.',
+  }),
+});
+
+/** The form of responses. Requests may give a wait as text, and count retries without the first attempt too. */
+export const ShownRetryConfig = Type.Object({
+  type: oneOf(retryTypes),
+  duration: Type.Integer({ description: 'Seconds.' }),
+  retry_count: Type.Integer(),
+});
+
+/** Responses name linked resources as a whole, and leave out settings that are not made: `hidden`. */
+export const subscriptionFields = {
+  name,
+  type: choice(
+    { of: ['api', 'cli'], usual: 'api' as string },
+    {
+      text: '`cli`: the subscription of a device.',
+      label: { why: 'devices make theirs' },
+      file: { why: 'devices make theirs' },
+      given: 'never',
+      meta: true,
+    },
+  ),
+  status: choice(
+    { of: ['active', 'inactive'], usual: 'active' as string },
+    {
+      text: '`inactive`: it matches no event.',
+      label: { why: 'it has a button of its own' },
+      given: 'never',
+      meta: true,
+    },
+  ),
+  endpoint_id: field(
+    { usual: asId<EndpointId>(''), input: Text(64), output: Type.String() },
+    {
+      text: 'Endpoint that the deliveries go to. Required.',
+      label: 'Endpoint',
+      file: byKey,
+      hidden: true,
+      meta: true,
+    },
+  ),
+  source_id: field(
+    { usual: '' as SourceId | '', input: Text(64), output: Type.String() },
+    {
+      text: 'Only events of this source. Empty: events of any origin.',
+      label: noForm,
+      file: byKey,
+      hidden: true,
+      meta: true,
+    },
+  ),
+  event_types: field(
+    { usual: ['*'], input: Type.Array(Type.String()), output: Type.Array(Type.String()) },
+    { text: 'Event types that it matches.', ...inFilterConfig },
+  ),
+  filter: field(
+    { usual: noConditions() as FilterConditions, input: Type.Unknown(), output: Type.Unknown() },
+    { text: 'Conditions for every event type.', ...inFilterConfig },
+  ),
+  /** Existing records. Saving keeps one per event type: it drops the others and creates missing ones. */
+  filters: field(
+    { usual: [] as readonly FilterRecord[], input: Type.Unknown(), output: Type.Unknown() },
+    { text: 'Filters of single event types.', ...inFilterConfig },
+  ),
+  function: text(262_144, { text: 'JavaScript that returns the payload to send.', label: 'Function' }),
+  delivery_mode: choice(
+    { of: deliveryModes, usual: 'at_least_once' as DeliveryMode },
+    {
+      text: '`at_most_once` never repeats a request that may have arrived.',
+      label: noForm,
+      portal: true,
+      meta: true,
+    },
+  ),
+  alert_config: field(
+    {
+      usual: null as { count: number; threshold: string } | null,
+      input: Type.Partial(AlertConfig),
+      output: AlertConfig,
+    },
+    {
+      text: 'Failed attempts that raise an alert. Needs both members. `{}` removes it.',
+      label: noForm,
+      hidden: true,
+      meta: true,
+    },
+  ),
+  rate_limit_config: field(
+    {
+      usual: null as { count: number; duration: number } | null,
+      input: Type.Partial(RateLimitConfig),
+      output: RateLimitConfig,
+    },
+    {
+      text: 'Limit of sends. Needs both members. `{}` removes it.',
+      label: 'Deliveries',
+      hidden: true,
+      meta: true,
+    },
+  ),
+  retry_config: field(
+    {
+      usual: null as RetryConfig | null,
+      input: Type.Object({
+        type: Type.Optional(oneOf([...retryTypes, ''], 'As `strategy.type` of the project.')),
+        duration: Type.Optional(Text(32, 'Wait as a duration such as `10s`. Overrides `interval_seconds`.')),
+        interval_seconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 31_536_000,
+            description: 'Wait between attempts in seconds.',
+          }),
+        ),
+        retry_count: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 1000,
+            description: 'Retries after the first attempt. 0: one attempt.',
+          }),
+        ),
+      }),
+      output: ShownRetryConfig,
+    },
+    { text: 'Retries. `{}`: as the project.', label: 'Retries', hidden: true, meta: true },
+  ),
+  key,
+};
+
+export type SubscriptionFields = Values<typeof subscriptionFields>;

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fieldsOf } from '../../src/cli/project-file/document.ts';
+import { endpointFields } from '../../src/domain/resources/endpoint-fields.ts';
+import type { Fields } from '../../src/domain/resources/fields.ts';
+import { portalLinkFields } from '../../src/domain/resources/portal-link-fields.ts';
+import { sourceFields } from '../../src/domain/resources/source-fields.ts';
+import { subscriptionFields } from '../../src/domain/resources/subscription-fields.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const resources: [name: string, fields: Fields, file: object | undefined][] = [
+  ['endpoints', endpointFields, fieldsOf.endpoints],
+  ['sources', sourceFields, fieldsOf.sources],
+  ['subscriptions', subscriptionFields, fieldsOf.subscriptions],
+  ['portal-links', portalLinkFields, undefined],
+];
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+/** The labels that the pages of a resource show. */
+function labelsOf(resource: string): string[] {
+  const folder = join('web/src/routes', resource);
+  const sources = readdirSync(join(ROOT, folder)).map((file) => read(join(folder, file)));
+  return [...sources, read('web/src/data/form-fields.ts')].flatMap((source) =>
+    [...source.matchAll(/label(?:=|: )["']([^"']+)["']/g)].map(([, label = '']) => label),
+  );
+}
+
+describe.each(resources)('the fields of %s', (resource, fields, file) => {
+  const facts = Object.entries(fields).map(([name, { facts: known }]) => ({ name, ...known }));
+
+  test('each have a form, or the reason why not', () => {
+    const labels = labelsOf(resource);
+    const missing = facts.filter(({ label }) =>
+      typeof label === 'string' ? !labels.includes(label) : label.why === '',
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test.runIf(file)('are each in the file of a project, or the reason says why not', () => {
+    const names = Object.keys(file ?? {});
+    const wrong = facts.filter((one) =>
+      one.file === undefined ? !names.includes(one.name) : one.file.why === '',
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('that requests may give each have their sentence in docs/settings.md', () => {
+    const page = read('docs/settings.md');
+    const given = facts.filter((one) => one.given !== 'never');
+    const wrong = given.filter(
+      ({ name, text }) => !page.includes(`|\`${name}\`|${text}|`) && !page.includes(`|\`${name}.`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
