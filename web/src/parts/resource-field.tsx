@@ -25,7 +25,7 @@ interface Props<F extends Form> {
 /** A field of a resource in a form, as its description says (`src/domain/resources`). */
 export function ResourceField<F extends Form>({ form, name, of = {}, hint, words = {}, ...rest }: Props<F>) {
   const { label, kind, choices = [] } = form[name] as FormField;
-  const value = (of as Record<string, unknown>)[name];
+  const value = (of as Record<string, string | number | boolean | undefined>)[name];
   const common = { label, name, hint };
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
   if (kind === 'choice')
