@@ -9,13 +9,13 @@ import { listSessions } from '../../store/people/sessions.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { enter, visitorOf } from './enter.ts';
 import { showMe } from './me.ts';
 import { Me, Session, toSession } from './person-schema.ts';
 
-export const tag = 'Own account';
+const route = operationsOf('Own account');
 
 /** The person of a call. The access `session` lets only people in. */
 export function selfOf({ caller, actor }: Pick<Call<unknown>, 'caller' | 'actor'>): Self & {
@@ -30,23 +30,16 @@ export function selfOf({ caller, actor }: Pick<Call<unknown>, 'caller' | 'actor'
 /** Operations of people on their own account. */
 export function registerOwnAccount(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path: '/auth/me',
+  route.get(app, '/auth/me', {
     id: 'getMe',
-    tag,
     summary: 'Get the signed-in person, the projects that are open to it, and the session.',
-    status: 200,
     message: 'Person fetched',
     data: Me,
     access: 'session',
     handle: (call) => showMe(context, selfOf(call)),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: '/auth/me',
+  route.put(app, '/auth/me', {
     id: 'updateMe',
-    tag,
     summary: 'Change the own name.',
     body: Type.Object({ name: Type.Optional(Text(256)) }),
     status: 202,
@@ -59,17 +52,13 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
       return showMe(context, self);
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: '/auth/password',
+  route.put(app, '/auth/password', {
     id: 'changePassword',
-    tag,
     summary: 'Change the own password. All other sessions end, and this one gets a new cookie.',
     body: Type.Object({
       current_password: Type.Optional(Text(MOST_CHARS, 'Not needed if the account has none yet.')),
       new_password: RequiredText(MOST_CHARS),
     }),
-    status: 200,
     message: 'Password changed',
     data: Me,
     access: 'session',
@@ -87,13 +76,9 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
 
 function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
   const { db, people } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path: '/auth/sessions',
+  route.get(app, '/auth/sessions', {
     id: 'listSessions',
-    tag,
     summary: 'List the own sessions, newest first.',
-    status: 200,
     message: 'Sessions fetched',
     data: Type.Array(Session),
     access: 'session',
@@ -103,25 +88,17 @@ function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
       return showRows(rows, (row) => toSession(row, sessionId));
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: '/auth/sessions/:sessionID',
+  route.delete(app, '/auth/sessions/:sessionID', {
     id: 'endSession',
-    tag,
     summary: 'End an own session, at once.',
-    status: 200,
     message: 'Session ended',
     data: Nothing,
     access: 'session',
     handle: (call) => endOwnSession(people, selfOf(call), call.params.sessionID),
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: '/auth/sessions',
+  route.delete(app, '/auth/sessions', {
     id: 'endOtherSessions',
-    tag,
     summary: 'End all other own sessions, at once.',
-    status: 200,
     message: 'Sessions ended',
     data: Nothing,
     access: 'session',

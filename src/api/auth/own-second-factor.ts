@@ -9,12 +9,13 @@ import {
 import { RequiredText, Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { enter, visitorOf } from './enter.ts';
-import { selfOf, tag } from './own-account.ts';
+import { selfOf } from './own-account.ts';
 import { Me } from './person-schema.ts';
 
 const path = '/auth/second-factor';
+const route = operationsOf('Own account');
 const Code = Type.Object({
   code: RequiredText(64, 'A code of the app. Where a second factor is set up, also a recovery code.'),
 });
@@ -25,11 +26,8 @@ const RecoveryCodes = Type.Array(Type.String(), {
 /** The second factor of the own account: codes of an authenticator app. */
 export function registerOwnSecondFactor(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/begin`,
+  route.post(app, `${path}/begin`, {
     id: 'beginSecondFactor',
-    tag,
     summary: 'Create a secret for an authenticator app. It counts once a code of it was confirmed.',
     status: 201,
     message: 'Secret created',
@@ -40,15 +38,11 @@ export function registerOwnSecondFactor(app: FastifyInstance, context: ApiContex
     access: 'session',
     handle: (call) => beginSecondFactor(people, selfOf(call)),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/confirm`,
+  route.post(app, `${path}/confirm`, {
     id: 'confirmSecondFactor',
-    tag,
     summary:
       'Switch the second factor on with its first code. All other sessions end, and this one gets a new cookie.',
     body: Code,
-    status: 200,
     message: 'Second factor set up',
     data: Type.Object({ recovery_codes: RecoveryCodes, me: Me }),
     access: 'session',
@@ -58,14 +52,10 @@ export function registerOwnSecondFactor(app: FastifyInstance, context: ApiContex
       return { recovery_codes: codes, me: await enter(context, reply, signedIn) };
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'passSecondFactor',
-    tag,
     summary: 'Send a code, for a session that began without one. The session gets a new cookie.',
     body: Code,
-    status: 200,
     message: 'Code accepted',
     data: Me,
     access: 'session',
@@ -74,25 +64,18 @@ export function registerOwnSecondFactor(app: FastifyInstance, context: ApiContex
       return enter(context, reply, await passSecondFactor(people, wanted, visitorOf(context, request)));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/remove`,
+  route.post(app, `${path}/remove`, {
     id: 'removeSecondFactor',
-    tag,
     summary: 'Remove the second factor.',
     body: Code,
-    status: 200,
     message: 'Second factor removed',
     data: Nothing,
     access: 'session',
     handle: (call, request) =>
       removeSecondFactor(people, { ...selfOf(call), code: call.body.code }, visitorOf(context, request)),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/recovery-codes`,
+  route.post(app, `${path}/recovery-codes`, {
     id: 'renewRecoveryCodes',
-    tag,
     summary: 'Create new recovery codes. The earlier ones stop working.',
     body: Code,
     status: 201,

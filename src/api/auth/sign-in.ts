@@ -9,11 +9,11 @@ import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { refuseOtherOrigin, removeSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { enter, visitorOf } from './enter.ts';
 import { Me } from './person-schema.ts';
 
-const tag = 'Sign in';
+const route = operationsOf('Sign in');
 const Email = RequiredText(254);
 
 const SignIn = Type.Object({
@@ -54,14 +54,10 @@ const Ways = Type.Object({
 /** The door. These operations have no caller yet. */
 export function registerSignIn(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
-  registerOperation(app, {
-    method: 'POST',
-    path: '/auth/sign-in',
+  route.post(app, '/auth/sign-in', {
     id: 'signIn',
-    tag,
     summary: 'Sign in with e-mail address and password. Sets the session cookie.',
     body: SignIn,
-    status: 200,
     message: 'Signed in',
     data: Me,
     access: 'public',
@@ -71,13 +67,9 @@ export function registerSignIn(app: FastifyInstance, context: ApiContext): void 
       return enter(context, reply, await signIn(people, body, visitorOf(context, request)));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/auth/sign-out',
+  route.post(app, '/auth/sign-out', {
     id: 'signOut',
-    tag,
     summary: 'End the session of the cookie, if there is one, and remove the cookie.',
-    status: 200,
     message: 'Signed out',
     data: Nothing,
     access: 'public',
@@ -88,11 +80,8 @@ export function registerSignIn(app: FastifyInstance, context: ApiContext): void 
       return null;
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/auth/reset',
+  route.post(app, '/auth/reset', {
     id: 'requestReset',
-    tag,
     summary: 'Mail a link for a new password, if the address has an account.',
     body: Type.Object({ email: Email }),
     status: 202,
@@ -106,13 +95,9 @@ export function registerSignIn(app: FastifyInstance, context: ApiContext): void 
       return null;
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: '/auth/providers',
+  route.get(app, '/auth/providers', {
     id: 'listProviders',
-    tag,
     summary: 'List the ways to sign in.',
-    status: 200,
     message: 'Providers fetched',
     data: Ways,
     access: 'public',
@@ -131,14 +116,10 @@ export function registerSignIn(app: FastifyInstance, context: ApiContext): void 
 
 function registerLinks(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
-  registerOperation(app, {
-    method: 'POST',
-    path: '/auth/link/check',
+  route.post(app, '/auth/link/check', {
     id: 'checkLink',
-    tag,
     summary: 'Look at an invitation, reset or sign-in link without using it.',
     body: LinkToken,
-    status: 200,
     message: 'Link fetched',
     data: Link,
     access: 'public',
@@ -154,14 +135,10 @@ function registerLinks(app: FastifyInstance, context: ApiContext): void {
       };
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/auth/link',
+  route.post(app, '/auth/link', {
     id: 'useLink',
-    tag,
     summary: 'Use an invitation, reset or sign-in link, once. Sets the session cookie.',
     body: UseLink,
-    status: 200,
     message: 'Signed in',
     data: Me,
     access: 'public',

@@ -14,7 +14,7 @@ import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-de
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { pageNames } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
@@ -30,7 +30,7 @@ import { deliveryView } from './delivery-view.ts';
 import { dryRunOfDeliveries } from './dry-run-deliveries.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
-const tag = 'Event deliveries';
+const route = operationsOf('Event deliveries');
 const Filters = Type.Object(deliveryFilterQuery);
 const JobFilters = Type.Object({ ...deliveryFilterQuery, ...jobQuery });
 
@@ -45,14 +45,10 @@ export function registerDeliveryActions(app: FastifyInstance, context: ApiContex
 }
 
 function registerResends(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${path}/:eventDeliveryID/resend`,
+  route.put(app, `${path}/:eventDeliveryID/resend`, {
     id: 'resendEventDelivery',
-    tag,
     summary: 'Send a failed or discarded delivery again, with a fresh retry budget.',
     acts: true,
-    status: 200,
     message: 'Event delivery scheduled',
     data: EventDelivery,
     portal: 'resend',
@@ -76,15 +72,11 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
       return readDelivery(context, project, id);
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/forceresend`,
+  route.post(app, `${path}/forceresend`, {
     id: 'forceResendEventDeliveries',
-    tag,
     summary: 'Send successful deliveries again.',
     body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }) }),
     acts: true,
-    status: 200,
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
     portal: 'resend',
@@ -160,16 +152,12 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     countDeliveries(tx, project.id, filter);
   const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
     onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT);
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/batchretry`,
+  route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',
-    tag,
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
     query: JobFilters,
     acts: true,
     alsoKnown: [...pageNames, ...deliveryFilterAliases],
-    status: 200,
     message: 'Batch retry started',
     variant: dryRunAnswer,
     data: Job,
@@ -188,15 +176,11 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
       );
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/countbatchretryevents`,
+  route.get(app, `${path}/countbatchretryevents`, {
     id: 'countBatchRetryEventDeliveries',
-    tag,
     summary: 'Count the deliveries that a batch retry with these filters would send.',
     query: Filters,
     alsoKnown: [...pageNames, ...deliveryFilterAliases],
-    status: 200,
     message: 'Event deliveries counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',
@@ -205,17 +189,13 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
       num: await db.reading(call.project.id, counting(call.project, await retryFilter(call))),
     }),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/cancel`,
+  route.post(app, `${path}/cancel`, {
     id: 'cancelEventDeliveries',
-    tag,
     summary:
       'Start a job that discards every open delivery matching the filters in the query or the JSON body.',
     query: JobFilters,
     acts: true,
     alsoKnown: deliveryFilterAliases,
-    status: 200,
     message: 'Cancelling started',
     data: Job,
     access: 'developer',

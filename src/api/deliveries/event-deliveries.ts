@@ -19,7 +19,7 @@ import { getEvent } from '../../store/history/events.ts';
 import { toEvent } from '../events/event-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './delivery-filter.ts';
@@ -27,7 +27,8 @@ import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from '.
 import { deliveryView } from './delivery-view.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
-const tag = 'Event deliveries';
+const route = operationsOf('Event deliveries');
+const attempts = operationsOf('Delivery attempts');
 
 const WaitingTotals = Type.Object(
   Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const)),
@@ -35,15 +36,11 @@ const WaitingTotals = Type.Object(
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listEventDeliveries',
-    tag,
     summary: 'List deliveries.',
     query: Type.Object({ ...pageQuery, ...deliveryFilterQuery }),
     alsoKnown: deliveryFilterAliases,
-    status: 200,
     message: 'Event deliveries fetched',
     data: PageOf(EventDelivery),
     portal: 'read',
@@ -56,15 +53,11 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
       return mapPage(page, await deliveryView(context, project.id, page.rows));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/waitingtotals`,
+  route.get(app, `${path}/waitingtotals`, {
     id: 'getWaitingTotals',
-    tag,
     summary: 'Count the open deliveries by what they wait for.',
     query: Type.Object(deliveryFilterQuery),
     alsoKnown: deliveryFilterAliases,
-    status: 200,
     message: 'Totals fetched',
     data: WaitingTotals,
     portal: 'read',
@@ -79,13 +72,9 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
       return Object.fromEntries(deliveryGates.map((gate) => [gate, counts.get(gate) ?? 0]));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/:eventDeliveryID`,
+  route.get(app, `${path}/:eventDeliveryID`, {
     id: 'getEventDelivery',
-    tag,
     summary: 'Get a delivery.',
-    status: 200,
     message: 'Event delivery fetched',
     data: WholeEventDelivery,
     portal: 'read',
@@ -117,13 +106,9 @@ const shortenedWarning = (count: number) =>
 
 function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
   const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts` as const;
-  registerOperation(app, {
-    method: 'GET',
-    path: attemptsPath,
+  attempts.get(app, attemptsPath, {
     id: 'listDeliveryAttempts',
-    tag: 'Delivery attempts',
     summary: 'List the attempts of a delivery, oldest first.',
-    status: 200,
     message: 'Delivery attempts fetched',
     data: Type.Array(DeliveryAttempt),
     portal: 'read',
@@ -137,13 +122,9 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
       return showRows(rows, (row) => toAttempt(row, VERSION));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${attemptsPath}/:deliveryAttemptID`,
+  attempts.get(app, `${attemptsPath}/:deliveryAttemptID`, {
     id: 'getDeliveryAttempt',
-    tag: 'Delivery attempts',
     summary: 'Get one attempt.',
-    status: 200,
     message: 'Delivery attempt fetched',
     data: DeliveryAttempt,
     portal: 'read',

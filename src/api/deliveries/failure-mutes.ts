@@ -14,10 +14,10 @@ import {
 } from '../../store/saved/failure-mutes.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Nothing, parseTime, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/failures/mutes';
-const tag = 'Event deliveries';
+const route = operationsOf('Event deliveries');
 const DEFAULT_MS = 86_400_000;
 const MAX_MS = 90 * 86_400_000;
 const MAX_MUTES = 500;
@@ -49,11 +49,8 @@ export const FailureMute = Type.Object({
 
 /** A mute only sorts: groups that are muted are in the list of failures, alerts are sent, deliveries are tried. */
 export function registerFailureMutes(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'muteFailures',
-    tag,
     summary: 'Mute a group of failures until a time, for all users of the project.',
     body: MuteFailures,
     status: 201,
@@ -88,13 +85,9 @@ export function registerFailureMutes(app: FastifyInstance, context: ApiContext):
       return { uid: id, endpoint_id, outcome, until: iso(until) };
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: `${path}/:muteID`,
+  route.delete(app, `${path}/:muteID`, {
     id: 'unmuteFailures',
-    tag,
     summary: 'Unmute a group of failures.',
-    status: 200,
     message: 'Failures unmuted',
     data: Nothing,
     access: 'developer',

@@ -7,7 +7,7 @@ import type { FailureGroup } from '../../store/history/failure-groups.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/saved/failure-mutes.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
 import { FailureMute, toFailureMute } from './failure-mutes.ts';
 import { findFailures, groupKey } from './find-failures.ts';
@@ -51,14 +51,10 @@ const Failures = Type.Object({
 });
 
 export function registerFailures(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/failures',
+  operationsOf('Event deliveries').get(app, '/api/v1/projects/:projectID/failures', {
     id: 'listFailures',
-    tag: 'Event deliveries',
     summary: 'Group failing deliveries by endpoint and cause. Without dates, those of the last 24 hours.',
     query: Type.Object({ startDate, endDate, endpointId, ownerId, eventType }),
-    status: 200,
     message: 'Failures fetched',
     data: Failures,
     portal: 'read',

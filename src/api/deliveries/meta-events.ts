@@ -22,12 +22,12 @@ import {
   pageQuery,
   Time,
 } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { payloadJson } from '../http/payload-json.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
 
 const path = '/api/v1/projects/:projectID/meta-events';
-const tag = 'Meta events';
+const route = operationsOf('Meta events');
 
 export const MetaEvent = Type.Object({
   uid: Type.String(),
@@ -54,17 +54,13 @@ export const MetaEvent = Type.Object({
 /** The meta events of a project and their results. */
 export function registerMetaEvents(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listMetaEvents',
-    tag,
     summary: 'List meta events.',
     query: Type.Object({
       ...pageQuery,
       ...dateQuery,
     }),
-    status: 200,
     message: 'Meta events fetched',
     data: PageOf(MetaEvent),
     access: 'viewer',
@@ -73,13 +69,9 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
       return mapPage(await db.reading(project.id, (tx) => listMetaEvents(tx, project.id, list)), toMetaEvent);
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/:metaEventID`,
+  route.get(app, `${path}/:metaEventID`, {
     id: 'getMetaEvent',
-    tag,
     summary: 'Get a meta event.',
-    status: 200,
     message: 'Meta event fetched',
     data: MetaEvent,
     access: 'viewer',
@@ -88,14 +80,10 @@ export function registerMetaEvents(app: FastifyInstance, context: ApiContext): v
       return toMetaEvent(found(await getMetaEvent(db, project.id, id), 'meta event', id));
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${path}/:metaEventID/resend`,
+  route.put(app, `${path}/:metaEventID/resend`, {
     id: 'resendMetaEvent',
-    tag,
     summary: 'Send a meta event again, with a fresh retry budget.',
     acts: true,
-    status: 200,
     message: 'Meta event queued',
     data: MetaEvent,
     access: 'developer',

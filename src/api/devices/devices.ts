@@ -6,21 +6,17 @@ import { listDevices } from '../../store/config/devices.ts';
 import { Device, toDevice } from '../endpoints/device-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/devices';
-const tag = 'Devices';
+const route = operationsOf('Devices');
 
 /** Programs that listen to a project. They are made by listening (listen.ts). */
 export function registerDevices(app: FastifyInstance, { db, changes, now }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listDevices',
-    tag,
     summary: 'List the devices that listen to a project, or did in the last 30 days.',
     query: Type.Object(pageQuery),
-    status: 200,
     message: 'Devices fetched',
     data: PageOf(Device),
     access: 'developer',
@@ -29,13 +25,9 @@ export function registerDevices(app: FastifyInstance, { db, changes, now }: ApiC
       return mapPage(page, (row) => toDevice(row, now()));
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: `${path}/:deviceID`,
+  route.delete(app, `${path}/:deviceID`, {
     id: 'deleteDevice',
-    tag,
     summary: 'Delete a device and its subscription. Its connections are closed.',
-    status: 200,
     message: 'Device deleted',
     data: Nothing,
     access: 'developer',

@@ -5,12 +5,12 @@ import { Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { checkedOAuth2, checkSigningKey } from './endpoint-credentials.ts';
 import { OAuth2 } from './endpoint-schema.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
-const tag = 'Endpoints';
+const route = operationsOf('Endpoints');
 const MAX_IDS = 100;
 
 export const PeriodFailureRate = Type.Object({
@@ -34,17 +34,13 @@ const TokenTest = Type.Object({
 
 /** Read-only checks of endpoints: their failure rates, and whether their token server issues a token. */
 export function registerEndpointChecks(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/period-failure-rates`,
+  route.get(app, `${path}/period-failure-rates`, {
     id: 'getPeriodFailureRates',
-    tag,
     summary: 'Count the deliveries of up to 100 endpoints between two dates by outcome.',
     query: Type.Object({
       endpointId: Repeated('The endpoints.'),
       ...dateQuery,
     }),
-    status: 200,
     message: 'Failure rates fetched',
     data: Type.Array(PeriodFailureRate),
     portal: 'read',
@@ -78,14 +74,10 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
       });
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/oauth2/test`,
+  route.post(app, `${path}/oauth2/test`, {
     id: 'testOAuth2',
-    tag,
     summary: 'Request a token from the token server and report the result.',
     body: Type.Object({ oauth2: OAuth2 }),
-    status: 200,
     message: 'Token server asked',
     data: TokenTest,
     access: 'developer',

@@ -14,7 +14,7 @@ import { Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
 import {
   changedEndpoint,
@@ -28,16 +28,13 @@ import { endpointView } from './endpoint-view.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
 const onePath = `${path}/:endpointID` as const;
-const tag = 'Endpoints';
+const route = operationsOf('Endpoints');
 
 export function registerEndpoints(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints, changes } = context;
   const show = async (row: EndpointRow) => (await endpointView(context, row.project_id, [row.id]))(row);
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createEndpoint',
-    tag,
     summary: 'Create an endpoint.',
     body: CreateEndpoint,
     status: 201,
@@ -55,18 +52,14 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       return toEndpoint(await createEndpoint(changes, by, made));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listEndpoints',
-    tag,
     summary: 'List endpoints.',
     query: Type.Object({
       ...pageQuery,
       q: Type.Optional(Type.String({ description: 'Part of the name.' })),
       ownerId: Type.Optional(Type.String()),
     }),
-    status: 200,
     message: 'Endpoints fetched',
     data: PageOf(Endpoint),
     portal: 'read',
@@ -84,13 +77,9 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       return mapPage(page, await endpointView(context, project.id, ids));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: onePath,
+  route.get(app, onePath, {
     id: 'getEndpoint',
-    tag,
     summary: 'Get an endpoint.',
-    status: 200,
     message: 'Endpoint fetched',
     data: Endpoint,
     portal: 'read',
@@ -101,11 +90,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       return show(found(owned(scope, await endpoints.get(db, project.id, id)), 'endpoint', id));
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: onePath,
+  route.put(app, onePath, {
     id: 'updateEndpoint',
-    tag,
     summary: 'Update an endpoint. Fields that are not named keep their value.',
     body: UpdateEndpoint,
     status: 202,
@@ -131,24 +117,17 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       return show(row);
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: onePath,
+  route.delete(app, onePath, {
     id: 'deleteEndpoint',
-    tag,
     summary: 'Delete an endpoint and its subscriptions.',
-    status: 200,
     message: 'Endpoint deleted',
     data: Nothing,
     portal: 'manage',
     access: 'developer',
     handle: ({ by, params, scope }) => deleteEndpoint(changes, { ...by, id: params.endpointID, scope }),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${onePath}/pause`,
+  route.put(app, `${onePath}/pause`, {
     id: 'pauseEndpoint',
-    tag,
     summary: 'Pause an active endpoint, or resume a paused one. Deliveries wait while it is paused.',
     status: 202,
     message: 'Endpoint status changed',
@@ -159,11 +138,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     handle: async ({ by, params, scope }) =>
       show(await togglePause(changes, { ...by, id: params.endpointID, scope })),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${onePath}/activate`,
+  route.post(app, `${onePath}/activate`, {
     id: 'activateEndpoint',
-    tag,
     summary: 'Activate an inactive or paused endpoint.',
     status: 202,
     message: 'Endpoint activated',
@@ -174,14 +150,10 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     handle: async ({ by, params, scope }) =>
       show(await activateEndpoint(changes, { ...by, id: params.endpointID, scope })),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${onePath}/expire_secret`,
+  route.put(app, `${onePath}/expire_secret`, {
     id: 'expireSecret',
-    tag,
     summary: 'Roll the signing secret. The old secret keeps signing until it expires.',
     body: ExpireSecret,
-    status: 200,
     message: 'Endpoint secret rolled',
     data: Endpoint,
     portal: 'roll_secrets',

@@ -11,7 +11,7 @@ import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
@@ -60,11 +60,8 @@ type RowError = Static<typeof RowProblem>;
 
 export function registerOnboard(app: FastifyInstance, context: ApiContext): void {
   const isDryRun = (query: Call<unknown>['query']) => queryFlag(query, 'dry_run') ?? false;
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects/:projectID/onboard',
+  operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/onboard', {
     id: 'onboard',
-    tag: 'Endpoints',
     summary: 'Start a job that creates many endpoints with their subscriptions.',
     query: Type.Object({
       dry_run: Type.Optional(Type.Boolean({ description: 'Only check the items.' })),

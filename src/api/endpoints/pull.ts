@@ -9,13 +9,13 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { callerIdOf } from '../http/access/caller.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 /** Pulls at a time. A consumer with more workers than this asks for more deliveries a call. */
 const PULLS = { what: 'pulls', caller: 200, endpoint: 100, project: 400, node: 2_000 };
 
 const path = '/api/v1/projects/:projectID/endpoints/:endpointID/pull';
-const tag = 'Endpoints';
+const route = operationsOf('Endpoints');
 
 export const MAX_PULLED = 100;
 const DEFAULT_PULLED = 10;
@@ -75,14 +75,10 @@ const Results = Type.Object({
 /** Pull endpoints: a consumer takes deliveries under a lease and reports the results. See docs/pull.md. */
 export function registerPull(app: FastifyInstance, context: ApiContext): void {
   const pulls = new Admission(PULLS);
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'pullEndpoint',
-    tag,
     summary: 'Take deliveries of a pull endpoint under a lease.',
     body: PullBody,
-    status: 200,
     message: 'Deliveries taken',
     data: Pulled,
     portal: 'read',
@@ -105,14 +101,10 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
       }
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/results`,
+  route.post(app, `${path}/results`, {
     id: 'reportResults',
-    tag,
     summary: 'Report the results of deliveries that were taken.',
     body: ResultsBody,
-    status: 200,
     message: 'Results recorded',
     data: Results,
     portal: 'read',

@@ -9,7 +9,7 @@ import { seesEventType } from '../../domain/endpoint-scope.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import {
   CreateEventType,
@@ -22,18 +22,14 @@ import { readOpenApi } from './read-openapi.ts';
 
 const path = '/api/v1/projects/:projectID/event-types';
 const onePath = `${path}/:eventTypeID` as const;
-const tag = 'Event types';
+const route = operationsOf('Event types');
 
 /** The validators of schemas are loaded by the first call that needs them. */
 export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listEventTypes',
-    tag,
     summary: 'List the event types of the project by name.',
-    status: 200,
     message: 'Event types fetched',
     data: Type.Array(EventType),
     portal: 'read',
@@ -46,11 +42,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       );
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createEventType',
-    tag,
     summary: 'Create an event type.',
     body: CreateEventType,
     status: 201,
@@ -63,11 +56,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       return toEventType(await createEventType(context.changes, by, type));
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: onePath,
+  route.put(app, onePath, {
     id: 'updateEventType',
-    tag,
     summary: 'Update the description of an event type. Fields that are not named keep their value.',
     body: UpdateEventType,
     status: 201,
@@ -80,11 +70,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       return toEventType(await updateEventType(context.changes, one, (known) => describe(known, body)));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${onePath}/deprecate`,
+  route.post(app, `${onePath}/deprecate`, {
     id: 'deprecateEventType',
-    tag,
     summary: 'Mark an event type as deprecated. It still works.',
     status: 201,
     message: 'Event type deprecated',
@@ -95,14 +82,10 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       return toEventType(await deprecateEventType(context.changes, one));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/import`,
+  route.post(app, `${path}/import`, {
     id: 'importEventTypes',
-    tag,
     summary: 'Create or update event types from the webhooks of an OpenAPI document.',
     body: ImportEventTypes,
-    status: 200,
     message: 'Event types imported',
     data: Type.Array(EventType),
     access: 'developer',

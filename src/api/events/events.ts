@@ -17,7 +17,7 @@ import { hidesPayload } from '../http/access/access.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageNames, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
@@ -38,7 +38,7 @@ import {
 import { newEvent } from './new-event.ts';
 
 const path = '/api/v1/projects/:projectID/events';
-const tag = 'Events';
+const route = operationsOf('Events');
 
 type Out = Static<typeof Event>;
 
@@ -56,11 +56,8 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     const accepted = await context.acceptor.accept(await newEvent(context, call, target));
     return acceptedEvent(accepted, await context.cache.get(call.project.id));
   };
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/broadcast`,
+  route.post(app, `${path}/broadcast`, {
     id: 'broadcastEvent',
-    tag,
     summary: 'Send an event to every endpoint whose subscription matches its type.',
     body: BroadcastEvent,
     status: 201,
@@ -69,11 +66,8 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: (call) => accept(call, { kind: 'broadcast' }),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createEvent',
-    tag,
     summary: 'Send an event to one endpoint.',
     body: CreateEvent,
     status: 201,
@@ -87,11 +81,8 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
       return accept(call, { kind: 'endpoints', endpointIds });
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/fanout`,
+  route.post(app, `${path}/fanout`, {
     id: 'fanoutEvent',
-    tag,
     summary: 'Send an event to the endpoints of an owner.',
     body: FanoutEvent,
     status: 201,
@@ -100,11 +91,8 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: (call) => accept(call, { kind: 'owner', ownerId: call.body.owner_id }),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/dynamic`,
+  route.post(app, `${path}/dynamic`, {
     id: 'dynamicEvent',
-    tag,
     summary: 'Send an event to a URL. Creates an endpoint for the URL if there is none.',
     body: DynamicEvent,
     status: 201,
@@ -120,14 +108,10 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
 
 function registerReading(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listEvents',
-    tag,
     summary: 'List and search events.',
     query: Type.Object({ ...pageQuery, ...eventFilterQuery }),
-    status: 200,
     message: 'Events fetched',
     data: PageOf(Event),
     portal: 'read',
@@ -147,13 +131,9 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
       return mapPage(events, (row) => toEvent(row, routing));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/:eventID`,
+  route.get(app, `${path}/:eventID`, {
     id: 'getEvent',
-    tag,
     summary: 'Get an event.',
-    status: 200,
     message: 'Event fetched',
     data: WholeEvent,
     portal: 'read',
@@ -164,14 +144,10 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
 
 function registerReplay(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${path}/:eventID/replay`,
+  route.put(app, `${path}/:eventID/replay`, {
     id: 'replayEvent',
-    tag,
     summary: 'Replay an event: match it again and deliver it to every match.',
     acts: true,
-    status: 200,
     message: 'Event replayed',
     data: WholeEvent,
     portal: 'resend',
@@ -183,11 +159,8 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       return readEvent(context, project, { id, scope });
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/batchreplay`,
+  route.post(app, `${path}/batchreplay`, {
     id: 'batchReplayEvents',
-    tag,
     summary: 'Start a job that replays every event matching the filters. Duplicates are skipped.',
     query: Type.Object({
       ...eventFilterQuery,
@@ -200,7 +173,6 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     }),
     acts: true,
     alsoKnown: pageNames,
-    status: 200,
     message: 'Batch replay started',
     variant: dryRunAnswer,
     data: Nothing,
@@ -222,15 +194,11 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       return null;
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/countbatchreplayevents`,
+  route.get(app, `${path}/countbatchreplayevents`, {
     id: 'countBatchReplayEvents',
-    tag,
     summary: 'Count the events that a batch replay with these filters would send.',
     query: Type.Object(eventFilterQuery),
     alsoKnown: pageNames,
-    status: 200,
     message: 'Events counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',

@@ -4,7 +4,7 @@ import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Caller } from './access/caller.ts';
 import { handleError, REFUSAL } from './error-handler.ts';
-import { type Operation, registerOperation } from './operation.ts';
+import { type Operation, operationsOf } from './operation.ts';
 
 const portal: Caller = {
   kind: 'portal',
@@ -36,13 +36,9 @@ async function call(
     request.project = { id: 'p', config: { signature: { header: 'X' } } } as ProjectRow;
     if (caller.kind === 'portal') request.scope = { ...caller, endpointIds: new Set() };
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/things',
+  operationsOf('t').get(app, '/api/v1/projects/:projectID/things', {
     id: 'things',
-    tag: 't',
     summary: 's',
-    status: 200,
     message: 'm',
     data: Type.Integer(),
     access: 'viewer',
@@ -84,13 +80,9 @@ test('a call has the parameters of its path, and the types know no others', asyn
     request.caller = key;
     request.project = { id: 'p' } as ProjectRow;
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/things/:thingID/parts/:partID',
+  operationsOf('t').get(app, '/api/v1/projects/:projectID/things/:thingID/parts/:partID', {
     id: 'parts',
-    tag: 't',
     summary: 's',
-    status: 200,
     message: 'm',
     data: Type.Array(Type.String()),
     access: 'viewer',

@@ -38,16 +38,17 @@ import { compileViewerView } from './viewer-view.ts';
  */
 export type PortalRight = 'read' | 'resend' | 'manage' | 'roll_secrets' | 'create_events' | 'anyone';
 
+type Status = 200 | 201 | 202;
+
 /**
  * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
  * the OpenAPI document. The handler returns `data`, and the envelope is added here.
  */
 export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string> {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: Path;
   id: string;
-  tag: string;
   summary: string;
+  /** Registers a PUT as a POST too, for clients of Convoy. */
+  alsoPost?: true;
   query?: TObject;
   /** Further query parameters that clients of Convoy send. They are known, and not in the OpenAPI document. */
   alsoKnown?: readonly string[];
@@ -59,10 +60,11 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   body?: Body;
   /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
-  status: 200 | 201 | 202;
+  /** 200 by default. */
+  status?: Status;
   message: string;
   /** Another response than `status` and `message`, for a variant of the call. */
-  variant?(call: Call<Static<Body>, Path>): { status: 200 | 201 | 202; message: string } | undefined;
+  variant?(call: Call<Static<Body>, Path>): { status: Status; message: string } | undefined;
   data: Data;
   /** The schemas of `data` by status, where a variant answers with another one. */
   dataByStatus?: Readonly<Record<number, TSchema>>;
@@ -90,25 +92,52 @@ const ACCESS = 'x-access';
 /** Where it says that an operation refuses unknown parameters and fields. */
 const ACTS = 'x-acts';
 
-export function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
+type Register = <Body extends TSchema, Data extends TSchema, Path extends string>(
+  app: FastifyInstance,
+  path: Path,
+  operation: Operation<Body, Data, Path>,
+) => void;
+
+/** Registers the operations of one tag, by method. */
+export function operationsOf(tag: string): Record<'get' | 'post' | 'put' | 'delete', Register> {
+  const by =
+    (method: Route['method']): Register =>
+    (app, path, operation) => {
+      const { id } = operation;
+      registerOperation(app, operation, { method, path, id, tag });
+      if (operation.alsoPost !== undefined)
+        registerOperation(app, operation, { method: 'POST', path, id: `${id}ByPost`, tag });
+    };
+  return { get: by('GET'), post: by('POST'), put: by('PUT'), delete: by('DELETE') };
+}
+
+/** The place of an operation in the interface. Some operations have several. */
+interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  id: string;
+  tag: string;
+}
+
+function registerOperation<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
   operation: Operation<Body, Data, Path>,
+  at: Route,
 ): void {
-  registerRoute(app, operation, operation);
-  if (operation.portal !== undefined && operation.path.startsWith(PROJECT_PATH)) {
-    const path = operation.path.replace(PROJECT_PATH, PORTAL_PATH);
-    registerRoute(app, operation, { path, id: `${operation.id}InPortal`, tag: 'Portal' });
+  registerRoute(app, operation, at);
+  if (operation.portal !== undefined && at.path.startsWith(PROJECT_PATH)) {
+    const path = at.path.replace(PROJECT_PATH, PORTAL_PATH);
+    registerRoute(app, operation, { ...at, path, id: `${at.id}InPortal`, tag: 'Portal' });
   }
 }
 
-/** `at`: the route, because an operation open to portals has two. */
 function registerRoute<Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
   operation: Operation<Body, Data, Path>,
-  at: { path: string; id: string; tag: string },
+  at: Route,
 ): void {
-  const { body, data, message, status, changes = [] } = operation;
-  const acts = operation.acts ?? operation.method === 'DELETE';
+  const { body, data, message, status = 200, changes = [] } = operation;
+  const acts = operation.acts ?? at.method === 'DELETE';
   // A call that acts writes no resource back, so no field of a response is known.
   const unknownFields =
     body === undefined
@@ -118,7 +147,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
   const viewerView = compileViewerView(data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
-    method: operation.method,
+    method: at.method,
     url: at.path,
     // For the OpenAPI document only. Clients send parameters that are empty or out of range for "not given",
     // so the handlers parse them.
@@ -129,7 +158,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       summary: operation.summary,
       [ACCESS]: operation.access,
       ...(acts && { [ACTS]: true }),
-      ...securityOf(operation),
+      ...securityOf(operation.access, at.method),
       ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
       ...(body !== undefined && { body }),
@@ -262,7 +291,7 @@ function missingRight(caller: PortalCaller, right: PortalRight): string | undefi
 }
 
 /** The schemes of `src/api/openapi.ts`, where the operation takes another credential than a key. */
-function securityOf({ access, method }: { access: Access; method: string }) {
+function securityOf(access: Access, method: Route['method']) {
   if (access === 'public') return { security: [] };
   if (access !== 'session') return {};
   return { security: [method === 'GET' ? { session: [] } : { session: [], csrf: [] }] };

@@ -17,7 +17,7 @@ import {
 } from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, mapPage, NullableTime, PageOf, pageQuery, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { DryRun } from './dry-run.ts';
 
 const DRY_RUN = 'dry_run';
@@ -108,18 +108,14 @@ export function startedJob(reply: FastifyReply, row: JobRow): Static<typeof Job>
 }
 
 const path = '/api/v1/projects/:projectID/jobs';
-const tag = 'Jobs';
+const route = operationsOf('Jobs');
 
 export function registerJobs(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listJobs',
-    tag,
     summary: 'List the background jobs.',
     query: Type.Object(pageQuery),
-    status: 200,
     message: 'Jobs fetched',
     data: PageOf(Job),
     access: 'viewer',
@@ -128,13 +124,9 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
       return mapPage(await db.reading(project.id, (tx) => listJobs(tx, project.id, page)), toJob);
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/:jobID`,
+  route.get(app, `${path}/:jobID`, {
     id: 'getJob',
-    tag,
     summary: 'Get a job and its progress. A portal link sees the jobs that it has started.',
-    status: 200,
     message: 'Job fetched',
     data: Job,
     portal: 'read',
@@ -146,11 +138,8 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
       return toJob(found(scope === undefined || isOwn ? row : undefined, 'job', id));
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${path}/:jobID/cancel`,
+  route.put(app, `${path}/:jobID/cancel`, {
     id: 'cancelJob',
-    tag,
     summary: 'Cancel a job. Finished work stays done.',
     acts: true,
     status: 202,

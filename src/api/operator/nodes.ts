@@ -5,7 +5,7 @@ import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 export const Node = Type.Object({
   uid: Type.String(),
@@ -18,13 +18,9 @@ export const Node = Type.Object({
 
 /** The nodes of the instance. A silent one is listed for a minute. */
 export function registerNodes(app: FastifyInstance, { db }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/nodes',
+  operationsOf('Nodes').get(app, '/api/v1/nodes', {
     id: 'listNodes',
-    tag: 'Nodes',
     summary: 'List the nodes of the instance.',
-    status: 200,
     message: 'Nodes fetched',
     data: Type.Array(Node),
     access: 'instance',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 export const InstanceSetting = Type.Object({
   name: Type.String({ description: 'The environment variable.' }),
@@ -15,13 +15,9 @@ export const InstanceSetting = Type.Object({
 
 /** The settings of the node that answers. They are read at its start and cannot be changed while it runs. */
 export function registerInstanceSettings(app: FastifyInstance, { settings }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/settings',
+  operationsOf('Nodes').get(app, '/api/v1/settings', {
     id: 'listSettings',
-    tag: 'Nodes',
     summary: 'List the settings of the node that answers. Secrets are left out.',
-    status: 200,
     message: 'Settings fetched',
     data: Type.Array(InstanceSetting),
     access: 'instance',

@@ -13,10 +13,10 @@ import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/
 import { isInstance } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 
-const tag = 'People';
+const route = operationsOf('People');
 
 const NullableLink = Type.Union([Type.String(), Type.Null()], {
   description:
@@ -41,11 +41,8 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   const { people } = context;
   registerMembers(app, context);
   registerAccounts(app, context);
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects/:projectID/people',
+  route.post(app, '/api/v1/projects/:projectID/people', {
     id: 'inviteToProject',
-    tag,
     summary: 'Give a person a role in a project. A person without an account gets one, and an invitation.',
     body: InviteToProject,
     status: 201,
@@ -60,11 +57,8 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       return { person: toPerson(person), link };
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/people',
+  route.post(app, '/api/v1/people', {
     id: 'inviteToInstance',
-    tag,
     summary:
       'Make a person an administrator of the instance. A person without an account gets one, and an invitation.',
     body: InviteToInstance,
@@ -78,11 +72,8 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       return { person: toPerson(person), link };
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/sign-in-links',
+  route.post(app, '/api/v1/sign-in-links', {
     id: 'createSignInLink',
-    tag,
     summary: 'Create a link that signs a person in once, or resets the password.',
     body: Type.Object({
       email: Type.Optional(RequiredText(254, 'The first administrator of the instance by default.')),
@@ -110,23 +101,16 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
 function registerMembers(app: FastifyInstance, context: ApiContext): void {
   const { db, people } = context;
   const path = '/api/v1/projects/:projectID/people';
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listPeople',
-    tag,
     summary: 'List the people with a role in a project.',
-    status: 200,
     message: 'People fetched',
     data: Type.Array(Member),
     access: 'admin',
     handle: async ({ project }) => showRows(await listMembers(db, project.id), toMember),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${path}/:personID`,
+  route.put(app, `${path}/:personID`, {
     id: 'changeRole',
-    tag,
     summary: 'Give a person another role in a project.',
     body: Type.Object({ role: Type.Optional(oneOf(roles)) }),
     status: 202,
@@ -136,13 +120,9 @@ function registerMembers(app: FastifyInstance, context: ApiContext): void {
     handle: async ({ by, params, body }) =>
       toPerson(await changeRole(people, { ...by, personId: params.personID }, body.role)),
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: `${path}/:personID`,
+  route.delete(app, `${path}/:personID`, {
     id: 'removeFromProject',
-    tag,
     summary: 'Take the role in a project from a person. The account stays.',
-    status: 200,
     message: 'Person removed',
     data: Nothing,
     access: 'admin',
@@ -152,24 +132,17 @@ function registerMembers(app: FastifyInstance, context: ApiContext): void {
 
 function registerAccounts(app: FastifyInstance, context: ApiContext): void {
   const { db, people } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/people',
+  route.get(app, '/api/v1/people', {
     id: 'listAccounts',
-    tag,
     summary: 'List all accounts, newest first.',
     query: Type.Object(pageQuery),
-    status: 200,
     message: 'Accounts fetched',
     data: PageOf(Account),
     access: 'instance',
     handle: async ({ query }) => mapPage(await listAccounts(db, parsePageRequest(query)), toAccount),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: '/api/v1/people/:personID',
+  route.put(app, '/api/v1/people/:personID', {
     id: 'updateAccount',
-    tag,
     summary: 'Change an account. Deactivation ends all of its sessions at once.',
     body: Type.Object({
       email: Type.Optional(

@@ -19,24 +19,21 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, parseTime, Repeated } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
 const onePath = `${path}/:portalLinkID` as const;
-const tag = 'Portal links';
+const route = operationsOf('Portal links');
 
 export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   const get = async (project: ProjectRow, id: string) =>
     found(await portalLinks.get(db, project.id, id), 'portal link', id);
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createPortalLink',
-    tag,
     summary: 'Create a portal link for the endpoints of an owner.',
     body: CreatePortalLink,
     status: 201,
@@ -45,11 +42,8 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     access: 'admin',
     handle: async ({ by, body }) => shown(context, await create(context, by, body)),
   });
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listPortalLinks',
-    tag,
     summary: 'List portal links.',
     query: Type.Object({
       ...pageQuery,
@@ -58,7 +52,6 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
       endpointId: Repeated('Only links that open one of these endpoints.'),
     }),
     alsoKnown: ['q'],
-    status: 200,
     message: 'Portal links fetched',
     data: PageOf(PortalLink),
     access: 'admin',
@@ -73,23 +66,16 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
       return mapPage(page, await linkView(context, project.id, page.rows));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: onePath,
+  route.get(app, onePath, {
     id: 'getPortalLink',
-    tag,
     summary: 'Get a portal link.',
-    status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
     access: 'admin',
     handle: async ({ project, params }) => shown(context, await get(project, params.portalLinkID)),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: onePath,
+  route.put(app, onePath, {
     id: 'updatePortalLink',
-    tag,
     summary: 'Update a portal link. Fields that are not named keep their value.',
     body: UpdatePortalLink,
     status: 202,
@@ -99,26 +85,18 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     handle: async ({ by, params, body }) =>
       shown(context, await update(context, { ...by, id: params.portalLinkID }, body)),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${onePath}/revoke`,
+  route.put(app, `${onePath}/revoke`, {
     id: 'revokePortalLink',
-    tag,
     summary: 'Revoke a portal link and all its tokens.',
     acts: true,
-    status: 200,
     message: 'Portal link revoked',
     data: Nothing,
     access: 'admin',
     handle: ({ by, params }) => revokePortalLink(context.changes, { ...by, id: params.portalLinkID }),
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${onePath}/refresh_token`,
+  route.get(app, `${onePath}/refresh_token`, {
     id: 'refreshPortalLinkToken',
-    tag,
     summary: 'Create a token for a link of type refresh_token. It is valid for an hour.',
-    status: 200,
     message: 'Portal link token made',
     data: Type.String(),
     access: 'admin',

@@ -6,11 +6,11 @@ import { VERSION } from '../../platform/version.ts';
 import { portalLinks } from '../../store/config/portal-links.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { PortalLink, toPortalLink } from './portal-link-schema.ts';
 
 const path = '/portal-api';
-const tag = 'Portal';
+const route = operationsOf('Portal');
 
 const Flags = Type.Record(Type.String(), Type.Union([Type.Boolean(), Type.String()]));
 
@@ -36,13 +36,9 @@ const features = Object.fromEntries(
 
 /** Operations for the portal's own pages. All others under /portal-api are operations open to portals. */
 export function registerPortal(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/portal_link`,
+  route.get(app, `${path}/portal_link`, {
     id: 'getOwnPortalLink',
-    tag,
     summary: 'Get the portal link of the caller. No new token is created.',
-    status: 200,
     message: 'Portal link fetched',
     data: PortalLink,
     access: 'viewer',
@@ -70,13 +66,9 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
     ['configuration', 'getPortalConfiguration'],
     ['configuration/auth', 'getPortalAuthConfiguration'],
   ] as const) {
-    registerOperation(app, {
-      method: 'GET',
-      path: `${path}/${suffix}`,
+    route.get(app, `${path}/${suffix}`, {
       id,
-      tag,
       summary: 'Get the settings that the pages of this service need.',
-      status: 200,
       message: 'Configuration fetched',
       data: Flags,
       access: 'viewer',
@@ -88,13 +80,9 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
       }),
     });
   }
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/license/features`,
+  route.get(app, `${path}/license/features`, {
     id: 'getLicenseFeatures',
-    tag,
     summary: 'List the features of this edition. It has all of them.',
-    status: 200,
     message: 'Features fetched',
     data: Flags,
     access: 'viewer',

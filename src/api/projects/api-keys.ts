@@ -9,7 +9,7 @@ import type { ApiKeyRow } from '../../store/config/api-keys.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, parseTime, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 
 const Role = Type.Object({
@@ -60,23 +60,17 @@ export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
 export function registerApiKeys(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
   const path = '/api/v1/projects/:projectID/keys';
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  const route = operationsOf('Keys');
+  route.get(app, path, {
     id: 'listKeys',
-    tag: 'Keys',
     summary: 'List the keys of a project.',
-    status: 200,
     message: 'Keys fetched',
     data: Type.Array(ApiKey),
     access: 'admin',
     handle: async ({ project }) => showRows(await listApiKeys(db, project.id), toApiKey),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createKey',
-    tag: 'Keys',
     summary: 'Create another key for a project.',
     body: CreateApiKey,
     status: 201,
@@ -94,13 +88,9 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
       return { ...toApiKey(row), key };
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: `${path}/:keyID`,
+  route.delete(app, `${path}/:keyID`, {
     id: 'revokeKey',
-    tag: 'Keys',
     summary: 'Revoke a key.',
-    status: 200,
     message: 'Key revoked',
     data: Nothing,
     access: 'admin',

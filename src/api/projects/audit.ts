@@ -9,7 +9,7 @@ import { type AuditFilter, type AuditRow, listAudit } from '../../store/audit/au
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, mapPage, PageOf, pageQuery, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const actions = Object.keys(auditActions) as AuditAction[];
 
@@ -47,7 +47,7 @@ const filterQuery = {
 
 /** The audit log. Entries are written with each change, never here. */
 export function registerAudit(app: FastifyInstance, context: ApiContext): void {
-  const tag = 'Audit';
+  const route = operationsOf('Audit');
   const list = async (projectId: string | undefined, query: Call<unknown>['query']) => {
     const filter = { page: parsePageRequest(query), ...auditFilter(query) };
     return mapPage(
@@ -55,27 +55,19 @@ export function registerAudit(app: FastifyInstance, context: ApiContext): void {
       toAuditEntry,
     );
   };
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/audit',
+  route.get(app, '/api/v1/projects/:projectID/audit', {
     id: 'listAudit',
-    tag,
     summary: 'List the audit log of a project, newest entry first.',
     query: Type.Object(filterQuery),
-    status: 200,
     message: 'Audit entries fetched',
     data: PageOf(AuditEntry),
     access: 'admin',
     handle: ({ project, query }) => list(project.id, query),
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/audit',
+  route.get(app, '/api/v1/audit', {
     id: 'listInstanceAudit',
-    tag,
     summary: 'List the audit log of the instance and of every project, deleted projects included.',
     query: Type.Object({ ...filterQuery, projectId: Type.Optional(Type.String()) }),
-    status: 200,
     message: 'Audit entries fetched',
     data: PageOf(AuditEntry),
     access: 'instance',

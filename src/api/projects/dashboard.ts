@@ -10,10 +10,10 @@ import {
 } from '../../store/limits/endpoint-counters.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID';
-const tag = 'Dashboard';
+const route = operationsOf('Dashboard');
 
 const intervals: Record<string, Interval> = {
   daily: 'day',
@@ -42,17 +42,13 @@ const StatusTotals = Type.Object(
 
 /** Statistics for the dashboard pages. */
 export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/dashboard/summary`,
+  route.get(app, `${path}/dashboard/summary`, {
     id: 'getDashboardSummary',
-    tag,
     summary: 'Count deliveries and attempts per day, week, month or year.',
     query: Type.Object({
       ...dateQuery,
       type: Type.Optional(oneOf(Object.keys(intervals), '`daily` by default.')),
     }),
-    status: 200,
     message: 'Summary fetched',
     data: Summary,
     portal: 'read',
@@ -84,14 +80,10 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
       };
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: `${path}/eventdeliveries/statustotals`,
+  route.get(app, `${path}/eventdeliveries/statustotals`, {
     id: 'getStatusTotals',
-    tag,
     summary: 'Count the deliveries between two dates by status.',
     query: Type.Object({ ...dateQuery, endpointId: Repeated('Only deliveries to these endpoints.') }),
-    status: 200,
     message: 'Totals fetched',
     data: StatusTotals,
     portal: 'read',

@@ -14,7 +14,7 @@ import { roleOf } from '../http/access/access.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { compileViewerView } from '../http/viewer-view.ts';
@@ -75,14 +75,10 @@ const asViewer = (row: ProjectRow) =>
 
 export function registerProjects(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  const tag = 'Projects';
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects',
+  const route = operationsOf('Projects');
+  route.get(app, '/api/v1/projects', {
     id: 'listProjects',
-    tag,
     summary: 'List the projects that the caller may use.',
-    status: 200,
     message: 'Projects fetched',
     data: Type.Array(ListedProject),
     access: 'any',
@@ -99,11 +95,8 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       }));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects',
+  route.post(app, '/api/v1/projects', {
     id: 'createProject',
-    tag,
     summary: 'Create a project and its first key.',
     body: CreateProject,
     status: 201,
@@ -125,13 +118,9 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       };
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID',
+  route.get(app, '/api/v1/projects/:projectID', {
     id: 'getProject',
-    tag,
     summary: 'Get a project.',
-    status: 200,
     message: 'Project fetched',
     data: Project,
     access: 'viewer',
@@ -144,28 +133,20 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       return toProject(project);
     },
   });
-  for (const method of ['PUT', 'POST'] as const) {
-    registerOperation(app, {
-      method,
-      path: '/api/v1/projects/:projectID',
-      id: method === 'PUT' ? 'updateProject' : 'updateProjectByPost',
-      tag,
-      summary: 'Update a project. Fields that are not named keep their value.',
-      body: UpdateProject,
-      status: 202,
-      message: 'Project updated',
-      data: Project,
-      access: 'admin',
-      handle: ({ by, body }) => update(context, by, body),
-    });
-  }
-  registerOperation(app, {
-    method: 'DELETE',
-    path: '/api/v1/projects/:projectID',
+  route.put(app, '/api/v1/projects/:projectID', {
+    id: 'updateProject',
+    alsoPost: true,
+    summary: 'Update a project. Fields that are not named keep their value.',
+    body: UpdateProject,
+    status: 202,
+    message: 'Project updated',
+    data: Project,
+    access: 'admin',
+    handle: ({ by, body }) => update(context, by, body),
+  });
+  route.delete(app, '/api/v1/projects/:projectID', {
     id: 'deleteProject',
-    tag,
     summary: 'Delete a project. Its keys stop working at once.',
-    status: 200,
     message: 'Project deleted',
     data: Nothing,
     access: 'admin',

@@ -15,7 +15,7 @@ import {
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const steps = ['minute', 'hour', 'day'] as const;
 type SeriesStep = (typeof steps)[number];
@@ -54,11 +54,8 @@ const TimeSeries = Type.Object({
 
 /** Counts over time, from the minutes and hours that nodes count (src/metrics/traffic.ts). */
 export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/timeseries',
+  operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/timeseries', {
     id: 'getTimeSeries',
-    tag: 'Dashboard',
     summary:
       'Count events, deliveries and attempts over time, of the project or of some endpoints or sources.',
     query: Type.Object({
@@ -69,7 +66,6 @@ export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext
       endpointId: Repeated('The sum of these endpoints.'),
       sourceId: Repeated('The sum of these sources.'),
     }),
-    status: 200,
     message: 'Time series fetched',
     data: TimeSeries,
     portal: 'read',

@@ -15,7 +15,7 @@ import { searchFrom } from '../events/event-filter.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { searchConfig } from './search-config.ts';
 import { Hit, type SearchHit } from './search-hit.ts';
 
@@ -40,17 +40,13 @@ const SearchResult = Type.Object({
 });
 
 export function registerSearch(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/search',
+  operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/search', {
     id: 'search',
-    tag: 'Dashboard',
     summary: 'Search ids, idempotency keys, names, customers, event types and values of payloads for a text.',
     query: Type.Object({
       q: Type.String({ minLength: 1, maxLength: MAX_TEXT, description: 'The text.' }),
       ...dateQuery,
     }),
-    status: 200,
     message: 'Searched',
     data: SearchResult,
     portal: 'read',

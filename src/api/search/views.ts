@@ -16,10 +16,10 @@ import {
 } from '../../store/saved/views.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Nothing, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/views';
-const tag = 'Views';
+const route = operationsOf('Views');
 const MAX_VIEWS = 500;
 
 const SaveView = Type.Object({
@@ -38,23 +38,16 @@ export const View = Type.Object({
 /** Filters that are saved under a name, for all users of the project. */
 export function registerViews(app: FastifyInstance, context: ApiContext): void {
   const { db, ids } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listViews',
-    tag,
     summary: 'List the saved views by page and name.',
-    status: 200,
     message: 'Views fetched',
     data: Type.Array(View),
     access: 'viewer',
     handle: async ({ project }) => (await listViews(db, project.id)).map(toView),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'saveView',
-    tag,
     summary: 'Save a view. A view with the same page and name is replaced.',
     body: SaveView,
     status: 201,
@@ -74,13 +67,9 @@ export function registerViews(app: FastifyInstance, context: ApiContext): void {
       return toView(saved);
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: `${path}/:viewID`,
+  route.delete(app, `${path}/:viewID`, {
     id: 'deleteView',
-    tag,
     summary: 'Delete a saved view.',
-    status: 200,
     message: 'View deleted',
     data: Nothing,
     access: 'developer',

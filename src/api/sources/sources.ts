@@ -10,14 +10,14 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
 import { sourceStatuses } from './source-status.ts';
 
 const path = '/api/v1/projects/:projectID/sources';
 const onePath = `${path}/:sourceID` as const;
-const tag = 'Sources';
+const route = operationsOf('Sources');
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
   const { db, sources, changes } = context;
@@ -26,11 +26,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     return (row: SourceRow) => toSource(row, context.publicUrl(), statuses.get(row.id) ?? null);
   };
   const show = async (row: SourceRow) => (await shown(row.project_id, [row]))(row);
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createSource',
-    tag,
     summary: 'Create a source.',
     body: CreateSource,
     status: 201,
@@ -43,11 +40,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       return show(await createSource(changes, by, made));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listSources',
-    tag,
     summary: 'List sources.',
     query: Type.Object({
       ...pageQuery,
@@ -55,7 +49,6 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       type: Type.Optional(oneOf(sourceTypes)),
       provider: Type.Optional(Type.String()),
     }),
-    status: 200,
     message: 'Sources fetched',
     data: PageOf(Source),
     access: 'viewer',
@@ -70,13 +63,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       return mapPage(page, await shown(project.id, page.rows));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: onePath,
+  route.get(app, onePath, {
     id: 'getSource',
-    tag,
     summary: 'Get a source.',
-    status: 200,
     message: 'Source fetched',
     data: Source,
     access: 'viewer',
@@ -85,33 +74,25 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       return show(found(await sources.get(db, project.id, id), 'source', id));
     },
   });
-  for (const method of ['PUT', 'POST'] as const) {
-    registerOperation(app, {
-      method,
-      path: onePath,
-      id: method === 'PUT' ? 'updateSource' : 'updateSourceByPost',
-      tag,
-      summary: 'Update a source. Fields that are not named keep their value.',
-      body: UpdateSource,
-      status: 202,
-      message: 'Source updated',
-      data: Source,
-      access: 'developer',
-      handle: async ({ by, params, body: given }) => {
-        const body = withoutMaskedCode(given);
-        await checkFunctions(context, by.projectId, body);
-        const one = { ...by, id: params.sourceID };
-        return show(await updateSource(changes, one, (known) => changedSource(known, body)));
-      },
-    });
-  }
-  registerOperation(app, {
-    method: 'DELETE',
-    path: onePath,
+  route.put(app, onePath, {
+    id: 'updateSource',
+    alsoPost: true,
+    summary: 'Update a source. Fields that are not named keep their value.',
+    body: UpdateSource,
+    status: 202,
+    message: 'Source updated',
+    data: Source,
+    access: 'developer',
+    handle: async ({ by, params, body: given }) => {
+      const body = withoutMaskedCode(given);
+      await checkFunctions(context, by.projectId, body);
+      const one = { ...by, id: params.sourceID };
+      return show(await updateSource(changes, one, (known) => changedSource(known, body)));
+    },
+  });
+  route.delete(app, onePath, {
     id: 'deleteSource',
-    tag,
     summary: 'Delete a source and its subscriptions.',
-    status: 200,
     message: 'Source deleted',
     data: Nothing,
     access: 'developer',

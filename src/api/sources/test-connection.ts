@@ -3,7 +3,7 @@ import { AppError, found } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { isBroker } from './source-status.ts';
 
 /** Each opens connections to an address of the caller's choice, so a project may not ask for many. */
@@ -11,13 +11,9 @@ const MAX_PER_MINUTE = 10;
 
 export function registerTestConnection(app: FastifyInstance, context: ApiContext): void {
   const limit = new CallRate(MAX_PER_MINUTE, 60);
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects/:projectID/sources/:sourceID/test_connection',
+  operationsOf('Sources').post(app, '/api/v1/projects/:projectID/sources/:sourceID/test_connection', {
     id: 'testSourceConnection',
-    tag: 'Sources',
     summary: 'Connect to the broker of a source, without taking messages.',
-    status: 200,
     message: 'Connection tried',
     data: Type.Object({
       ok: Type.Boolean(),

@@ -11,7 +11,7 @@ import { type SubscriptionRow, subscriptions } from '../../store/config/subscrip
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { addedFilters, changedFilters } from './filter-input.ts';
 import {
@@ -29,7 +29,7 @@ type Out = Static<typeof Filter>;
 
 const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/filters';
 const onePath = `${path}/:filterID` as const;
-const tag = 'Filters';
+const route = operationsOf('Filters');
 
 export function registerFilters(app: FastifyInstance, context: ApiContext): void {
   registerReads(app, context);
@@ -38,13 +38,9 @@ export function registerFilters(app: FastifyInstance, context: ApiContext): void
 }
 
 function registerReads(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listFilters',
-    tag,
     summary: 'List the filters of a subscription, one per event type.',
-    status: 200,
     message: 'Filters fetched',
     data: Type.Array(Filter),
     portal: 'read',
@@ -54,13 +50,9 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
       return row.filters.map((record) => toFilter(row, record));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: onePath,
+  route.get(app, onePath, {
     id: 'getFilter',
-    tag,
     summary: 'Get a filter.',
-    status: 200,
     message: 'Filter fetched',
     data: Filter,
     portal: 'read',
@@ -70,14 +62,10 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
       return toFilter(row, recordOf(row.filters, call.params.filterID));
     },
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/test/:eventType`,
+  route.post(app, `${path}/test/:eventType`, {
     id: 'tryFilters',
-    tag,
     summary: 'Test the filters of a subscription for an event type on a payload or request.',
     body: TryFilter,
-    status: 200,
     message: 'Filter tried',
     data: Type.Object({ is_match: Type.Boolean() }),
     beside: { explain: FilterExplanation },
@@ -92,11 +80,8 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
 }
 
 function registerWrites(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createFilter',
-    tag,
     summary: 'Create a filter for another event type of a subscription.',
     body: CreateFilter,
     status: 201,
@@ -111,14 +96,10 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
       return toFilter(row, found(row.filters.at(-1), 'filter', ''));
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: onePath,
+  route.put(app, onePath, {
     id: 'updateFilter',
-    tag,
     summary: 'Update a filter. Fields that are not named keep their value.',
     body: UpdateFilter,
-    status: 200,
     message: 'Filter updated',
     data: Filter,
     warn: (body) => filterWarnings(body, ''),
@@ -131,13 +112,9 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
       return toFilter(row, recordOf(row.filters, uid));
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: onePath,
+  route.delete(app, onePath, {
     id: 'deleteFilter',
-    tag,
     summary: 'Delete a filter. The subscription no longer gets its event type.',
-    status: 200,
     message: 'Filter deleted',
     data: Nothing,
     portal: 'manage',
@@ -154,11 +131,8 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
 }
 
 function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/bulk`,
+  route.post(app, `${path}/bulk`, {
     id: 'createFilters',
-    tag,
     summary: 'Create several filters. If one is refused, none is created.',
     body: CreateFilters,
     status: 201,
@@ -173,27 +147,22 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       return row.filters.slice(-given.length).map((record) => toFilter(row, record));
     },
   });
-  for (const method of ['PUT', 'POST'] as const) {
-    registerOperation(app, {
-      method,
-      path: `${path}/bulk_update`,
-      id: method === 'PUT' ? 'updateFilters' : 'updateFiltersByPost',
-      tag,
-      summary: 'Update several filters. If one is refused, none is changed.',
-      body: UpdateFilters,
-      status: 200,
-      message: 'Filters updated',
-      data: Type.Array(Filter),
-      warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
-      portal: 'manage',
-      access: 'developer',
-      handle: async (call): Promise<Out[]> => {
-        const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
-        const row = await save(context, call, (known) => changedFilters(known, given));
-        return call.body.map(({ uid }) => toFilter(row, recordOf(row.filters, uid)));
-      },
-    });
-  }
+  route.put(app, `${path}/bulk_update`, {
+    id: 'updateFilters',
+    alsoPost: true,
+    summary: 'Update several filters. If one is refused, none is changed.',
+    body: UpdateFilters,
+    message: 'Filters updated',
+    data: Type.Array(Filter),
+    warn: (body) => body.flatMap((filter, index) => filterWarnings(filter, String(index))),
+    portal: 'manage',
+    access: 'developer',
+    handle: async (call): Promise<Out[]> => {
+      const given = call.body.map((change, index) => ({ change, field: `${index}.` }));
+      const row = await save(context, call, (known) => changedFilters(known, given));
+      return call.body.map(({ uid }) => toFilter(row, recordOf(row.filters, uid)));
+    },
+  });
 }
 
 async function subscriptionOf(

@@ -17,7 +17,7 @@ import { type SubscriptionRow, subscriptions } from '../../store/config/subscrip
 import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { changedSubscriptionFields, newSubscriptionFields } from './subscription-input.ts';
 import { CreateSubscription, Subscription, UpdateSubscription } from './subscription-schema.ts';
@@ -26,18 +26,15 @@ import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from '
 
 const path = '/api/v1/projects/:projectID/subscriptions';
 const onePath = `${path}/:subscriptionID` as const;
-const tag = 'Subscriptions';
+const route = operationsOf('Subscriptions');
 
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
   const { db, ids, changes } = context;
   const show = async (row: SubscriptionRow) => (await subscriptionView(context, row.project_id, [row]))(row);
   const check = (project: ProjectRow, code = '') =>
     checkFunction(context, 'function', { projectId: project.id, code });
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  route.post(app, path, {
     id: 'createSubscription',
-    tag,
     summary: 'Create a subscription: subscribe an endpoint to event types.',
     body: CreateSubscription,
     status: 201,
@@ -54,18 +51,14 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       return show(await createSubscription(changes, one, make));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path,
+  route.get(app, path, {
     id: 'listSubscriptions',
-    tag,
     summary: 'List subscriptions.',
     query: Type.Object({
       ...pageQuery,
       endpointId: Repeated('Only subscriptions of these endpoints.'),
       name: Type.Optional(Type.String({ description: 'Part of the name.' })),
     }),
-    status: 200,
     message: 'Subscriptions fetched',
     data: PageOf(Subscription),
     portal: 'read',
@@ -81,13 +74,9 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       return mapPage(page, await subscriptionView(context, project.id, page.rows));
     },
   });
-  registerOperation(app, {
-    method: 'GET',
-    path: onePath,
+  route.get(app, onePath, {
     id: 'getSubscription',
-    tag,
     summary: 'Get a subscription.',
-    status: 200,
     message: 'Subscription fetched',
     data: Subscription,
     portal: 'read',
@@ -104,11 +93,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       );
     },
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: onePath,
+  route.put(app, onePath, {
     id: 'updateSubscription',
-    tag,
     summary: 'Update a subscription. Fields that are not named keep their value.',
     body: UpdateSubscription,
     status: 202,
@@ -128,13 +114,9 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       return show(await updateSubscription(changes, one, make));
     },
   });
-  registerOperation(app, {
-    method: 'DELETE',
-    path: onePath,
+  route.delete(app, onePath, {
     id: 'deleteSubscription',
-    tag,
     summary: 'Delete a subscription.',
-    status: 200,
     message: 'Subscription deleted',
     data: Nothing,
     portal: 'manage',
@@ -142,11 +124,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: ({ by, params, scope }) =>
       deleteSubscription(changes, { ...by, id: params.subscriptionID, scope }),
   });
-  registerOperation(app, {
-    method: 'PUT',
-    path: `${onePath}/toggle_status`,
+  route.put(app, `${onePath}/toggle_status`, {
     id: 'toggleSubscriptionStatus',
-    tag,
     summary: 'Switch a subscription between active and inactive. An inactive one matches nothing.',
     status: 202,
     message: 'Subscription status changed',
@@ -156,14 +135,10 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     handle: async ({ by, params, scope }) =>
       show(await toggleSubscription(changes, { ...by, id: params.subscriptionID, scope })),
   });
-  registerOperation(app, {
-    method: 'POST',
-    path: `${path}/test_filter`,
+  route.post(app, `${path}/test_filter`, {
     id: 'testFilter',
-    tag,
     summary: 'Test a filter on a request. Nothing is stored.',
     body: TestFilter,
-    status: 200,
     message: 'Filter tried',
     data: Type.Boolean({ description: 'Whether the filter matches the request.' }),
     warn: ({ schema }) => filterWarnings(schema, 'schema'),

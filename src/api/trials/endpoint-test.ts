@@ -15,7 +15,7 @@ import { getDelivery, listDeliveries } from '../../store/history/event-deliverie
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 /**
  * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest
@@ -26,13 +26,9 @@ const MARGIN_SECONDS = 5;
 const LOOK_EVERY_MS = 25;
 
 export function registerEndpointTest(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects/:projectID/endpoints/:endpointID/test',
+  operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/endpoints/:endpointID/test', {
     id: 'testEndpoint',
-    tag: 'Endpoints',
     summary: 'Send a sample event to an endpoint and wait for the attempt.',
-    status: 200,
     message: 'Endpoint tried',
     data: DeliveryAttempt,
     portal: 'resend',

@@ -8,7 +8,7 @@ import { type ExplainedEvent, explainMatch, type MatchExplanation } from '../../
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { FilterExplanation, shownExplanation } from '../subscriptions/test-filter.ts';
 
 const causes = ['duplicate', 'target', 'inactive', 'source', 'type', 'filter', 'paused'] as const;
@@ -38,13 +38,9 @@ const EventExplanation = Type.Object({
 
 export function registerExplainEvent(app: FastifyInstance, context: ApiContext): void {
   const { db, cache, sealer, replayer } = context;
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/events/:eventID/explain',
+  operationsOf('Events').get(app, '/api/v1/projects/:projectID/events/:eventID/explain', {
     id: 'explainEvent',
-    tag: 'Events',
     summary: 'Explain for each subscription why it matches an event or not, under the current config.',
-    status: 200,
     message: 'Event explained',
     data: EventExplanation,
     access: 'viewer',

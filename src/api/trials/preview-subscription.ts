@@ -16,7 +16,7 @@ import type { Call } from '../http/call.ts';
 import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { payloadJson } from '../http/payload-json.ts';
 import { MASK } from '../http/portal-view.ts';
 import { filterWarnings } from '../subscriptions/filter-conditions.ts';
@@ -69,15 +69,11 @@ const Preview = Type.Object({
 });
 
 export function registerPreviewSubscription(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path,
+  operationsOf('Subscriptions').post(app, path, {
     id: 'previewSubscription',
-    tag: 'Subscriptions',
     summary:
       'Preview a changed filter or function on the latest events of its types. Nothing is saved or sent.',
     body: PreviewSubscription,
-    status: 200,
     message: 'Subscription previewed',
     data: Preview,
     resource: Subscription,

@@ -6,7 +6,7 @@ import { lastAttempts } from '../../store/history/delivery-attempts.ts';
 import { listDeliveries } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 
 /** The built-in receiver shows the latest requests that came to it. They are deliveries like all others. */
 const SHOWN = 20;
@@ -28,13 +28,9 @@ const Received = Type.Object({
 });
 
 export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext): void {
-  registerOperation(app, {
-    method: 'GET',
-    path: '/api/v1/projects/:projectID/receiver',
+  operationsOf('Endpoints').get(app, '/api/v1/projects/:projectID/receiver', {
     id: 'getReceiver',
-    tag: 'Endpoints',
     summary: 'Get the URL of the built-in receiver, and the latest requests that came to it.',
-    status: 200,
     message: 'Receiver fetched',
     data: Received,
     access: 'developer',

@@ -5,7 +5,7 @@ import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
 /** Tests a function with the same sandbox and limits as deliveries and ingest. */
@@ -32,14 +32,10 @@ export function registerTestFunction(app: FastifyInstance, context: ApiContext):
     ['subscriptions', 'Subscriptions'],
     ['sources', 'Sources'],
   ] as const) {
-    registerOperation(app, {
-      method: 'POST',
-      path: `/api/v1/projects/:projectID/${resource}/test_function`,
+    operationsOf(tag).post(app, `/api/v1/projects/:projectID/${resource}/test_function`, {
       id: resource === 'subscriptions' ? 'testSubscriptionFunction' : 'testSourceFunction',
-      tag,
       summary: 'Run a function on a payload and show its result and its log. Nothing is stored.',
       body: TestFunction,
-      status: 200,
       message: 'Function run',
       data: TestedFunction,
       ...(resource === 'subscriptions' && { portal: 'anyone' as const }),

@@ -19,7 +19,7 @@ import {
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { registerOperation } from '../http/operation.ts';
+import { operationsOf } from '../http/operation.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
 const SAMPLE = '{"message":"This is a test of your endpoint."}';
@@ -35,14 +35,10 @@ const TryEndpoint = Type.Object({
 
 /** One request to an endpoint before it is saved, with a body of the caller's choice. Nothing is stored. */
 export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): void {
-  registerOperation(app, {
-    method: 'POST',
-    path: '/api/v1/projects/:projectID/endpoints/test',
+  operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/endpoints/test', {
     id: 'tryEndpoint',
-    tag: 'Endpoints',
     summary: 'Send one test request to an endpoint, saved or not. It is not stored and not counted.',
     body: TryEndpoint,
-    status: 200,
     message: 'Endpoint tried',
     data: DeliveryAttempt,
     portal: 'manage',
