@@ -20,7 +20,6 @@ import {
 } from './make-client.ts';
 import { makeFormFields } from './make-form-fields.ts';
 import { makeOpenApi } from './make-openapi.ts';
-import { makeSchema } from './make-schema.ts';
 import { resourceSettings, settingSection } from './setting-sections.ts';
 
 /**
@@ -36,7 +35,6 @@ const files: Record<string, () => Promise<string>> = {
   'client/src/generated/types.ts': makeClientTypes,
   'web/src/data/form-fields.ts': makeFormFields,
   'web/src/data/needed-roles.ts': makeNeededRoles,
-  'schema.sql': makeSchema,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
   'docs/cli.md': withSection('docs/cli.md', 'commands', commandReference),
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
