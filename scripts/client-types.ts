@@ -22,13 +22,30 @@ const KNOWN = new Set(
   ).split(' '),
 );
 
-/** `interface Name {...}` for an object with fields, and `type Name = ...` for anything else. */
-export function declaration(name: string, schema: JsonSchema): string {
-  const text = typeText(schema);
-  const start = comment(schema.description);
-  return schema.properties === undefined
-    ? `${start}export type ${name} = ${text};\n`
-    : `${start}export interface ${name} ${text}\n`;
+/**
+ * `interface Name {...}` for an object with fields, and `type Name = ...` for anything else. An object that has
+ * all fields of a base, most of them alike, extends it and repeats the others.
+ */
+export function declaration(
+  name: string,
+  schema: JsonSchema,
+  bases: Readonly<Record<string, JsonSchema>> = {},
+): string {
+  const start = `${comment(schema.description)}export`;
+  if (schema.properties === undefined) return `${start} type ${name} = ${typeText(schema)};\n`;
+  const fields = fieldTexts(schema);
+  const extended: string[] = [];
+  for (const [base, baseSchema] of Object.entries(bases)) {
+    const inherited = [...fieldTexts(baseSchema)];
+    const alike = inherited.filter(([field, text]) => fields.get(field) === text);
+    const hasAll = inherited.every(([field]) => fields.has(field));
+    if (base === name || !hasAll || alike.length * 2 < inherited.length) continue;
+    extended.push(base);
+    for (const [field] of alike) fields.delete(field);
+  }
+  if (fields.size === 0 && extended.length > 0) return `${start} type ${name} = ${extended.join(' & ')};\n`;
+  const heritage = extended.length === 0 ? '' : `extends ${extended.join(', ')} `;
+  return `${start} interface ${name} ${heritage}{\n${[...fields.values()].join('')}}\n`;
 }
 
 export function typeText(schema: JsonSchema): string {
@@ -66,16 +83,20 @@ function plainType(schema: JsonSchema): string {
   }
 }
 
-function objectType({ properties, required = [], additionalProperties }: JsonSchema): string {
-  if (properties === undefined) {
-    const values = typeof additionalProperties === 'object' ? typeText(additionalProperties) : 'unknown';
-    return `Record<string, ${values}>`;
-  }
-  const fields = Object.entries(properties).map(
-    ([name, field]) =>
-      `${comment(field.description)}${propertyName(name)}${required.includes(name) ? '' : '?'}: ${typeText(field)};\n`,
+function objectType(schema: JsonSchema): string {
+  const { properties, additionalProperties } = schema;
+  if (properties !== undefined) return `{\n${[...fieldTexts(schema).values()].join('')}}`;
+  const values = typeof additionalProperties === 'object' ? typeText(additionalProperties) : 'unknown';
+  return `Record<string, ${values}>`;
+}
+
+function fieldTexts({ properties = {}, required = [] }: JsonSchema): Map<string, string> {
+  return new Map(
+    Object.entries(properties).map(([name, field]) => {
+      const key = `${propertyName(name)}${required.includes(name) ? '' : '?'}`;
+      return [name, `${comment(field.description)}${key}: ${typeText(field)};\n`];
+    }),
   );
-  return `{\n${fields.join('')}}`;
 }
 
 export function comment(text: string | undefined): string {

@@ -1,7 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import type { TObject } from 'typebox';
+import { deliveryFilterQuery } from '../src/api/deliveries/delivery-filter.ts';
+import { eventFilterQuery } from '../src/api/events/event-filter.ts';
+import { dateQuery, pageQuery, Time } from '../src/api/http/fields.ts';
+import { jobQuery } from '../src/api/jobs/dry-run.ts';
+import { nameSchemas } from '../src/api/reference/name-schemas.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { roles } from '../src/domain/role.ts';
+import { Type } from '../src/platform/type.ts';
 import { type Document, type Method, methodsOf } from './client-operations.ts';
 import { comment, declaration, type JsonSchema, typeText } from './client-types.ts';
 import { makeOpenApi } from './make-openapi.ts';
@@ -13,13 +20,46 @@ import { makeOpenApi } from './make-openapi.ts';
 const ROOT = join(import.meta.dirname, '..');
 const HEAD = '// Made from the routes of the server by `npm run generate`. Changes here are lost.\n';
 
+/** The parameters that several operations have. */
+const sharedQueries: Record<string, TObject> = {
+  DeliveryFilterQuery: Type.Object(deliveryFilterQuery),
+  EventFilterQuery: Type.Object(eventFilterQuery),
+  JobQuery: Type.Object(jobQuery),
+  PageQuery: Type.Object(pageQuery),
+  DateQuery: Type.Object(dateQuery),
+};
+
+/** The types that others extend, those with more fields first. */
+const BASES = [
+  'Person',
+  'ApiKey',
+  'EventDelivery',
+  'Event',
+  'Job',
+  'Project',
+  'TimeSeriesTotals',
+  'BroadcastEvent',
+  'UpdateEndpoint',
+  'UpdateEventType',
+  'UpdateFilter',
+  'UpdatePortalLink',
+  'UpdateSource',
+  'UpdateSubscription',
+  'ListAuditQuery',
+  ...Object.keys(sharedQueries),
+];
+
 export async function makeClientTypes(): Promise<string> {
   const document = await readDocument();
-  const named = Object.entries(document.components.schemas).filter(([name]) => name !== 'Refusal');
-  const unnamed = methodsOf(document).flatMap((method) => Object.entries(ownTypes(method)));
+  const { Refusal: _refusal, ...named } = document.components.schemas;
+  const types = [named, sharedQueries, ...methodsOf(document).map(ownTypes)].flatMap((some) =>
+    Object.entries<JsonSchema>(some as Record<string, JsonSchema>),
+  );
+  const byName = new Map(types);
+  const bases = Object.fromEntries(BASES.map((name) => [name, byName.get(name)!]));
   return formatted(
     'client/src/generated/types.ts',
-    [...named, ...unnamed].map(([name, schema]) => declaration(name, schema)),
+    types.map(([name, schema]) => declaration(name, schema, bases)),
   );
 }
 
@@ -60,7 +100,7 @@ export async function makeClientResources(): Promise<string> {
 let document: Promise<Document> | undefined;
 
 function readDocument(): Promise<Document> {
-  document ??= makeOpenApi().then((text) => JSON.parse(text) as Document);
+  document ??= makeOpenApi().then((text) => nameSchemas(JSON.parse(text) as Document, { Timestamp: Time }));
   return document;
 }
 

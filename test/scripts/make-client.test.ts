@@ -92,6 +92,28 @@ describe('a schema as TypeScript', () => {
     );
   });
 
+  it('extends the bases whose fields it has, and repeats those of another type', () => {
+    const text = { type: 'string' };
+    const thing = { type: 'object', properties: { uid: text, size: text }, required: ['uid'] };
+    const page = { type: 'object', properties: { page: text } };
+    const bases = { Thing: thing, Page: page, Other: { type: 'object', properties: { else: text } } };
+    const of = (properties: object) => ({ type: 'object', properties, required: ['uid'] }) as object;
+    const all = { ...thing.properties, ...page.properties };
+    expect(declaration('Listed', of(all), bases)).toBe('export type Listed = Thing & Page;\n');
+    expect(declaration('Big', of({ ...thing.properties, size: { const: 'l' }, n: text }), bases)).toBe(
+      'export interface Big extends Thing {\nsize?: "l";\nn?: string;\n}\n',
+    );
+    expect(declaration('Thing', thing, bases)).toBe(
+      'export interface Thing {\nuid: string;\nsize?: string;\n}\n',
+    );
+  });
+
+  it('has a name that no other type has', () => {
+    const types = readFileSync(join(import.meta.dirname, '../../client/src/generated/types.ts'), 'utf8');
+    const names = [...types.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('is refused with a keyword that would be lost', () => {
     expect(() => typeText({ not: {} } as object)).toThrow('the keyword not');
     expect(() => typeText({ type: 'tuple' })).toThrow('the type tuple');

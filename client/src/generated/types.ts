@@ -1,85 +1,11 @@
 // Made from the routes of the server by `npm run generate`. Changes here are lost.
 
-export interface WholeEvent {
-  uid: string;
-  project_id: string;
-  event_type: string;
-  source_id: string;
-  app_id: string;
-  status: string;
-  failure_reason?: string;
-  /** Why it waits, and until when if that is known; null if it does not wait. */
-  waiting_for: {
-    gate: 'expansion';
-    until: string | null;
-  } | null;
-  endpoints: string[];
+export interface WholeEvent extends Event {
   endpoint_metadata: Endpoint[];
-  source_metadata: SourceSummary | null;
-  headers: Record<string, string[]>;
-  /** The payload. */
-  data: unknown;
-  /** The payload as text. */
-  raw: string;
-  metadata: string;
-  idempotency_key: string;
-  is_duplicate_event: boolean;
-  /** For a duplicate: the id of the first event with its idempotency key, while it is known. */
-  duplicate_of: string;
-  url_query_params: string;
-  url_path: string;
-  acknowledged_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-  deleted_at: string | null;
 }
 
-export interface WholeEventDelivery {
-  uid: string;
-  project_id: string;
-  event_id: string;
-  endpoint_id: string;
-  /** The device that it goes to, instead of an endpoint. */
-  device_id: string;
-  subscription_id: string;
-  event_type: string;
-  status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
-  /** Why it failed, was discarded or waits. */
-  description: string;
-  /** Why it waits, and until when if that is known; null if it does not wait. */
-  waiting_for: {
-    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node';
-    until: string | null;
-  } | null;
-  /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
-  last_outcome: string;
-  delivery_mode: string;
-  target_url: string;
-  headers: Record<string, string[]>;
-  idempotency_key: string;
-  url_query_params: string;
-  /** Time from acceptance to the successful response, such as 12.4ms. */
-  latency: string;
-  latency_seconds: number;
-  metadata: RetryMetadata;
-  endpoint_metadata: Endpoint | null;
+export interface WholeEventDelivery extends EventDelivery {
   event_metadata: Event;
-  source_metadata: SourceSummary | null;
-  device_metadata: Device | null;
-  cli_metadata: {
-    event_type: string;
-    source_id: string;
-  } | null;
-  acknowledged_at: string | null;
-  /** When it was cancelled; null if it was not, or was sent again since. */
-  cancelled_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-  deleted_at: string | null;
 }
 
 export interface AuditEntry {
@@ -160,19 +86,7 @@ export interface AuditEntry {
   created_at: string;
 }
 
-export interface Account {
-  uid: string;
-  email: string;
-  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
-  email_verified: boolean;
-  name: string;
-  /** Whether the person may do anything in any project. */
-  instance_admin: boolean;
-  /** `invited`: has never signed in. */
-  status: 'active' | 'invited' | 'deactivated';
-  last_sign_in_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
+export interface Account extends Person {
   /** Whether the account has a second factor. */
   second_factor: boolean;
   projects: Array<{
@@ -198,19 +112,7 @@ export interface Me {
   session: Session;
 }
 
-export interface Member {
-  uid: string;
-  email: string;
-  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
-  email_verified: boolean;
-  name: string;
-  /** Whether the person may do anything in any project. */
-  instance_admin: boolean;
-  /** `invited`: has never signed in. */
-  status: 'active' | 'invited' | 'deactivated';
-  last_sign_in_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
+export interface Member extends Person {
   /** Whether the account has a second factor. */
   second_factor: boolean;
   role: 'viewer' | 'developer' | 'admin';
@@ -287,21 +189,7 @@ export interface ApiKey {
   created_at: string;
 }
 
-export interface NewApiKey {
-  uid: string;
-  name: string;
-  /** The middle part of the key, which identifies it. */
-  mask: string;
-  role: {
-    /** `project_viewer`, `project_developer`, `project_admin` or `instance_admin`. */
-    type: string;
-    project: string;
-  };
-  key_type: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
+export interface NewApiKey extends ApiKey {
   /** The key itself; shown only once. */
   key: string;
 }
@@ -673,21 +561,7 @@ export interface PortalLink {
   deleted_at: string | null;
 }
 
-export interface ListedProject {
-  uid: string;
-  name: string;
-  type: string;
-  logo_url: string;
-  organisation_id: string;
-  config: ProjectConfig;
-  /** Always null. */
-  statistics: null;
-  retained_events: number;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-  deleted_at: string | null;
+export interface ListedProject extends Project {
   /** The role of the caller in the project. */
   role: 'viewer' | 'developer' | 'admin';
 }
@@ -1171,32 +1045,7 @@ export interface OnboardCheck {
   }>;
 }
 
-export interface OnboardJob {
-  uid: string;
-  project_id: string;
-  type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
-  /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
-  status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
-  /** The act of the job on each row. */
-  description: string;
-  /** Rows to process; null while they are too many to count. */
-  total: number | null;
-  /** Rows processed so far. */
-  done: number;
-  /** Rows that could not be processed. */
-  failed: number;
-  /** Rows per second at most; null: as fast as it can. */
-  rate: number | null;
-  /** Why the job failed. */
-  error: string;
-  /** The counts for a call with `dry_run=true`; else null. */
-  dry_run: DryRun | null;
-  started_at: string | null;
-  finished_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
+export interface OnboardJob extends Job {
   batch_count: number;
   total_items: number;
   message: string;
@@ -1235,47 +1084,37 @@ export interface SourceSummary {
   idempotency_keys: string[];
 }
 
-export interface CreateEndpoint {
+export interface FilterMatch {
+  is_match: boolean;
+}
+
+export interface TimeSeriesPoint extends TimeSeriesTotals {
+  /** RFC 3339, UTC, milliseconds. */
+  start: string;
+}
+
+export interface TimeSeriesTotals {
+  /** Events of the project or source. For endpoints: deliveries made. */
+  accepted: number;
+  /** Deliveries that ended as Success. */
+  delivered: number;
+  /** Deliveries that ended as Failure. */
+  failed: number;
+  attempts: number;
+  failed_attempts: number;
+  /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+  latency: {
+    p50: number;
+    p90: number;
+    p99: number;
+  } | null;
+}
+
+export interface CreateEndpoint extends UpdateEndpoint {
   /** Name for people. */
   name: string;
-  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
-  url?: string | null;
-  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
-  delivery?: 'push' | 'pull' | '' | null;
-  /** Description for people. */
-  description?: string | null;
-  /** Owner, for fan-outs and portal links. */
-  owner_id?: string | null;
   /** Second name of the endpoint for events, on create only. Default: its id. */
   app_id?: string | null;
-  /** The Convoy signature includes a timestamp. */
-  advanced_signatures?: boolean | null;
-  /** Body of the deliveries: JSON or form fields. */
-  content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
-  /** Timeout of a whole exchange in seconds. 0: 10 s. */
-  http_timeout?: number | null;
-  /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
-  rate_limit?: number | null;
-  /** Length of that interval in seconds. */
-  rate_limit_duration?: number | null;
-  /** Gets the alerts of the endpoint by mail. */
-  support_email?: string | null;
-  /** Name in the file of a project, unique per kind. */
-  key?: string | null;
-  authentication?: AuthenticationInput | null;
-  mtls_client_cert?: ClientCertificateInput | null;
-  signing_key?: {
-    /** Creates a key pair that adds a signature. Empty or absent: removes it. */
-    type?: 'ed25519' | '' | null;
-  } | null;
-  /** Gets the alerts of the endpoint in Slack. */
-  slack_webhook_url?: string | null;
-  /** Gets the alerts of the endpoint in Teams. */
-  teams_webhook_url?: string | null;
-  /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
-  is_disabled?: boolean | null;
-  /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
-  secret?: string | null;
 }
 
 export interface ExpireSecret {
@@ -1341,70 +1180,28 @@ export interface BroadcastEvent {
   metadata?: string | null;
 }
 
-export interface CreateEvent {
+export interface CreateEvent extends BroadcastEvent {
   endpoint_id?: string | null;
   /** Deprecated: use endpoint_id. */
   app_id?: string | null;
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string> | null;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string | null;
-  acknowledged_at?: string | null;
-  /** The source of the event, of type rest_api. */
-  source_id?: string | null;
-  /** Free text stored with the event. */
-  metadata?: string | null;
 }
 
-export interface DynamicEvent {
+export interface DynamicEvent extends BroadcastEvent {
   /** URL of the endpoint. It is created if there is none. */
   url: string;
   /** The signing secret of a created endpoint. */
   secret?: string | null;
   /** The event types of the endpoint’s subscription. */
   event_types?: string[] | null;
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string> | null;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string | null;
-  acknowledged_at?: string | null;
-  /** The source of the event, of type rest_api. */
-  source_id?: string | null;
-  /** Free text stored with the event. */
-  metadata?: string | null;
 }
 
-export interface FanoutEvent {
+export interface FanoutEvent extends BroadcastEvent {
   owner_id: string;
-  event_type: string;
-  /** The payload: any JSON. */
-  data: unknown;
-  /** Headers sent with the event. */
-  custom_headers?: Record<string, string> | null;
-  /** A second event with the same key is stored as a duplicate and not sent. */
-  idempotency_key?: string | null;
-  acknowledged_at?: string | null;
-  /** The source of the event, of type rest_api. */
-  source_id?: string | null;
-  /** Free text stored with the event. */
-  metadata?: string | null;
 }
 
-export interface CreateEventType {
+export interface CreateEventType extends UpdateEventType {
   /** Name of the type. Filters can use it. */
   name: string;
-  /** Group for people. */
-  category?: string | null;
-  /** Description for people. */
-  description?: string | null;
-  /** JSON Schema for readers. Payloads are not checked against it. */
-  json_schema?: Record<string, unknown> | null;
 }
 
 export interface ImportEventTypes {
@@ -1452,29 +1249,11 @@ export interface UpdateFilter {
   path?: Record<string, unknown> | null;
 }
 
-export interface CreatePortalLink {
+export interface CreatePortalLink extends UpdatePortalLink {
   /** Name for people. */
   name: string;
   /** Owner whose endpoints the link shows. */
   owner_id: string;
-  /** Whether the holder may change endpoints, subscriptions and filters. */
-  can_manage_endpoint?: boolean | null;
-  /** Whether the holder may send new events to the endpoints. */
-  can_create_events?: boolean | null;
-  /** Whether the holder may send earlier events again, and test events. */
-  can_retry?: boolean | null;
-  /** Whether the holder sees the secrets and credentials of endpoints, and the code of functions. Null: as `can_manage_endpoint`. */
-  can_see_secrets?: boolean | null;
-  /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
-  can_edit_functions?: boolean | null;
-  /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
-  event_types?: string[] | null;
-  /** Kind of token. */
-  auth_type?: 'static_token' | 'refresh_token' | '' | null;
-  /** Time at which the link expires. Null: never. */
-  expires_at?: string | null;
-  /** Endpoints without an owner to assign to this owner. */
-  endpoints?: string[] | null;
 }
 
 export interface UpdatePortalLink {
@@ -1676,7 +1455,7 @@ export interface PubSubInput {
   } | null;
 }
 
-export interface CreateSource {
+export interface CreateSource extends UpdateSource {
   /** Name for people. */
   name: string;
   /** Type of the source. */
@@ -1694,31 +1473,6 @@ export interface CreateSource {
     | 'twilio'
     | ''
     | null;
-  /** The source refuses every request with 403. */
-  is_disabled?: boolean | null;
-  /** JavaScript that changes the incoming payload. */
-  body_function?: string | null;
-  /** JavaScript that changes the incoming headers. */
-  header_function?: string | null;
-  /** Locations that identify an event, such as `request.body.id`. */
-  idempotency_keys?: string[] | null;
-  /** Location of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`. */
-  event_type_location?: string | null;
-  /** Headers forwarded with each delivery. */
-  forward_headers?: string[] | null;
-  /** Response to the sender. */
-  custom_response?: CustomResponseInput | null;
-  /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */
-  rate_limit?: number | null;
-  /** Length of that interval in seconds. */
-  rate_limit_duration?: number | null;
-  /** Name in the file of a project, unique per kind. */
-  key?: string | null;
-  /** See Brokers. */
-  pub_sub?: PubSubInput | null;
-  /** See Change streams. */
-  db_change_stream?: ChangeStreamInput | null;
-  verifier?: VerifierInput | null;
 }
 
 export interface UpdateSource {
@@ -1794,28 +1548,9 @@ export interface VerifierInput {
   } | null;
 }
 
-export interface CreateSubscription {
+export interface CreateSubscription extends UpdateSubscription {
   /** Name for people. */
   name: string;
-  /** Endpoint that the deliveries go to. Required. */
-  endpoint_id?: string | null;
-  /** Only events of this source. Empty: events of any origin. */
-  source_id?: string | null;
-  /** JavaScript that returns the payload to send. */
-  function?: string | null;
-  /** `at_most_once` never repeats a request that may have arrived. */
-  delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
-  /** Failed attempts that raise an alert. Needs both members. `{}` removes it. */
-  alert_config?: AlertConfigInput | null;
-  /** Limit of sends. Needs both members. `{}` removes it. */
-  rate_limit_config?: RateLimitConfigInput | null;
-  /** Retries. `{}`: as the project. */
-  retry_config?: RetryConfigInput | null;
-  /** Name in the file of a project, unique per kind. */
-  key?: string | null;
-  /** Deprecated: use `endpoint_id`. */
-  app_id?: string | null;
-  filter_config?: FilterConfigInput | null;
 }
 
 export interface UpdateSubscription {
@@ -1989,21 +1724,8 @@ export interface SampleRequest {
   path?: unknown;
 }
 
-export interface UpdateFilterById {
+export interface UpdateFilterById extends UpdateFilter {
   uid: string;
-  event_type?: string | null;
-  /** For older callers. Both forms are read. */
-  is_flattened?: boolean | null;
-  /** When the filter was enabled. Null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
-  /** Conditions on the payload. */
-  body?: Record<string, unknown> | null;
-  /** Conditions on the headers. */
-  headers?: Record<string, unknown> | null;
-  /** Conditions on the query string. */
-  query?: Record<string, unknown> | null;
-  /** Conditions on the path. */
-  path?: Record<string, unknown> | null;
 }
 
 export interface CreateProjectBody {
@@ -2084,10 +1806,6 @@ export interface TryFiltersBody {
   /** The body alone. Alternatively send a whole request. */
   payload?: unknown;
   request?: SampleRequest | null;
-}
-
-export interface TryFiltersResult {
-  is_match: boolean;
 }
 
 export interface CountBatchReplayEventsResult {
@@ -2317,40 +2035,8 @@ export interface GetStatusTotalsResult {
 export interface GetTimeSeriesResult {
   step: 'minute' | 'hour' | 'day';
   /** One for each step, oldest first, also where nothing happened. */
-  points: Array<{
-    /** RFC 3339, UTC, milliseconds. */
-    start: string;
-    /** Events of the project or source. For endpoints: deliveries made. */
-    accepted: number;
-    /** Deliveries that ended as Success. */
-    delivered: number;
-    /** Deliveries that ended as Failure. */
-    failed: number;
-    attempts: number;
-    failed_attempts: number;
-    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
-    latency: {
-      p50: number;
-      p90: number;
-      p99: number;
-    } | null;
-  }>;
-  totals: {
-    /** Events of the project or source. For endpoints: deliveries made. */
-    accepted: number;
-    /** Deliveries that ended as Success. */
-    delivered: number;
-    /** Deliveries that ended as Failure. */
-    failed: number;
-    attempts: number;
-    failed_attempts: number;
-    /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
-    latency: {
-      p50: number;
-      p90: number;
-      p99: number;
-    } | null;
-  };
+  points: TimeSeriesPoint[];
+  totals: TimeSeriesTotals;
 }
 
 export interface SearchResult {
@@ -2472,19 +2158,7 @@ export interface UpdateAccountBody {
   is_active?: boolean | null;
 }
 
-export interface UpdateAccountResult {
-  uid: string;
-  email: string;
-  /** Whether the owner of the address, or an administrator of the instance, has confirmed it. */
-  email_verified: boolean;
-  name: string;
-  /** Whether the person may do anything in any project. */
-  instance_admin: boolean;
-  /** `invited`: has never signed in. */
-  status: 'active' | 'invited' | 'deactivated';
-  last_sign_in_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
+export interface UpdateAccountResult extends Person {
   /** A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null. */
   link: string | null;
 }
@@ -2552,7 +2226,58 @@ export interface UseLinkBody {
   code?: string | null;
 }
 
-export interface ListEndpointsQuery {
+/** RFC 3339, UTC, milliseconds. */
+export type Timestamp = string;
+
+export interface DeliveryFilterQuery extends DateQuery {
+  /** Only these deliveries. */
+  deliveryId?: string[];
+  /** Only deliveries to these endpoints. */
+  endpointId?: string[];
+  eventId?: string;
+  subscriptionId?: string;
+  eventType?: string;
+  /** Only deliveries in these states. */
+  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Whether they were cancelled. */
+  cancelled?: boolean;
+  /** Only deliveries to endpoints of this owner. */
+  ownerId?: string;
+  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
+  outcome?: string[];
+  /** Only open deliveries that wait for one of these. */
+  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
+  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
+  query?: string;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+}
+
+export interface EventFilterQuery extends DateQuery {
+  /** Only events for these endpoints. */
+  endpointId?: string[];
+  /** Only events of these sources. */
+  sourceId?: string[];
+  /** Only events for endpoints of this owner. */
+  ownerId?: string;
+  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
+  unmatched?: boolean;
+  idempotencyKey?: string;
+  brokerMessageId?: string;
+  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
+  query?: string;
+  /** A JSON object that the payload must contain. */
+  body?: string;
+}
+
+export interface JobQuery {
+  /** Count what the job would do, and show some of it. Nothing is started or sent. */
+  dry_run?: boolean;
+  /** Rows per second at most. By default there is no limit. */
+  rate?: number;
+}
+
+export interface PageQuery {
   /** Items per page; 20 by default. */
   perPage?: number;
   /** `next` by default. */
@@ -2561,35 +2286,29 @@ export interface ListEndpointsQuery {
   prev_page_cursor?: string;
   /** `DESC` by default: newest first. */
   sort?: 'ASC' | 'DESC';
+}
+
+export interface DateQuery {
+  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
+  startDate?: string;
+  /** End time, in the same form. */
+  endDate?: string;
+}
+
+export interface ListEndpointsQuery extends PageQuery {
   /** Part of the name. */
   q?: string;
   ownerId?: string;
 }
 
-export interface ListSourcesQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
+export interface ListSourcesQuery extends PageQuery {
   /** Part of the name. */
   q?: string;
   type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
   provider?: string;
 }
 
-export interface ListSubscriptionsQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
+export interface ListSubscriptionsQuery extends PageQuery {
   /** Only subscriptions of these endpoints. */
   endpointId?: string[];
   /** Part of the name. */
@@ -2603,248 +2322,30 @@ export interface TestFilterResult {
 }
 
 export interface TryFiltersResult {
-  data: TryFiltersResult;
+  data: FilterMatch;
   explain?: FilterExplanation;
 }
 
-export interface ListEventsQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only events for these endpoints. */
-  endpointId?: string[];
-  /** Only events of these sources. */
-  sourceId?: string[];
-  /** Only events for endpoints of this owner. */
-  ownerId?: string;
-  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
-  unmatched?: boolean;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
-  query?: string;
-  /** A JSON object that the payload must contain. */
-  body?: string;
-}
+export type ListEventsQuery = EventFilterQuery & PageQuery;
 
-export interface BatchReplayEventsQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only events for these endpoints. */
-  endpointId?: string[];
-  /** Only events of these sources. */
-  sourceId?: string[];
-  /** Only events for endpoints of this owner. */
-  ownerId?: string;
-  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
-  unmatched?: boolean;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
-  query?: string;
-  /** A JSON object that the payload must contain. */
-  body?: string;
-  /** Count what the job would do, and show some of it. Nothing is started or sent. */
-  dry_run?: boolean;
-  /** Rows per second at most. By default there is no limit. */
-  rate?: number;
+export interface BatchReplayEventsQuery extends EventFilterQuery, JobQuery {
   /** Send only to the endpoints in the filters, not to other subscribed ones. */
   only_endpoint?: boolean;
 }
 
-export interface CountBatchReplayEventsQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only events for these endpoints. */
-  endpointId?: string[];
-  /** Only events of these sources. */
-  sourceId?: string[];
-  /** Only events for endpoints of this owner. */
-  ownerId?: string;
-  /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
-  unmatched?: boolean;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-  /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
-  query?: string;
-  /** A JSON object that the payload must contain. */
-  body?: string;
-}
+export type CountBatchReplayEventsQuery = EventFilterQuery;
 
-export interface ListEventDeliveriesQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only these deliveries. */
-  deliveryId?: string[];
-  /** Only deliveries to these endpoints. */
-  endpointId?: string[];
-  eventId?: string;
-  subscriptionId?: string;
-  eventType?: string;
-  /** Only deliveries in these states. */
-  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
-  /** Whether they were cancelled. */
-  cancelled?: boolean;
-  /** Only deliveries to endpoints of this owner. */
-  ownerId?: string;
-  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
-  outcome?: string[];
-  /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
-  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
-  query?: string;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-}
+export type ListEventDeliveriesQuery = DeliveryFilterQuery & PageQuery;
 
-export interface GetWaitingTotalsQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only these deliveries. */
-  deliveryId?: string[];
-  /** Only deliveries to these endpoints. */
-  endpointId?: string[];
-  eventId?: string;
-  subscriptionId?: string;
-  eventType?: string;
-  /** Only deliveries in these states. */
-  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
-  /** Whether they were cancelled. */
-  cancelled?: boolean;
-  /** Only deliveries to endpoints of this owner. */
-  ownerId?: string;
-  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
-  outcome?: string[];
-  /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
-  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
-  query?: string;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-}
+export type GetWaitingTotalsQuery = DeliveryFilterQuery;
 
-export interface BatchRetryEventDeliveriesQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only these deliveries. */
-  deliveryId?: string[];
-  /** Only deliveries to these endpoints. */
-  endpointId?: string[];
-  eventId?: string;
-  subscriptionId?: string;
-  eventType?: string;
-  /** Only deliveries in these states. */
-  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
-  /** Whether they were cancelled. */
-  cancelled?: boolean;
-  /** Only deliveries to endpoints of this owner. */
-  ownerId?: string;
-  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
-  outcome?: string[];
-  /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
-  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
-  query?: string;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-  /** Count what the job would do, and show some of it. Nothing is started or sent. */
-  dry_run?: boolean;
-  /** Rows per second at most. By default there is no limit. */
-  rate?: number;
-}
+export type BatchRetryEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 
-export interface CountBatchRetryEventDeliveriesQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only these deliveries. */
-  deliveryId?: string[];
-  /** Only deliveries to these endpoints. */
-  endpointId?: string[];
-  eventId?: string;
-  subscriptionId?: string;
-  eventType?: string;
-  /** Only deliveries in these states. */
-  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
-  /** Whether they were cancelled. */
-  cancelled?: boolean;
-  /** Only deliveries to endpoints of this owner. */
-  ownerId?: string;
-  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
-  outcome?: string[];
-  /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
-  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
-  query?: string;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-}
+export type CountBatchRetryEventDeliveriesQuery = DeliveryFilterQuery;
 
-export interface CancelEventDeliveriesQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** Only these deliveries. */
-  deliveryId?: string[];
-  /** Only deliveries to these endpoints. */
-  endpointId?: string[];
-  eventId?: string;
-  subscriptionId?: string;
-  eventType?: string;
-  /** Only deliveries in these states. */
-  status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
-  /** Whether they were cancelled. */
-  cancelled?: boolean;
-  /** Only deliveries to endpoints of this owner. */
-  ownerId?: string;
-  /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
-  outcome?: string[];
-  /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
-  /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
-  query?: string;
-  idempotencyKey?: string;
-  brokerMessageId?: string;
-  /** Count what the job would do, and show some of it. Nothing is started or sent. */
-  dry_run?: boolean;
-  /** Rows per second at most. By default there is no limit. */
-  rate?: number;
-}
+export type CancelEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 
-export interface ListFailuresQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
+export interface ListFailuresQuery extends DateQuery {
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
   /** Only deliveries to endpoints of this owner. */
@@ -2852,16 +2353,7 @@ export interface ListFailuresQuery {
   eventType?: string;
 }
 
-export interface ListJobsQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-}
+export type ListJobsQuery = PageQuery;
 
 export interface OnboardQuery {
   /** Only check the items. */
@@ -2870,49 +2362,24 @@ export interface OnboardQuery {
 
 export type OnboardResult = OnboardCheck | OnboardJob;
 
-export interface GetPeriodFailureRatesQuery {
+export interface GetPeriodFailureRatesQuery extends DateQuery {
   /** The endpoints. */
   endpointId?: string[];
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
 }
 
-export interface ListDevicesQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-}
+export type ListDevicesQuery = PageQuery;
 
-export interface GetDashboardSummaryQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
+export interface GetDashboardSummaryQuery extends DateQuery {
   /** `daily` by default. */
   type?: 'daily' | 'weekly' | 'monthly' | 'yearly';
 }
 
-export interface GetStatusTotalsQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
+export interface GetStatusTotalsQuery extends DateQuery {
   /** Only deliveries to these endpoints. */
   endpointId?: string[];
 }
 
-export interface GetTimeSeriesQuery {
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
+export interface GetTimeSeriesQuery extends DateQuery {
   /** By default a minute up to 6 hours, an hour up to 14 days, else a day. */
   step?: 'minute' | 'hour' | 'day';
   /** The sum of these endpoints. */
@@ -2921,24 +2388,12 @@ export interface GetTimeSeriesQuery {
   sourceId?: string[];
 }
 
-export interface SearchQuery {
+export interface SearchQuery extends DateQuery {
   /** The text. */
   q: string;
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
 }
 
-export interface ListPortalLinksQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
+export interface ListPortalLinksQuery extends PageQuery {
   ownerId?: string;
   /** Part of the name. */
   name?: string;
@@ -2952,34 +2407,9 @@ export type GetPortalAuthConfigurationResult = Record<string, boolean | string>;
 
 export type GetLicenseFeaturesResult = Record<string, boolean | string>;
 
-export interface ListMetaEventsQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-}
+export type ListMetaEventsQuery = PageQuery & DateQuery;
 
-export interface ListAuditQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
+export interface ListAuditQuery extends PageQuery, DateQuery {
   /** One of person, api_key, portal_link, instance_key, cli, instance. */
   actorType?: string;
   /** The person, key or portal link. */
@@ -2989,36 +2419,8 @@ export interface ListAuditQuery {
   resourceId?: string;
 }
 
-export interface ListInstanceAuditQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-  /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
-  /** End time, in the same form. */
-  endDate?: string;
-  /** One of person, api_key, portal_link, instance_key, cli, instance. */
-  actorType?: string;
-  /** The person, key or portal link. */
-  actorId?: string;
-  /** Such as `endpoint.updated`. */
-  action?: string;
-  resourceId?: string;
+export interface ListInstanceAuditQuery extends ListAuditQuery {
   projectId?: string;
 }
 
-export interface ListAccountsQuery {
-  /** Items per page; 20 by default. */
-  perPage?: number;
-  /** `next` by default. */
-  direction?: 'next' | 'prev';
-  next_page_cursor?: string;
-  prev_page_cursor?: string;
-  /** `DESC` by default: newest first. */
-  sort?: 'ASC' | 'DESC';
-}
+export type ListAccountsQuery = PageQuery;

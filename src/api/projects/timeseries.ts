@@ -35,21 +35,23 @@ const Latency = Type.Union(
   },
 );
 
-const counts = {
+export const TimeSeriesTotals = Type.Object({
   accepted: Type.Integer({ description: 'Events of the project or source. For endpoints: deliveries made.' }),
   delivered: Type.Integer({ description: 'Deliveries that ended as Success.' }),
   failed: Type.Integer({ description: 'Deliveries that ended as Failure.' }),
   attempts: Type.Integer(),
   failed_attempts: Type.Integer(),
   latency: Latency,
-};
+});
+
+export const TimeSeriesPoint = Type.Object({ start: Time, ...TimeSeriesTotals.properties });
 
 const TimeSeries = Type.Object({
   step: oneOf(steps),
-  points: Type.Array(Type.Object({ start: Time, ...counts }), {
+  points: Type.Array(TimeSeriesPoint, {
     description: 'One for each step, oldest first, also where nothing happened.',
   }),
-  totals: Type.Object(counts),
+  totals: TimeSeriesTotals,
 });
 
 /** Counts over time, from the minutes and hours that nodes count (src/metrics/traffic.ts). */

@@ -49,11 +49,13 @@ import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project } from '../projects/projects.ts';
+import { TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
 import { View } from '../search/views.ts';
 import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
 import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
 import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
+import { FilterMatch } from '../subscriptions/filters.ts';
 import {
   CreateSubscription,
   Subscription,
@@ -107,6 +109,9 @@ export const answerSchemas = {
   PeriodFailureRate,
   SavedView: View,
   SourceSummary,
+  FilterMatch,
+  TimeSeriesPoint,
+  TimeSeriesTotals,
 };
 
 /** The same for bodies of requests. */

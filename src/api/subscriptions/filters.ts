@@ -31,6 +31,8 @@ const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/filters'
 const onePath = `${path}/:filterID` as const;
 const route = operationsOf('Filters');
 
+export const FilterMatch = Type.Object({ is_match: Type.Boolean() });
+
 export function registerFilters(app: FastifyInstance, context: ApiContext): void {
   registerReads(app, context);
   registerWrites(app, context);
@@ -67,7 +69,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     summary: 'Test the filters of a subscription for an event type on a payload or request.',
     body: TryFilter,
     message: 'Filter tried',
-    data: Type.Object({ is_match: Type.Boolean() }),
+    data: FilterMatch,
     beside: { explain: FilterExplanation },
     portal: 'read',
     access: 'viewer',
