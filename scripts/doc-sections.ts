@@ -9,7 +9,7 @@ import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
 import { processMetrics } from '../src/metrics/process-metrics.ts';
-import { settings } from '../src/settings/settings.ts';
+import { type Setting, settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */
 
@@ -29,7 +29,7 @@ export function stateSection(): string {
 export function configSection(): string {
   return table(
     ['variable', 'default', 'allowed', 'meaning'],
-    Object.values(settings).map(({ env, fallback, doc, parse }) => [
+    Object.values<Setting<unknown>>(settings).map(({ env, fallback = '', doc, parse }) => [
       code(env),
       code(fallback),
       allowedText(parse.allowed),

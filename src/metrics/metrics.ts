@@ -14,194 +14,155 @@ interface Label {
 
 interface MetricDefinition {
   name: string;
-  type: 'counter' | 'gauge' | 'histogram';
+  type: keyof Instruments;
   help: string;
   labels: readonly Label[];
   /** Upper bounds, of a histogram. */
   buckets?: readonly number[];
 }
 
+const counter = <const Labels extends readonly Label[]>(name: string, help: string, ...labels: Labels) =>
+  ({ name, type: 'counter', help, labels }) as const;
+const gauge = <const Labels extends readonly Label[]>(name: string, help: string, ...labels: Labels) =>
+  ({ name, type: 'gauge', help, labels }) as const;
+const histogram = <const Labels extends readonly Label[]>(
+  name: string,
+  help: string,
+  buckets: readonly number[],
+  ...labels: Labels
+) => ({ name, type: 'histogram', help, labels, buckets }) as const;
+
 const LANES = { name: 'lane', values: ['first', 'retry', 'replay', 'leased'] } as const;
 const BROKERS = { name: 'broker', values: ['kafka', 'sqs', 'amqp', 'google', 'postgres'] } as const;
 const POOLS = { name: 'pool', values: ['hot', 'general', 'lease'] } as const;
 
 export const metricTable = {
-  events: {
-    name: 'posthorn_events_total',
-    type: 'counter',
-    help: 'Events received, by result. unmatched: stored, without a delivery. refused: answered with an error, not stored.',
-    labels: [{ name: 'result', values: ['stored', 'duplicate', 'unmatched', 'refused'] }],
-  },
-  deliveriesFinished: {
-    name: 'posthorn_deliveries_finished_total',
-    type: 'counter',
-    help: 'Deliveries that ended, by status.',
-    labels: [{ name: 'status', values: ['success', 'failure', 'discarded'] }],
-  },
-  retriesPlanned: {
-    name: 'posthorn_retries_planned_total',
-    type: 'counter',
-    help: 'Failed attempts that are followed by a retry.',
-    labels: [],
-  },
-  attempts: {
-    name: 'posthorn_attempts_total',
-    type: 'counter',
-    help: 'Requests to endpoints, by result. no_answer: no complete response.',
-    labels: [{ name: 'outcome', values: ['2xx', '3xx', '4xx', '5xx', 'no_answer'] }],
-  },
-  deliveryLatency: {
-    name: 'posthorn_delivery_latency_seconds',
-    type: 'histogram',
-    help: 'From the acceptance of an event to the success of its delivery, retries included.',
-    labels: [],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200],
-  },
-  attemptDuration: {
-    name: 'posthorn_attempt_duration_seconds',
-    type: 'histogram',
-    help: 'Length of one request to an endpoint, connecting included.',
-    labels: [],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
-  },
-  retryLateness: {
-    name: 'posthorn_retry_lateness_seconds',
-    type: 'histogram',
-    help: 'How long past its due time a retry was started. This includes time at a paused endpoint, a rate limit or an open circuit breaker.',
-    labels: [],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
-  },
-  batchSize: {
-    name: 'posthorn_batch_size',
-    type: 'histogram',
-    help: 'Events or deliveries in one commit, by operation.',
-    labels: [{ name: 'batch', values: ['accept', 'finish', 'claim'] }],
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
-  },
-  queueWaiting: {
-    name: 'posthorn_queue_waiting',
-    type: 'gauge',
-    help: 'Deliveries in the queue that no node leases, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
-    labels: [LANES],
-  },
-  queueOldestDue: {
-    name: 'posthorn_queue_oldest_due_seconds',
-    type: 'gauge',
-    help: 'Age past due of the longest due delivery; 0 if none is due. Deliveries to paused endpoints count, deliveries that wait to be pulled do not. The same on every node.',
-    labels: [LANES],
-  },
-  queueOldestPull: {
-    name: 'posthorn_queue_oldest_pull_seconds',
-    type: 'gauge',
-    help: 'Age of the longest waiting delivery of a pull endpoint or a device; 0 if none waits. The same on every node.',
-    labels: [],
-  },
-  breakersOpen: {
-    name: 'posthorn_circuit_breakers_open',
-    type: 'gauge',
-    help: 'Endpoints whose circuit breaker is open or half-open. The same on every node.',
-    labels: [],
-  },
-  databaseUp: {
-    name: 'posthorn_database_up',
-    type: 'gauge',
-    help: '1 if the database answered this node within two seconds. At 0 the gauges read from it are NaN.',
-    labels: [],
-  },
-  databaseConnections: {
-    name: 'posthorn_database_connections',
-    type: 'gauge',
-    help: 'Connections of this node to the database.',
-    labels: [POOLS, { name: 'state', values: ['busy', 'idle'] }],
-  },
-  databaseWaiting: {
-    name: 'posthorn_database_waiting',
-    type: 'gauge',
-    help: 'Statements waiting for a connection.',
-    labels: [POOLS],
-  },
-  windowSize: {
-    name: 'posthorn_window_size',
-    type: 'gauge',
-    help: 'Maximum deliveries this node may lease; 0 if it does not deliver.',
-    labels: [],
-  },
-  windowUsed: {
-    name: 'posthorn_window_used',
-    type: 'gauge',
-    help: 'Used places of the window: deliveries about to be stored, leased, or being recorded.',
-    labels: [],
-  },
-  deliveriesLeased: {
-    name: 'posthorn_deliveries_held',
-    type: 'gauge',
-    help: 'Deliveries this node leases, waiting or being sent.',
-    labels: [{ name: 'state', values: ['waiting', 'sending'] }],
-  },
-  reaped: {
-    name: 'posthorn_deliveries_reaped_total',
-    type: 'counter',
-    help: 'Deliveries that this node freed because the lease of their node had expired.',
-    labels: [],
-  },
-  lateOutcomes: {
-    name: 'posthorn_late_outcomes_total',
-    type: 'counter',
-    help: 'Outcomes that changed nothing, because another node had claimed the delivery or it was cancelled.',
-    labels: [],
-  },
-  exportFailing: {
-    name: 'posthorn_export_failing',
-    type: 'gauge',
-    help: '1 if the last export of expired data by this node failed. Nothing is removed until it succeeds.',
-    labels: [],
-  },
-  brokerMessages: {
-    name: 'posthorn_broker_messages_total',
-    type: 'counter',
-    help: 'Messages of brokers, by what became of them. repeat: dropped, since it was stored before. unreadable: of those stored, the ones that can never be an event.',
-    labels: [BROKERS, { name: 'result', values: ['stored', 'repeat', 'unreadable'] }],
-  },
-  brokerFailures: {
-    name: 'posthorn_broker_failures_total',
-    type: 'counter',
-    help: 'Connections to brokers that failed, or could not be made.',
-    labels: [BROKERS],
-  },
-  brokerLag: {
-    name: 'posthorn_broker_lag',
-    type: 'gauge',
-    help: 'Messages that wait in brokers, in the parts of them that this node takes from. Of postgres: bytes of the log of databases.',
-    labels: [BROKERS],
-  },
-  brokerSources: {
-    name: 'posthorn_broker_sources',
-    type: 'gauge',
-    help: 'Sources of brokers that this node runs, by their state.',
-    labels: [{ name: 'state', values: ['connecting', 'running', 'waiting'] }],
-  },
-  httpRequests: {
-    name: 'posthorn_http_requests_total',
-    type: 'counter',
-    help: 'Requests served, by group of routes and class of status. other: unknown route.',
-    labels: [
-      { name: 'family', values: ['api', 'portal', 'ingest', 'docs', 'health', 'metrics', 'other'] },
-      { name: 'class', values: ['2xx', '3xx', '4xx', '5xx'] },
-    ],
-  },
-  observerFaults: {
-    name: 'posthorn_observer_faults_total',
-    type: 'counter',
-    help: 'Failures of observers, by observer. Deliveries and events continue without it. The log names the error once a minute.',
-    labels: [{ name: 'observer', values: ['metrics', 'log', 'trace', 'alert', 'meta_event'] }],
-  },
-  spans: {
-    name: 'posthorn_trace_spans_total',
-    type: 'counter',
-    help: 'Spans of traces, by result. dropped: too many waited, or the collector refused them.',
-    labels: [{ name: 'result', values: ['exported', 'dropped'] }],
-  },
-} as const satisfies Record<string, MetricDefinition>;
+  events: counter(
+    'posthorn_events_total',
+    'Events received, by result. unmatched: stored, without a delivery. refused: answered with an error, not stored.',
+    { name: 'result', values: ['stored', 'duplicate', 'unmatched', 'refused'] },
+  ),
+  deliveriesFinished: counter('posthorn_deliveries_finished_total', 'Deliveries that ended, by status.', {
+    name: 'status',
+    values: ['success', 'failure', 'discarded'],
+  }),
+  retriesPlanned: counter('posthorn_retries_planned_total', 'Failed attempts that are followed by a retry.'),
+  attempts: counter(
+    'posthorn_attempts_total',
+    'Requests to endpoints, by result. no_answer: no complete response.',
+    { name: 'outcome', values: ['2xx', '3xx', '4xx', '5xx', 'no_answer'] },
+  ),
+  deliveryLatency: histogram(
+    'posthorn_delivery_latency_seconds',
+    'From the acceptance of an event to the success of its delivery, retries included.',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200],
+  ),
+  attemptDuration: histogram(
+    'posthorn_attempt_duration_seconds',
+    'Length of one request to an endpoint, connecting included.',
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
+  ),
+  retryLateness: histogram(
+    'posthorn_retry_lateness_seconds',
+    'How long past its due time a retry was started. This includes time at a paused endpoint, a rate limit or an open circuit breaker.',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
+  ),
+  batchSize: histogram(
+    'posthorn_batch_size',
+    'Events or deliveries in one commit, by operation.',
+    [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    { name: 'batch', values: ['accept', 'finish', 'claim'] },
+  ),
+  queueWaiting: gauge(
+    'posthorn_queue_waiting',
+    'Deliveries in the queue that no node leases, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
+    LANES,
+  ),
+  queueOldestDue: gauge(
+    'posthorn_queue_oldest_due_seconds',
+    'Age past due of the longest due delivery; 0 if none is due. Deliveries to paused endpoints count, deliveries that wait to be pulled do not. The same on every node.',
+    LANES,
+  ),
+  queueOldestPull: gauge(
+    'posthorn_queue_oldest_pull_seconds',
+    'Age of the longest waiting delivery of a pull endpoint or a device; 0 if none waits. The same on every node.',
+  ),
+  breakersOpen: gauge(
+    'posthorn_circuit_breakers_open',
+    'Endpoints whose circuit breaker is open or half-open. The same on every node.',
+  ),
+  databaseUp: gauge(
+    'posthorn_database_up',
+    '1 if the database answered this node within two seconds. At 0 the gauges read from it are NaN.',
+  ),
+  databaseConnections: gauge(
+    'posthorn_database_connections',
+    'Connections of this node to the database.',
+    POOLS,
+    { name: 'state', values: ['busy', 'idle'] },
+  ),
+  databaseWaiting: gauge('posthorn_database_waiting', 'Statements waiting for a connection.', POOLS),
+  windowSize: gauge(
+    'posthorn_window_size',
+    'Maximum deliveries this node may lease; 0 if it does not deliver.',
+  ),
+  windowUsed: gauge(
+    'posthorn_window_used',
+    'Used places of the window: deliveries about to be stored, leased, or being recorded.',
+  ),
+  deliveriesLeased: gauge('posthorn_deliveries_held', 'Deliveries this node leases, waiting or being sent.', {
+    name: 'state',
+    values: ['waiting', 'sending'],
+  }),
+  reaped: counter(
+    'posthorn_deliveries_reaped_total',
+    'Deliveries that this node freed because the lease of their node had expired.',
+  ),
+  lateOutcomes: counter(
+    'posthorn_late_outcomes_total',
+    'Outcomes that changed nothing, because another node had claimed the delivery or it was cancelled.',
+  ),
+  exportFailing: gauge(
+    'posthorn_export_failing',
+    '1 if the last export of expired data by this node failed. Nothing is removed until it succeeds.',
+  ),
+  brokerMessages: counter(
+    'posthorn_broker_messages_total',
+    'Messages of brokers, by what became of them. repeat: dropped, since it was stored before. unreadable: of those stored, the ones that can never be an event.',
+    BROKERS,
+    { name: 'result', values: ['stored', 'repeat', 'unreadable'] },
+  ),
+  brokerFailures: counter(
+    'posthorn_broker_failures_total',
+    'Connections to brokers that failed, or could not be made.',
+    BROKERS,
+  ),
+  brokerLag: gauge(
+    'posthorn_broker_lag',
+    'Messages that wait in brokers, in the parts of them that this node takes from. Of postgres: bytes of the log of databases.',
+    BROKERS,
+  ),
+  brokerSources: gauge('posthorn_broker_sources', 'Sources of brokers that this node runs, by their state.', {
+    name: 'state',
+    values: ['connecting', 'running', 'waiting'],
+  }),
+  httpRequests: counter(
+    'posthorn_http_requests_total',
+    'Requests served, by group of routes and class of status. other: unknown route.',
+    { name: 'family', values: ['api', 'portal', 'ingest', 'docs', 'health', 'metrics', 'other'] },
+    { name: 'class', values: ['2xx', '3xx', '4xx', '5xx'] },
+  ),
+  observerFaults: counter(
+    'posthorn_observer_faults_total',
+    'Failures of observers, by observer. Deliveries and events continue without it. The log names the error once a minute.',
+    { name: 'observer', values: ['metrics', 'log', 'trace', 'alert', 'meta_event'] },
+  ),
+  spans: counter(
+    'posthorn_trace_spans_total',
+    'Spans of traces, by result. dropped: too many waited, or the collector refused them.',
+    { name: 'result', values: ['exported', 'dropped'] },
+  ),
+};
 
 interface Instruments {
   counter: { inc(by?: number): void };

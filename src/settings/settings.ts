@@ -21,9 +21,10 @@ import {
  * generated from it. A POSTHORN_ variable that is not here is an error, so that a typo in a name is not
  * silently ignored.
  */
-interface Setting<T> {
+export interface Setting<T> {
   env: string;
-  fallback: string;
+  /** Empty by default. */
+  fallback?: string;
   doc: string;
   parse: Parser<T>;
   /** Never printed. */
@@ -49,13 +50,11 @@ export const settings = {
   },
   publicUrl: {
     env: 'POSTHORN_PUBLIC_URL',
-    fallback: '',
     doc: 'Public URL of this service. Default: the listening address.',
     parse: url('http:', 'https:'),
   },
   trustedProxies: {
     env: 'POSTHORN_TRUSTED_PROXIES',
-    fallback: '',
     doc: 'Reverse proxies whose forwarded headers are used.',
     parse: addressRanges,
   },
@@ -67,14 +66,12 @@ export const settings = {
   },
   databaseUrl: {
     env: 'DATABASE_URL',
-    fallback: '',
     doc: 'PostgreSQL 15 or newer. Default: the embedded one. Needs POSTHORN_SECRET_KEY.',
     parse: secretUrl('postgres:', 'postgresql:'),
     secret: true,
   },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
-    fallback: '',
     doc: 'Maximum connections to the database, divided among the processes, at least 7 for each. Default: 14 for each.',
     parse: optional(integer(LEAST_CONNECTIONS, 1000)),
   },
@@ -86,14 +83,12 @@ export const settings = {
   },
   secretKey: {
     env: 'POSTHORN_SECRET_KEY',
-    fallback: '',
     doc: 'Seals stored secrets. Embedded default: secret.key, created in the data directory on the first start.',
     parse: secretKey,
     secret: true,
   },
   otherSecretKey: {
     env: 'POSTHORN_OTHER_SECRET_KEY',
-    fallback: '',
     doc: 'The next or previous key, while the key is changed. It opens values and seals none. See secrets.md.',
     parse: secretKey,
     secret: true,
@@ -112,32 +107,27 @@ export const settings = {
   },
   egress: {
     env: 'POSTHORN_EGRESS',
-    fallback: '',
     doc: 'public: no loopback, private or reserved addresses. Default: any while bound to loopback with the embedded database, else public.',
     parse: oneOf('any', 'public', ''),
   },
   egressAllow: {
     env: 'POSTHORN_EGRESS_ALLOW',
-    fallback: '',
     doc: 'Ranges that deliveries may reach although the egress rule blocks them.',
     parse: addressRanges,
   },
   egressDeny: {
     env: 'POSTHORN_EGRESS_DENY',
-    fallback: '',
     doc: 'Ranges that deliveries may never reach.',
     parse: addressRanges,
   },
   httpProxy: {
     env: 'POSTHORN_HTTP_PROXY',
-    fallback: '',
     doc: 'Proxy that deliveries go through.',
     parse: secretUrl('http:', 'https:'),
     secret: true,
   },
   caFile: {
     env: 'POSTHORN_CA_FILE',
-    fallback: '',
     doc: 'PEM file of further certificate authorities that deliveries trust.',
     parse: text(),
   },
@@ -173,7 +163,6 @@ export const settings = {
   },
   exportDir: {
     env: 'POSTHORN_EXPORT_DIR',
-    fallback: '',
     doc: 'Existing directory to which expired data is exported before it is removed. See retention.md.',
     parse: text(),
   },
@@ -197,14 +186,12 @@ export const settings = {
   },
   smtpUrl: {
     env: 'POSTHORN_SMTP_URL',
-    fallback: '',
     doc: 'Mail server, such as smtp://user:password@mail.example.com:587. Needs POSTHORN_SMTP_FROM. Default: no mail.',
     parse: secretUrl('smtp:', 'smtps:'),
     secret: true,
   },
   smtpFrom: {
     env: 'POSTHORN_SMTP_FROM',
-    fallback: '',
     doc: 'Sender of the mails, such as alerts@example.com.',
     parse: text(),
   },
@@ -247,19 +234,16 @@ export const settings = {
   },
   metrics: {
     env: 'POSTHORN_METRICS',
-    fallback: '',
     doc: 'Whether `GET /metrics` is served. Default: on while bound to loopback, else off.',
     parse: oneOf('on', 'off', ''),
   },
   otlpEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    fallback: '',
     doc: 'OTLP collector, such as http://127.0.0.1:4318; /v1/traces is appended. Default: no traces.',
     parse: url('http:', 'https:'),
   },
   otlpHeaders: {
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
-    fallback: '',
     doc: 'Headers for the collector, values percent-encoded.',
     parse: headerPairs,
     secret: true,
@@ -328,7 +312,7 @@ function givenTexts(env: NodeJS.ProcessEnv): Config['given'] {
 
 function parseSetting(setting: Setting<unknown>, given: string): unknown {
   try {
-    return setting.parse(given === '' ? setting.fallback : given);
+    return setting.parse(given === '' ? (setting.fallback ?? '') : given);
   } catch (error) {
     if (!(error instanceof BadValue)) throw error;
     const shown = setting.secret === true ? '' : ` "${given}"`;
@@ -347,7 +331,7 @@ export interface ShownSetting {
 
 /** Every setting as an operator may see it. */
 export function shownSettings({ given }: Config): ShownSetting[] {
-  return Object.values<Setting<unknown>>(settings).map(({ env, fallback, doc, secret }) => ({
+  return Object.values<Setting<unknown>>(settings).map(({ env, fallback = '', doc, secret }) => ({
     name: env,
     value: secret === true ? null : (given[env] ?? fallback),
     isSet: given[env] !== undefined,
