@@ -1,4 +1,4 @@
-import { type Commands, connectionFlags, type Flag } from '../terminal/command.ts';
+import { type Commands, connectionFlags, type Flag, inGroup } from '../terminal/command.ts';
 import {
   bulkFlags,
   deliveryFilters,
@@ -17,9 +17,8 @@ import { configCommands } from './resource-commands.ts';
  * needs, and layers.json holds the folder to that.
  */
 
-const setup: Commands = {
+const setup = inGroup('Setup', {
   login: {
-    group: 'Setup',
     summary: 'Checks a key and saves it as a profile.',
     details:
       'The key is asked for, read from a pipe, or taken from POSTHORN_API_KEY. The file is readable by you alone.',
@@ -31,17 +30,15 @@ const setup: Commands = {
     load: async () => (await import('./login.ts')).login,
   },
   logout: {
-    group: 'Setup',
     summary: 'Removes a profile.',
     flags: { profile: { value: 'NAME', summary: 'The profile; the current one by default.' } },
     examples: ['posthorn logout --profile staging'],
     load: async () => (await import('./login.ts')).logout,
   },
-};
+});
 
-const events: Commands = {
+const events = inGroup('Events', {
   trigger: remote({
-    group: 'Events',
     summary: 'Sends an event.',
     details: 'Without --data the payload is made from the JSON Schema of the event type.',
     operands: [{ name: 'TYPE', summary: 'The event type.' }],
@@ -60,7 +57,6 @@ const events: Commands = {
     load: async () => (await import('./trigger.ts')).trigger,
   }),
   tail: {
-    group: 'Events',
     summary: 'Shows events and deliveries as they happen.',
     flags: {
       'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
@@ -78,7 +74,6 @@ const events: Commands = {
     load: async () => (await import('./tail.ts')).tail,
   },
   listen: {
-    group: 'Events',
     summary: 'Forwards new deliveries to a program on this machine, and records its answers.',
     details:
       'Deliveries have the signatures that an endpoint would get. Without --forward-to they are only shown. Ctrl-C ends it.',
@@ -108,7 +103,6 @@ const events: Commands = {
     load: async () => (await import('./listen.ts')).listen,
   },
   'events list': remote({
-    group: 'Events',
     summary: 'Lists events, newest first.',
     flags: { ...eventFilters, limit },
     examples: [
@@ -118,42 +112,36 @@ const events: Commands = {
     load: async () => (await import('./history.ts')).listEvents,
   }),
   'events get': remote({
-    group: 'Events',
     summary: 'Shows an event with its payload.',
     operands: [ID],
     examples: ['posthorn events get 01KA2 --output json'],
     load: async () => (await import('./history.ts')).getEvent,
   }),
   'events explain': remote({
-    group: 'Events',
     summary: 'Shows for each subscription why it matches an event or not.',
     operands: [ID],
     examples: ['posthorn events explain 01KA2'],
     load: async () => (await import('./history.ts')).explainEvent,
   }),
   'deliveries list': remote({
-    group: 'Events',
     summary: 'Lists deliveries, newest first.',
     flags: { ...deliveryFilters, limit },
     examples: ['posthorn deliveries list --status Failure --since 1d'],
     load: async () => (await import('./history.ts')).listDeliveries,
   }),
   'deliveries get': remote({
-    group: 'Events',
     summary: 'Shows a delivery.',
     operands: [ID],
     examples: ['posthorn deliveries get 01KA3'],
     load: async () => (await import('./history.ts')).getDelivery,
   }),
   'deliveries attempts': remote({
-    group: 'Events',
     summary: 'Lists the attempts of a delivery, oldest first.',
     operands: [ID],
     examples: ['posthorn deliveries attempts 01KA3'],
     load: async () => (await import('./history.ts')).listAttempts,
   }),
   replay: remote({
-    group: 'Events',
     summary: 'Matches events again and delivers them.',
     operands: [IDS],
     flags: {
@@ -168,7 +156,6 @@ const events: Commands = {
     load: async () => (await import('./bulk.ts')).replay,
   }),
   retry: remote({
-    group: 'Events',
     summary: 'Sends failed or discarded deliveries again.',
     operands: [IDS],
     flags: { ...bulkFlags, ...deliveryFilters },
@@ -176,13 +163,12 @@ const events: Commands = {
     load: async () => (await import('./bulk.ts')).retry,
   }),
   cancel: remote({
-    group: 'Events',
     summary: 'Discards open deliveries.',
     flags: { ...bulkFlags, ...deliveryFilters },
     examples: ['posthorn cancel --endpoint 01KA1 --dry-run'],
     load: async () => (await import('./bulk.ts')).cancel,
   }),
-};
+});
 
 const body: Flag = {
   value: 'BODY',
@@ -190,16 +176,14 @@ const body: Flag = {
 };
 const simple: Flag = { summary: 'The Convoy scheme without a time.' };
 
-const tools: Commands = {
+const tools = inGroup('Tools', {
   types: {
-    group: 'Tools',
     summary: 'Prints TypeScript types of the payloads of event types with a JSON Schema.',
     flags: connectionFlags,
     examples: ['posthorn types > payloads.ts'],
     load: async () => (await import('./payload-types.ts')).types,
   },
   sign: {
-    group: 'Tools',
     summary: 'Prints the signature headers of a body. Works offline.',
     flags: {
       secret,
@@ -213,7 +197,6 @@ const tools: Commands = {
     load: async () => (await import('./signatures.ts')).sign,
   },
   verify: {
-    group: 'Tools',
     summary: 'Checks the signature of a webhook. Works offline.',
     flags: {
       secret,
@@ -227,6 +210,6 @@ const tools: Commands = {
     examples: ['posthorn verify --secret env:SECRET --data @body.json --headers headers.txt'],
     load: async () => (await import('./signatures.ts')).verify,
   },
-};
+});
 
 export const remoteCommands: Commands = { ...setup, ...events, ...configCommands, ...tools };

@@ -1,4 +1,4 @@
-import type { Command, Commands, Flag, Run } from '../terminal/command.ts';
+import { type Command, type Flag, inGroup, type Run, type Ungrouped } from '../terminal/command.ts';
 import {
   data,
   endpointsFlag,
@@ -10,14 +10,12 @@ import {
   secret,
 } from '../terminal/shared-flags.ts';
 
-type Verb = Pick<Command, 'summary' | 'flags' | 'examples' | 'operands'>;
-
-/** The commands of one kind of resource. `load` finds the verbs by name. */
+/** The commands of one kind of resource. `load` finds the verbs by name. All but `list` and `create` take an id. */
 function resource(
   noun: string,
-  verbs: Record<string, Verb>,
+  verbs: Record<string, Pick<Command, 'summary' | 'flags' | 'examples'>>,
   load: () => Promise<Readonly<Record<string, Run>>>,
-): Commands {
+): Record<string, Ungrouped> {
   return Object.fromEntries(
     Object.entries(verbs).map(([verb, declared]) => {
       const loadVerb = async (): Promise<Run> => {
@@ -25,7 +23,8 @@ function resource(
         if (run === undefined) throw new Error(`${noun} has no ${verb}`);
         return run;
       };
-      return [`${noun} ${verb}`, remote({ group: 'Config', ...declared, load: loadVerb })];
+      const operands = verb === 'list' || verb === 'create' ? [] : [ID];
+      return [`${noun} ${verb}`, remote({ operands, ...declared, load: loadVerb })];
     }),
   );
 }
@@ -51,7 +50,7 @@ const sourceFields: Record<string, Flag> = {
   data,
 };
 
-export const configCommands: Commands = {
+export const configCommands = inGroup('Config', {
   ...resource(
     'endpoints',
     {
@@ -60,11 +59,7 @@ export const configCommands: Commands = {
         flags: { ...queryFlag, ...ownerFlag, limit },
         examples: ['posthorn endpoints'],
       },
-      get: {
-        summary: 'Shows an endpoint.',
-        operands: [ID],
-        examples: ['posthorn endpoints get 01KA1 --output yaml'],
-      },
+      get: { summary: 'Shows an endpoint.', examples: ['posthorn endpoints get 01KA1 --output yaml'] },
       create: {
         summary: 'Creates an endpoint. Without --secret one is generated.',
         flags: endpointFields,
@@ -74,28 +69,23 @@ export const configCommands: Commands = {
       },
       update: {
         summary: 'Changes an endpoint. Fields that are not named keep their value.',
-        operands: [ID],
         flags: endpointFields,
         examples: [`posthorn endpoints update 01KA1 --data '{"rate_limit": 10, "rate_limit_duration": 1}'`],
       },
       delete: {
         summary: 'Deletes an endpoint and its subscriptions.',
-        operands: [ID],
         examples: ['posthorn endpoints delete 01KA1'],
       },
       pause: {
         summary: 'Pauses an endpoint. Its deliveries wait.',
-        operands: [ID],
         examples: ['posthorn endpoints pause 01KA1'],
       },
       activate: {
         summary: 'Activates a paused or inactive endpoint.',
-        operands: [ID],
         examples: ['posthorn endpoints activate 01KA1'],
       },
       roll: {
         summary: 'Rolls the signing secret. The old secret keeps signing until it expires.',
-        operands: [ID],
         flags: {
           secret,
           'expire-after': {
@@ -107,7 +97,6 @@ export const configCommands: Commands = {
       },
       test: {
         summary: 'Sends a sample event and shows the attempt. Exit code 1: it failed.',
-        operands: [ID],
         examples: ['posthorn endpoints test 01KA1'],
       },
     },
@@ -121,11 +110,7 @@ export const configCommands: Commands = {
         flags: { ...endpointsFlag, limit },
         examples: ['posthorn subscriptions'],
       },
-      get: {
-        summary: 'Shows a subscription.',
-        operands: [ID],
-        examples: ['posthorn subscriptions get 01KA4'],
-      },
+      get: { summary: 'Shows a subscription.', examples: ['posthorn subscriptions get 01KA4'] },
       create: {
         summary: 'Subscribes an endpoint to event types.',
         flags: subscriptionFields,
@@ -133,23 +118,16 @@ export const configCommands: Commands = {
       },
       update: {
         summary: 'Changes a subscription. Fields that are not named keep their value.',
-        operands: [ID],
         flags: subscriptionFields,
         examples: [`posthorn subscriptions update 01KA4 --event-type 'order.*'`],
       },
-      delete: {
-        summary: 'Deletes a subscription.',
-        operands: [ID],
-        examples: ['posthorn subscriptions delete 01KA4'],
-      },
+      delete: { summary: 'Deletes a subscription.', examples: ['posthorn subscriptions delete 01KA4'] },
       activate: {
         summary: 'Makes a subscription active.',
-        operands: [ID],
         examples: ['posthorn subscriptions activate 01KA4'],
       },
       deactivate: {
         summary: 'Makes a subscription inactive. It matches nothing.',
-        operands: [ID],
         examples: ['posthorn subscriptions deactivate 01KA4'],
       },
     },
@@ -159,7 +137,7 @@ export const configCommands: Commands = {
     'sources',
     {
       list: { summary: 'Lists sources.', flags: { limit }, examples: ['posthorn sources'] },
-      get: { summary: 'Shows a source.', operands: [ID], examples: ['posthorn sources get 01KA5'] },
+      get: { summary: 'Shows a source.', examples: ['posthorn sources get 01KA5'] },
       create: {
         summary: 'Creates a source.',
         flags: sourceFields,
@@ -167,37 +145,25 @@ export const configCommands: Commands = {
       },
       update: {
         summary: 'Changes a source. Fields that are not named keep their value.',
-        operands: [ID],
         flags: sourceFields,
         examples: ['posthorn sources update 01KA5 --name hooks'],
       },
       delete: {
         summary: 'Deletes a source and its subscriptions.',
-        operands: [ID],
         examples: ['posthorn sources delete 01KA5'],
       },
-      pause: {
-        summary: 'Disables a source. It takes nothing.',
-        operands: [ID],
-        examples: ['posthorn sources pause 01KA5'],
-      },
-      activate: {
-        summary: 'Enables a source.',
-        operands: [ID],
-        examples: ['posthorn sources activate 01KA5'],
-      },
+      pause: { summary: 'Disables a source. It takes nothing.', examples: ['posthorn sources pause 01KA5'] },
+      activate: { summary: 'Enables a source.', examples: ['posthorn sources activate 01KA5'] },
       test: {
         summary: 'Connects to the broker of a source, without taking messages.',
-        operands: [ID],
         examples: ['posthorn sources test 01KA5'],
       },
     },
     async () => (await import('./resources.ts')).sources,
   ),
   'event-types list': remote({
-    group: 'Config',
     summary: 'Lists event types.',
     examples: ['posthorn event-types'],
     load: async () => (await import('./resources.ts')).listEventTypes,
   }),
-};
+});

@@ -39,6 +39,11 @@ export interface Flag {
 export type Run = (given: Given) => Promise<number | undefined>;
 
 export type Commands = Readonly<Record<string, Command>>;
+export type Ungrouped = Omit<Command, 'group'>;
+
+export function inGroup(group: Group, commands: Record<string, Ungrouped>): Commands {
+  return Object.fromEntries(Object.entries(commands).map(([name, command]) => [name, { group, ...command }]));
+}
 
 /** The arguments that the user gave. */
 export class Given {

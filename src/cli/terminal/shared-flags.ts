@@ -1,11 +1,10 @@
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
-import type { Command, Flag } from './command.ts';
-import { connectionFlags, outputFlags } from './command.ts';
+import { connectionFlags, type Flag, outputFlags, type Ungrouped } from './command.ts';
 
 /** The arguments that several commands have. */
 
 /** A command of a service: it connects, and prints in the form that the user chose. */
-export const remote = (command: Command): Command => ({
+export const remote = <One extends Ungrouped>(command: One): One => ({
   ...command,
   flags: { ...command.flags, ...outputFlags, ...connectionFlags },
 });
