@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { ensureSubscription } from '../control/subscription-changes.ts';
 import { INSTANCE } from '../domain/audit.ts';
@@ -185,4 +185,4 @@ const isFullLimit = (error: unknown): error is AppError =>
 
 /** An abort ends it. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);
+  sleep(ms, undefined, { signal }).catch(() => undefined);

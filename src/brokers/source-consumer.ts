@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NO_BROKER_SETTINGS } from '../domain/config/source.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -74,7 +74,7 @@ export class SourceConsumer {
         board.failed(id, reasonOf(error));
         this.#log.warn({ err: error }, 'the connection to a broker failed; it is tried again');
         await this.#deps.alarms.failed(this.#source, reasonOf(error));
-        await delay(waitMs(this.#failures), undefined, { signal }).catch(() => undefined);
+        await sleep(waitMs(this.#failures), undefined, { signal }).catch(() => undefined);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { isObject } from '../platform/json/is-object.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AuditNote } from './audit.ts';
 
@@ -131,6 +132,3 @@ function twin(item: Json, others: Json | undefined, index: number): Json | undef
   if (!isObject(item) || item['uid'] === undefined) return others[index];
   return others.find((other) => isObject(other) && other['uid'] === item['uid']);
 }
-
-const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

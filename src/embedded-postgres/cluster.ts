@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
+import { syncDirectory } from '../platform/sync-directory.ts';
 import { platformPackage } from './binaries.ts';
 import type { Identity } from './choose-identity.ts';
 import { commandAs, nameFromWithin, runToEnd } from './run-as.ts';
@@ -115,14 +116,5 @@ async function makeCluster(cluster: string, { runAs, binaries }: Identity): Prom
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
     throw error;
-  }
-}
-
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
-import { clustersAside, nameAside, removeUnfinished, syncDirectory, versionOf } from './cluster.ts';
+import { syncDirectory } from '../platform/sync-directory.ts';
+import { clustersAside, nameAside, removeUnfinished, versionOf } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import {
   type EmbeddedPostgresOptions,

@@ -10,6 +10,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Loop } from '../platform/loop.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { OffsetClock } from '../platform/time/offset-clock.ts';
@@ -50,7 +51,7 @@ import { decideGate } from './queue/gates.ts';
 import { Heartbeat } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { Reaper } from './queue/reaper.ts';
-import { DeviceWatch } from './upkeep/device-watch.ts';
+import { deviceWatch } from './upkeep/device-watch.ts';
 import { Janitor } from './upkeep/janitor.ts';
 import { TrafficWriter } from './upkeep/traffic-writer.ts';
 
@@ -102,7 +103,7 @@ export class Engine {
   readonly #heartbeat: Heartbeat;
   readonly #reaper: Reaper;
   readonly #janitor: Janitor;
-  readonly #deviceWatch: DeviceWatch;
+  readonly #deviceWatch: Loop;
   readonly #watch: OutcomeWatch;
   readonly #expander: Expander;
   readonly #trafficWriter: TrafficWriter;
@@ -171,7 +172,7 @@ export class Engine {
       log,
     });
     this.#reaper = this.#createReaper();
-    this.#deviceWatch = new DeviceWatch(deps);
+    this.#deviceWatch = deviceWatch(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }

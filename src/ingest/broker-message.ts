@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
+import { isObject, isTexts } from '../platform/json/is-object.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -138,11 +139,9 @@ const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key'];
 /** The envelope, or why there is none. */
 function readEnvelope(payload: Buffer): Envelope | string {
   const text = payload.toString();
-  const value = isUtf8(payload) ? parse(text) : undefined;
-  if (value === undefined) return 'The message is not JSON.';
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return 'The message is not a JSON object.';
-  const fields = value as Record<string, unknown>;
+  const fields = isUtf8(payload) ? parse(text) : undefined;
+  if (fields === undefined) return 'The message is not JSON.';
+  if (!isObject(fields)) return 'The message is not a JSON object.';
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) return `The message has an unknown field: ${unknown.slice(0, 100)}.`;
   const wrong = TEXTS.find((name) => (fields[name] ?? '') !== '' && typeof fields[name] !== 'string');
@@ -162,11 +161,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isTexts(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((one) => typeof one === 'string');
 }
 
 /** Where it goes, or why nowhere. */

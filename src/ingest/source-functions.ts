@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { payloadText } from '../domain/payload-text.ts';
+import { isTexts } from '../platform/json/is-object.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import { functionFailure } from '../routing/function-failure.ts';
 import { functionVersion } from '../sandbox/contract.ts';
@@ -64,10 +65,8 @@ function flatHeaders(headers: NewEvent['headers']): Record<string, string> {
 
 function parseHeaders(output: string): Record<string, string[]> | null {
   const value: unknown = JSON.parse(output);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const entries = Object.entries(value);
-  if (entries.some(([, text]) => typeof text !== 'string')) return null;
-  return Object.fromEntries(entries.map(([name, text]) => [name, [text as string]]));
+  if (!isTexts(value)) return null;
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, [text]]));
 }
 
 /** An incoming webhook forwards the listed ones of the headers a function returned, an API event all. */

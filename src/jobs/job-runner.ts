@@ -18,9 +18,6 @@ import {
  * idle    -> a timer checks every second for jobs of other nodes and waiting ones, `wake` at once for new ones;
  * working -> chunk after chunk until no job is open.
  *
- * A turn works chunk after chunk until none is left to take. A turn begins each second, for jobs of other nodes and ones
- * that wait, and with a `wake`, for new ones.
- *
  * A job whose chunk fails ends as failed, unless it was the database that failed: then it is tried again.
  */
 const POLL_MS = 1_000;

@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { syncDirectory } from './sync-directory.ts';
 
 /**
  * A gzip file that appears whole or not at all. It is written under a temporary name, synced to the disk and
@@ -70,15 +71,6 @@ export class GzipFile {
   async discard(): Promise<void> {
     await this.#handle.close();
     await rm(this.#temporary, { force: true });
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { syncDirectory } from '../platform/sync-directory.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { liveNodes } from '../store/queue/nodes.ts';
@@ -108,15 +109,6 @@ export async function removeOldKeyFile(config: Config): Promise<boolean> {
   if (config.databaseUrl !== null || (await readKey(old)).length === 0) return false;
   await rm(old);
   return true;
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path);
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }
 
 const WHERE = 'set it as POSTHORN_SECRET_KEY or POSTHORN_OTHER_SECRET_KEY; see docs/secrets.md';

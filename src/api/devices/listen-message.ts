@@ -3,6 +3,7 @@ import { AppError, invalid } from '../../domain/errors.ts';
 import { asId, type SourceId } from '../../domain/ids.ts';
 import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import { readTime } from '../../domain/time.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { readConditions, type ScopeConditions } from '../subscriptions/filter-conditions.ts';
 
@@ -100,9 +101,6 @@ function localAnswer(fields: Fields): LocalAnswer | null {
     ms: number(fields, 'ms', { least: 0, most: MAX_SINCE_MS }) ?? 0,
   };
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The database stores no zero characters. */
 const isText = (value: unknown, maxLength: number): value is string =>

@@ -1,5 +1,6 @@
 import { parse as parseYaml } from 'yaml';
 import { invalid } from '../../domain/errors.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import type { EventTypeDescription } from '../../store/config/event-types.ts';
 
 /**
@@ -118,8 +119,5 @@ function entries(value: unknown): [string, Json][] {
     ? Object.entries(value).filter((entry): entry is [string, Json] => isObject(entry[1]))
     : [];
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');

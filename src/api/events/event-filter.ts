@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -121,8 +122,7 @@ export async function ofOwner(
 function parseObject(json: string): object {
   try {
     const value: unknown = JSON.parse(json);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0)
-      return value;
+    if (isObject(value) && Object.keys(value).length > 0) return value;
   } catch {
     // The error below covers any text that is not a JSON object.
   }

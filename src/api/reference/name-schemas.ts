@@ -1,3 +1,5 @@
+import { isObject } from '../../platform/json/is-object.ts';
+
 interface Operation {
   operationId?: string;
   requestBody?: Content;
@@ -66,8 +68,7 @@ function withReferences(node: unknown, names: ReadonlyMap<string, string>): unkn
 }
 
 function referenceOr(node: unknown, names: ReadonlyMap<string, string>): unknown {
-  const isObject = typeof node === 'object' && node !== null && !Array.isArray(node) && 'type' in node;
-  const name = isObject ? names.get(canonical(node)) : undefined;
+  const name = isObject(node) && 'type' in node ? names.get(canonical(node)) : undefined;
   return name === undefined ? withReferences(node, names) : { $ref: `#/components/schemas/${name}` };
 }
 
@@ -83,8 +84,6 @@ function asInDocument(schema: object): unknown {
 /** The text of a JSON value with sorted keys, so that equal schemas have equal texts. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }

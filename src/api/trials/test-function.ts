@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
+import { isTexts } from '../../platform/json/is-object.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
 import { completeLimits, functionVersion } from '../../sandbox/contract.ts';
@@ -62,7 +63,8 @@ async function testFunction(
     if (result.ours) throw new AppError('overloaded', { retry: 1 });
     throw invalid('function', result.message);
   }
-  if (body.type === 'header') checkHeaders(result.output);
+  if (body.type === 'header' && !isTexts(JSON.parse(result.output)))
+    throw invalid('function', 'a header function must return an object whose values are strings');
   const limits = completeLimits();
   return {
     payload: new RawJson(result.output),
@@ -75,12 +77,4 @@ async function testFunction(
       heap_used_bytes: result.heapBytes,
     },
   };
-}
-
-function checkHeaders(output: string): void {
-  const value: unknown = JSON.parse(output);
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isMap || Object.values(value).some((header) => typeof header !== 'string')) {
-    throw invalid('function', 'a header function must return an object whose values are strings');
-  }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelModel } from 'amqplib';
 import type { AmqpSettings, BrokerSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -110,7 +110,7 @@ class Consumer {
       for (;;) {
         const waiting = await unlessAborted(this.#ended, countReady(channel, settings.queue));
         context.lag(settings.queue, waiting);
-        await delay(LAG_EVERY_MS, undefined, { signal: this.#ended });
+        await sleep(LAG_EVERY_MS, undefined, { signal: this.#ended });
       }
     } finally {
       context.lag(settings.queue, null);

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import type { Logger } from '../../platform/logger.ts';
 import type { LeasedMessage, LeasedQueue } from '../module/leased-queue.ts';
@@ -53,7 +53,7 @@ export class GoogleQueue implements LeasedQueue {
     const messages = await this.#pull(request, signal);
     if (messages.length === 0) {
       if (waits && performance.now() - beganAt < QUICK_MS)
-        await delay(QUICK_MS, undefined, { signal }).catch(() => undefined);
+        await sleep(QUICK_MS, undefined, { signal }).catch(() => undefined);
       return [];
     }
     const bytes = messages.reduce((sum, { body }) => sum + body.length, 0);

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../platform/logger.ts';
 
 const LIMIT_MS = 5_000;
@@ -8,5 +8,5 @@ export async function goodbye(closing: Promise<unknown>, log: Logger): Promise<v
   const closed = closing.catch((error: unknown) =>
     log.debug({ err: error }, 'the connection to a broker could not be closed'),
   );
-  await Promise.race([closed, delay(LIMIT_MS, undefined, { ref: false })]);
+  await Promise.race([closed, sleep(LIMIT_MS, undefined, { ref: false })]);
 }

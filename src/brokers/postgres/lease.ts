@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsumerContext } from '../module/broker-module.ts';
 
 /**
@@ -43,7 +43,7 @@ async function taken({ streams, source, signal, log }: ConsumerContext): Promise
     } catch (error) {
       log.debug({ err: error }, 'failed to take the lease of a slot; retrying in 1 s');
     }
-    await delay(TRY_MS, undefined, { signal });
+    await sleep(TRY_MS, undefined, { signal });
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { SlotRow } from '../../store/brokers/change-streams.ts';
@@ -193,7 +193,7 @@ async function takeOver({ connection, settings, context }: Site, slot: Row): Pro
   await connection.query(`select pg_terminate_backend(${Number(slot['active_pid'])})`);
   for (let tries = 0; tries < TAKEOVER_TRIES; tries++) {
     if ((await readSlot(connection, settings.slot_name))?.['active'] !== 't') return;
-    await delay(TAKEOVER_MS, undefined, { signal: context.signal });
+    await sleep(TAKEOVER_MS, undefined, { signal: context.signal });
   }
   throw new BrokerError('Another node still uses the replication slot.');
 }

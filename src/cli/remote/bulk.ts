@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Posthorn } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
@@ -81,7 +81,7 @@ async function follow(posthorn: Posthorn, started: Job, done: string): Promise<n
   let job = started;
   while (job.status === 'queued' || job.status === 'running') {
     showProgress(job);
-    await delay(POLL_MS);
+    await sleep(POLL_MS);
     job = await posthorn.jobs.get(job.uid);
   }
   showProgress(job);

@@ -10,7 +10,7 @@
  * connection waits for the next one; after 30 s the service counts the delivery as failed by itself.
  */
 import { AsyncResource } from 'node:async_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../../client/src/posthorn.ts';
 import { withQuery } from '../../domain/config/endpoint.ts';
 import { printable } from '../../platform/printable.ts';
@@ -116,7 +116,7 @@ class Listener {
       waitMs = wasReady ? FIRST_WAIT_MS : Math.min(MAX_WAIT_MS, waitMs * 2);
       // Jitter: listeners of a node that stopped do not all come back at the same time.
       const pause = waitMs * (0.5 + Math.random() / 2);
-      await delay(pause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await sleep(pause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from './command.ts';
 import { terminal } from './terminal.ts';
@@ -43,9 +44,8 @@ function asWritten(_name: string, value: unknown, context?: { source?: string })
 
 export async function readObject(given: Given): Promise<Record<string, unknown>> {
   const value = (await readJson(given)) ?? {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw usageError('--data must be a JSON object');
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw usageError('--data must be a JSON object');
+  return value;
 }
 
 /** A secret from the environment or a file, as env:NAME or file:PATH: command lines are seen by other users. */

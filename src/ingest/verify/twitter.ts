@@ -1,3 +1,4 @@
+import { isObject } from '../../platform/json/is-object.ts';
 /**
  * Twitter's challenge (CRC) answers any `crc_token` with its digest under the same secret and scheme that
  * sign the webhooks. An unrestricted challenge would therefore sign forged bodies. So a token is answered
@@ -35,6 +36,6 @@ export function twitterCrcResponse(secret: string, token: string): { response_to
  * `direct_message_events`, `follow_events`, `user_event` and so on. A request has one of them.
  */
 export function twitterEventType(payload: unknown): string | null {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null;
+  if (!isObject(payload)) return null;
   return Object.keys(payload).find((name) => /^[a-z_]{1,100}_events?$/.test(name)) ?? null;
 }

@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts';
+
 /**
  * Whether a JSON value contains a pattern. An object contains the pattern if it has every key of it with a
  * value that contains the pattern's value. An array contains it if each element of the pattern is contained
@@ -21,10 +23,6 @@ export function jsonContains(value: unknown, pattern: unknown, depth = 0): boole
       )
     );
   return value === pattern;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
