@@ -2,7 +2,7 @@ import type { Alert, LastFailure } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import type { EndpointStatus } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
-import { AppError, found, invalid } from '../domain/errors.ts';
+import { AppError, found, invalid, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
@@ -53,18 +53,14 @@ export function updateEndpoint(
 
 export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
   return setStatus(changes, one, (status) => {
-    if (status === 'inactive')
-      throw new AppError('wrong_state', {
-        detail: 'An inactive endpoint cannot be paused; activate it first.',
-      });
+    if (status === 'inactive') throw wrongState('An inactive endpoint cannot be paused; activate it first.');
     return status === 'active' ? 'paused' : 'active';
   });
 }
 
 export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
   return setStatus(changes, one, (status) => {
-    if (status === 'active')
-      throw new AppError('wrong_state', { detail: 'This endpoint is already active.' });
+    if (status === 'active') throw wrongState('This endpoint is already active.');
     return 'active';
   });
 }

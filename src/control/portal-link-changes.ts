@@ -1,5 +1,5 @@
 import { changeOf } from '../domain/audit.ts';
-import { AppError, found } from '../domain/errors.ts';
+import { found, wrongState } from '../domain/errors.ts';
 import type { PortalLinkFields } from '../domain/resources/portal-link-fields.ts';
 import { audited } from '../store/audit/audit-entries.ts';
 import {
@@ -64,8 +64,7 @@ export function revokePortalLink(
 export function refreshPortalToken(changes: ConfigChanges, by: Author, link: PortalLinkRow): Promise<string> {
   return audited(changes.deps, by, async (tx) => {
     const token = (await mintRefreshTokens(tx, changes.deps.sealer, [link])).get(link.id);
-    if (token === undefined)
-      throw new AppError('wrong_state', { detail: 'A link of type static_token has no refresh tokens.' });
+    if (token === undefined) throw wrongState('A link of type static_token has no refresh tokens.');
     return { result: token, audit: [changeOf('portal_link.token_made', link, link)] };
   });
 }

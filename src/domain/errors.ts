@@ -159,6 +159,9 @@ export function found<T>(value: T | undefined, resource: string, id: string): T 
   return value;
 }
 
+export const badQuery = (name: string, detail: string) => new AppError('bad_query', { name, detail });
+export const wrongState = (detail: string) => new AppError('wrong_state', { detail });
+
 /** A 400 of the same form as a schema's own, for rules that a schema cannot say. */
 export function invalid(field: string, problem: string): AppError {
   return invalidFields([{ field, problem }]);

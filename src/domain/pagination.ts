@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { badQuery } from './errors.ts';
 
 /**
  * Cursor pagination of the API. A cursor is a row's id. `next_page_cursor` is the first row of the next page,
@@ -40,7 +40,7 @@ export function queryValue(query: Query, name: string): string | undefined {
 export function queryFlag(query: Query, name: string): boolean | undefined {
   const value = queryValue(query, name);
   if (value !== undefined && value !== 'true' && value !== 'false')
-    throw new AppError('bad_query', { name, detail: 'must be true or false' });
+    throw badQuery(name, 'must be true or false');
   return value === undefined ? undefined : value === 'true';
 }
 

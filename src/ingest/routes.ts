@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { isResponseType } from '../domain/config/source.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, badQuery, wrongState } from '../domain/errors.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -83,9 +83,7 @@ async function openSource(deps: IngestDeps, maskId: string): Promise<FoundSource
   const source = await deps.finder.find(maskId);
   if (source.row.is_disabled) throw new AppError('source_disabled');
   if (source.row.type !== 'http')
-    throw new AppError('wrong_state', {
-      detail: 'This source does not take webhooks: its type is not http.',
-    });
+    throw wrongState('This source does not take webhooks: its type is not http.');
   return source;
 }
 
@@ -158,8 +156,7 @@ function newEvent(
 ): Omit<NewEvent, 'trace' | 'hops'> {
   const { headers, idempotencyKey, eventType } = compileSource(row);
   const type = eventType(request, payload);
-  if (!type.ok)
-    throw new AppError('wrong_state', { detail: `Cannot determine the event type: ${type.message}` });
+  if (!type.ok) throw wrongState(`Cannot determine the event type: ${type.message}`);
   return {
     projectId: row.project_id,
     target: { kind: 'subscribers' },
@@ -191,12 +188,11 @@ async function answerChallenge(
   const source = request.source as FoundSource;
   const { verifier } = source.row.secret.reveal();
   if (source.row.provider !== 'twitter' || verifier.type !== 'hmac') {
-    throw new AppError('wrong_state', { detail: 'This source does not answer challenges.' });
+    throw wrongState('This source does not answer challenges.');
   }
   const token = (request.query as { crc_token?: unknown }).crc_token;
   const response = typeof token === 'string' ? twitterCrcResponse(verifier.hmac.secret, token) : null;
-  if (response === null)
-    throw new AppError('bad_query', { name: 'crc_token', detail: 'a challenge token is needed' });
+  if (response === null) throw badQuery('crc_token', 'a challenge token is needed');
   await deps.finder.recordChallenge(source, new Date(deps.now()).toISOString());
   return response;
 }

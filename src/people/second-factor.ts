@@ -1,5 +1,5 @@
 import type { AuditAction } from '../domain/audit.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, wrongState } from '../domain/errors.ts';
 import { randomText } from '../platform/random.ts';
 import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
@@ -78,7 +78,7 @@ export function beginSecondFactor(
 ): Promise<{ secret: string; url: string }> {
   return deps.db.transaction(async (tx) => {
     const person = await lockSelf(tx, personId);
-    if (isOn(person)) throw new AppError('wrong_state', { detail: 'There is a second factor already.' });
+    if (isOn(person)) throw wrongState('There is a second factor already.');
     const secret = newSeed();
     await beginTotp(tx, personId, deps.sealer.seal(secret, place(personId)));
     return { secret, url: otpauthUrl(secret, person.email) };
@@ -98,7 +98,7 @@ export async function confirmSecondFactor(
   const change = 'second_factor_on';
   const signedIn = await withCode(deps, { ...self, change }, visitor, async (tx, person) => {
     if (isOn(person) || person.sealed_totp === null)
-      throw new AppError('wrong_state', { detail: 'Begin with POST /auth/second-factor/begin.' });
+      throw wrongState('Begin with POST /auth/second-factor/begin.');
     const step = findStep(deps, person, plainCode(self.code));
     if (step === null) throw new AppError('sign_in_refused');
     await confirmTotp(tx, person.id, { step, recoveryHashes: hashesOf(deps, person.id, codes) });

@@ -1,5 +1,5 @@
 import type { QueueKey } from '../domain/delivery.ts';
-import { AppError } from '../domain/errors.ts';
+import { wrongState } from '../domain/errors.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { type LockedDelivery, reopenDeliveries } from '../store/queue/resend-deliveries.ts';
 import { standingGate } from './gate.ts';
@@ -27,7 +27,7 @@ export async function resend(
   const { lane } = wanted;
   const deliveries = wanted.deliveries.map((delivery) => {
     const problem = resendProblem(routing, delivery);
-    if (problem !== null) throw new AppError('wrong_state', { detail: problem });
+    if (problem !== null) throw wrongState(problem);
     return { ...delivery, key: routing.keyOf(delivery.endpoint_id, delivery.subscription_id) };
   });
   await reopenDeliveries(tx, routing.project.id, { deliveries, lane });

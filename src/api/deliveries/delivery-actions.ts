@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import type { Actor, AuditNote } from '../../domain/audit.ts';
 import { LANE, openStatuses } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
-import { AppError, found, invalid, invalidFields } from '../../domain/errors.ts';
+import { AppError, badQuery, found, invalid, invalidFields, wrongState } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { resend } from '../../routing/resend.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
@@ -16,6 +16,7 @@ import type { ApiContext } from '../http/context.ts';
 import { pageNames } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
+import { parseJson } from '../http/validation.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
@@ -124,13 +125,9 @@ async function resendAll(
 
 function refuseUnfailed({ status }: LockedDelivery): void {
   if (status === 'Success')
-    throw new AppError('wrong_state', {
-      detail: 'This delivery has already succeeded; use forceresend to send it again.',
-    });
+    throw wrongState('This delivery has already succeeded; use forceresend to send it again.');
   if (status !== 'Failure' && status !== 'Discarded')
-    throw new AppError('wrong_state', {
-      detail: 'This delivery has not failed; it is still in progress.',
-    });
+    throw wrongState('This delivery has not failed; it is still in progress.');
 }
 
 function refuseUnsent(ids: string[], deliveries: LockedDelivery[]): void {
@@ -140,9 +137,7 @@ function refuseUnsent(ids: string[], deliveries: LockedDelivery[]): void {
     if (delivery === undefined)
       throw new AppError('not_in_project', { field: 'ids', resource: 'event delivery', id });
     if (delivery.status !== 'Success')
-      throw new AppError('wrong_state', {
-        detail: `Only successful deliveries can be force resent; ${id} is ${delivery.status}.`,
-      });
+      throw wrongState(`Only successful deliveries can be force resent; ${id} is ${delivery.status}.`);
   }
 }
 
@@ -152,6 +147,17 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     countDeliveries(tx, project.id, filter);
   const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
     onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT);
+  const start = async (
+    { project, actor }: Pick<Call<unknown>, 'project' | 'actor'>,
+    { isDryRun, ...work }: Parameters<typeof dryRunOfDeliveries>[2] & { isDryRun: boolean },
+    reply: FastifyReply,
+  ) => {
+    if (isDryRun) return dryRunOfDeliveries(context, project, work);
+    const { filter: input, ...rest } = work;
+    const count = counting(project, input);
+    const by = { projectId: project.id, actor };
+    return startedJob(reply, await startJob(context, by, { ...rest, input, count }));
+  };
   route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
@@ -164,16 +170,9 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     portal: 'resend',
     access: 'developer',
     handle: async (call, _request, reply) => {
-      const { project, actor, query } = call;
-      const { isDryRun, rate } = jobOptions(query);
+      const options = jobOptions(call.query);
       const filter = await retryFilter(call);
-      if (isDryRun) return dryRunOfDeliveries(context, project, { type: 'batch_retry', filter, rate });
-      const count = counting(project, filter);
-      const by = { projectId: project.id, actor };
-      return startedJob(
-        reply,
-        await startJob(context, by, { type: 'batch_retry', input: filter, count, rate }),
-      );
+      return start(call, { type: 'batch_retry', filter, ...options }, reply);
     },
   });
   route.get(app, `${path}/countbatchretryevents`, {
@@ -199,18 +198,12 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     message: 'Cancelling started',
     data: Job,
     access: 'developer',
-    handle: async ({ project, query, scope, actor }, request, reply) => {
-      const given = { ...query, ...bodyFilters(request.body) };
-      const { isDryRun, rate } = jobOptions(given);
-      const asked = await deliveryFilter(context, { project, scope }, given);
+    handle: async (call, request, reply) => {
+      const given = { ...call.query, ...bodyFilters(request.body) };
+      const options = jobOptions(given);
+      const asked = await deliveryFilter(context, call, given);
       const filter = onlyStatuses(asked, openStatuses, CANCEL_HINT);
-      if (isDryRun) return dryRunOfDeliveries(context, project, { type: 'batch_cancel', filter, rate });
-      const count = counting(project, filter);
-      const by = { projectId: project.id, actor };
-      return startedJob(
-        reply,
-        await startJob(context, by, { type: 'batch_cancel', input: filter, count, rate }),
-      );
+      return start(call, { type: 'batch_cancel', filter, ...options }, reply);
     },
   });
 }
@@ -228,7 +221,7 @@ function bodyFilters(body: unknown): Call<unknown>['query'] {
     given.map(([name, value]) => {
       if (Object.hasOwn(jobQuery, name)) return [name, String(value)];
       if (!isText(value) && !(Array.isArray(value) && value.every(isText)))
-        throw new AppError('bad_query', { name, detail: 'must be a text or a list of texts' });
+        throw badQuery(name, 'must be a text or a list of texts');
       return [name, value as string | string[]];
     }),
   );
@@ -237,12 +230,7 @@ function bodyFilters(body: unknown): Call<unknown>['query'] {
 function objectIn(body: unknown): object {
   const text = Buffer.isBuffer(body) ? body.toString().trim() : '';
   if (text === '') return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
-  }
+  const value = parseJson(text);
   if (typeof value !== 'object' || Array.isArray(value)) throw invalid('body', 'must be an object');
   return value ?? {};
 }

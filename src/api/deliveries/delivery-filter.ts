@@ -8,7 +8,7 @@ import {
   parseOutcomes,
 } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { badQuery } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
@@ -90,8 +90,7 @@ function words<Word extends string>(
 ): Word[] {
   const wanted = queryValues(query, name);
   const unknown = wanted.find((word) => !(known as readonly string[]).includes(word));
-  if (unknown !== undefined)
-    throw new AppError('bad_query', { name, detail: `"${unknown}" is not one of ${known.join(', ')}` });
+  if (unknown !== undefined) throw badQuery(name, `"${unknown}" is not one of ${known.join(', ')}`);
   return wanted as Word[];
 }
 
@@ -100,10 +99,10 @@ function outcomes(query: Call<unknown>['query']): OutcomeFilter | undefined {
   if (wanted.length === 0) return undefined;
   const parsed = parseOutcomes(wanted);
   if (parsed === null)
-    throw new AppError('bad_query', {
-      name: 'outcome',
-      detail: `must be a status such as http_503 or http_5xx, ${NOT_SENT}, or one of ${errorCodes.join(', ')}`,
-    });
+    throw badQuery(
+      'outcome',
+      `must be a status such as http_503 or http_5xx, ${NOT_SENT}, or one of ${errorCodes.join(', ')}`,
+    );
   return parsed;
 }
 
@@ -150,6 +149,6 @@ export function onlyStatuses(
 ): DeliveryFilter {
   const asked = filter.statuses ?? [];
   const statuses = asked.length === 0 ? [...allowed] : asked.filter((status) => allowed.includes(status));
-  if (statuses.length === 0) throw new AppError('bad_query', { name: 'status', detail: hint });
+  if (statuses.length === 0) throw badQuery('status', hint);
   return { ...filter, statuses };
 }

@@ -1,10 +1,11 @@
 import { type FilterConditions, noConditions } from '../../domain/config/subscription.ts';
-import { AppError, invalid } from '../../domain/errors.ts';
+import { invalid } from '../../domain/errors.ts';
 import { asId, type SourceId } from '../../domain/ids.ts';
 import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import { readTime } from '../../domain/time.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
+import { parseJson } from '../http/validation.ts';
 import { readConditions, type ScopeConditions } from '../subscriptions/filter-conditions.ts';
 
 /** The messages of a listening program, checked. See docs/listen.md. */
@@ -31,12 +32,7 @@ const MAX_TEXT = 1_024;
 type Fields = Record<string, unknown>;
 
 export function readMessage(text: string, nowMs: number): ClientMessage {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch (error) {
-    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
-  }
+  const message = parseJson(text);
   if (typeof message !== 'object' || message === null) throw invalid('', 'a message must be an object');
   const fields = message as Fields;
   if (fields['type'] === 'listen') return listenMessage(fields, nowMs);

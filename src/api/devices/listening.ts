@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
 import { connectDevice } from '../../control/device-changes.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, wrongState } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { PulledDelivery, PullResult } from '../../domain/pull-door.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
@@ -140,8 +140,7 @@ export class Listening {
   }
 
   #listen(message: ListenMessage): void {
-    if (this.#taking !== undefined)
-      throw new AppError('wrong_state', { detail: 'The connection listens already.' });
+    if (this.#taking !== undefined) throw wrongState('The connection listens already.');
     this.#max = message.max;
     this.#taking = this.#begin(message).catch((error: unknown) => this.#refuse(error));
   }
@@ -221,7 +220,7 @@ export class Listening {
 
   #result(result: PullResult): void {
     const { deviceId } = this;
-    if (deviceId === null) throw new AppError('wrong_state', { detail: 'Send listen before results.' });
+    if (deviceId === null) throw wrongState('Send listen before results.');
     if (this.#results.length === MAX_RESULTS_WAITING) throw new AppError('overloaded', { retry: 1 });
     this.#results.push(result);
     this.#recording ??= this.#record(deviceId).finally(() => {

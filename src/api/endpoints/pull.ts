@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Admission } from '../../domain/admission.ts';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
-import { AppError, found } from '../../domain/errors.ts';
+import { AppError, found, wrongState } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import { type PulledDelivery, resultStates } from '../../domain/pull-door.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
@@ -134,9 +134,7 @@ async function pullEndpoint(
   if (scope !== undefined && scope.eventTypes.length > 0)
     throw new AppError('portal_forbidden', { what: 'pulling, because it is limited to event types' });
   if (endpoint.delivery !== 'pull')
-    throw new AppError('wrong_state', {
-      detail: 'The endpoint is not a pull endpoint; set delivery to pull.',
-    });
+    throw wrongState('The endpoint is not a pull endpoint; set delivery to pull.');
   return endpoint;
 }
 

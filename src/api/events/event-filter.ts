@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { badQuery } from '../../domain/errors.ts';
 import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
@@ -126,7 +126,7 @@ function parseObject(json: string): object {
   } catch {
     // The error below covers any text that is not a JSON object.
   }
-  throw new AppError('bad_query', { name: 'body', detail: 'must be a non-empty JSON object' });
+  throw badQuery('body', 'must be a non-empty JSON object');
 }
 
 /** The filter of a call that acts on many events. It allows no search, whose matches cannot be counted. */
@@ -137,9 +137,9 @@ export async function batchEventFilter(
 ): Promise<EventFilter> {
   const { filter, patterns } = await eventSearch(context, project, query);
   if (filter.text !== undefined || patterns.length > 0)
-    throw new AppError('bad_query', {
-      name: patterns.length === 0 ? 'query' : 'body',
-      detail: 'a batch replay does not support a search; use dates, endpoints, sources or keys',
-    });
+    throw badQuery(
+      patterns.length === 0 ? 'query' : 'body',
+      'a batch replay does not support a search; use dates, endpoints, sources or keys',
+    );
   return filter;
 }

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { AppError, found, invalid } from '../../domain/errors.ts';
+import { AppError, badQuery, found, invalid } from '../../domain/errors.ts';
 import type { EndpointId } from '../../domain/ids.ts';
 import { parsePageRequest, queryFlag } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../jobs/replay-job.ts';
@@ -213,11 +213,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
 function onlyNamed(filter: EventFilter, query: Call<unknown>['query']): BatchReplay {
   if (queryFlag(query, 'only_endpoint') !== true) return filter;
   const { endpointIds = [] } = filter;
-  if (endpointIds.length === 0)
-    throw new AppError('bad_query', {
-      name: 'only_endpoint',
-      detail: 'also needs endpointId or ownerId',
-    });
+  if (endpointIds.length === 0) throw badQuery('only_endpoint', 'also needs endpointId or ownerId');
   return { ...filter, only: endpointIds };
 }
 

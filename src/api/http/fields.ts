@@ -1,5 +1,5 @@
 import type { TSchema, TString } from 'typebox';
-import { AppError, invalid } from '../../domain/errors.ts';
+import { badQuery, invalid } from '../../domain/errors.ts';
 import type { Page } from '../../domain/pagination.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -91,7 +91,7 @@ export function dateRange(query: Record<string, string | string[] | undefined>):
   const fromMs = parseDate(query, 'startDate');
   const toMs = parseDate(query, 'endDate');
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
-    throw new AppError('bad_query', { name: 'startDate', detail: 'must not be later than endDate' });
+    throw badQuery('startDate', 'must not be later than endDate');
   }
   return { fromMs, toMs };
 }
@@ -101,7 +101,6 @@ function parseDate(query: Record<string, string | string[] | undefined>, name: s
   // Go's zero time, which in a zone east of UTC is before the year 1.
   if (text === undefined || text === '' || text.startsWith('0001-01-01')) return undefined;
   const ms = readDate(text);
-  if (ms === null)
-    throw new AppError('bad_query', { name, detail: `"${text}" is not a date such as 2026-01-31T15:04:05` });
+  if (ms === null) throw badQuery(name, `"${text}" is not a date such as 2026-01-31T15:04:05`);
   return text.startsWith('0001-') ? undefined : ms;
 }

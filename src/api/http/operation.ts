@@ -16,7 +16,7 @@ import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
-import { dropNulls } from './validation.ts';
+import { dropNulls, parseJson } from './validation.ts';
 import {
   callerVersion,
   downgradeResponse,
@@ -337,13 +337,9 @@ function parseBody(
   const text = bytes.toString('utf8');
   if (text.trim() === '') throw new AppError('body_required');
   request.bodyText = text;
-  try {
-    const value: unknown = JSON.parse(text);
-    dropNulls(schema, value);
-    return value;
-  } catch (error) {
-    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
-  }
+  const value = parseJson(text);
+  dropNulls(schema, value);
+  return value;
 }
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify';
-import type { FieldProblem } from '../../domain/errors.ts';
+import { AppError, type FieldProblem } from '../../domain/errors.ts';
 import { TIME_HINT } from '../../domain/time.ts';
 
 /** Errors of the schema validator in words that say what to fix: one per field, in the schema's order. */
@@ -49,6 +49,14 @@ function choices(allowed: readonly unknown[]): string {
 
 function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
+  }
 }
 
 interface ObjectSchema {

@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts';
+import { badQuery } from '../../domain/errors.ts';
 import { queryFlag, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import type { Call } from '../http/call.ts';
@@ -32,7 +32,7 @@ export function jobOptions(query: Call<unknown>['query']): JobOptions {
   const given = queryValue(query, 'rate');
   const rate = given === undefined ? undefined : Number(given);
   if (rate !== undefined && !(Number.isInteger(rate) && rate >= 1 && rate <= MAX_RATE))
-    throw new AppError('bad_query', { name: 'rate', detail: `must be a whole number from 1 to ${MAX_RATE}` });
+    throw badQuery('rate', `must be a whole number from 1 to ${MAX_RATE}`);
   return { isDryRun, rate };
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
-import { AppError, found } from '../../domain/errors.ts';
+import { found, wrongState } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -157,7 +157,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
       });
       if (cancelled !== undefined) return toJob(cancelled);
       const { status } = found(await getJob(db, project.id, id), 'job', id);
-      throw new AppError('wrong_state', { detail: `This job has already ended: ${status}.` });
+      throw wrongState(`This job has already ended: ${status}.`);
     },
   });
 }

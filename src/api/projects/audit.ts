@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { type AuditAction, actorTypes, auditActions } from '../../domain/audit.ts';
-import { AppError } from '../../domain/errors.ts';
+import { badQuery } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -89,7 +89,7 @@ function auditFilter(query: Call<unknown>['query']): AuditFilter {
 function known(query: Call<unknown>['query'], name: string, values: readonly string[]): string | undefined {
   const value = queryValue(query, name);
   if (value === undefined || values.includes(value)) return value;
-  throw new AppError('bad_query', { name, detail: `"${value}" is not one of ${values.join(', ')}` });
+  throw badQuery(name, `"${value}" is not one of ${values.join(', ')}`);
 }
 
 function toAuditEntry(row: AuditRow): Static<typeof AuditEntry> {

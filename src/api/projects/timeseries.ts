@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { percentileMs } from '../../metrics/traffic.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -100,7 +100,7 @@ function subjectsOf(
     return endpointIds.length === 0 ? owned : owned.filter((id) => endpointIds.includes(id));
   }
   if (endpointIds.length > 0 && sourceIds.length > 0)
-    throw new AppError('bad_query', { name: 'sourceId', detail: 'cannot be combined with endpointId' });
+    throw badQuery('sourceId', 'cannot be combined with endpointId');
   const named = [...endpointIds, ...sourceIds];
   return named.length === 0 ? [project.id] : named;
 }
@@ -118,16 +118,12 @@ function rangeOf(query: Call<unknown>['query'], nowMs: number): Range {
   const beginMs = dates.fromMs ?? endMs - DEFAULT_RANGE_MS;
   const asked = queryValue(query, 'step');
   const step = asked === undefined ? defaultStep(endMs - beginMs) : steps.find((name) => name === asked);
-  if (step === undefined)
-    throw new AppError('bad_query', { name: 'step', detail: `must be one of ${steps.join(', ')}` });
+  if (step === undefined) throw badQuery('step', `must be one of ${steps.join(', ')}`);
   const length = LENGTH_MS[step];
   const fromMs = Math.floor(beginMs / length) * length;
   const toMs = (Math.floor(endMs / length) + 1) * length;
   if ((toMs - fromMs) / length > MAX_POINTS)
-    throw new AppError('bad_query', {
-      name: 'step',
-      detail: `gives more than ${MAX_POINTS} points; use a longer step or a shorter range`,
-    });
+    throw badQuery('step', `gives more than ${MAX_POINTS} points; use a longer step or a shorter range`);
   return { step, fromMs, toMs };
 }
 

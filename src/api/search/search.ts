@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { badQuery } from '../../domain/errors.ts';
 import { idTime, isId } from '../../domain/ids.ts';
 import { queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
@@ -54,10 +54,7 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
     handle: async ({ caller, project, query, scope }) => {
       const text = queryValue(query, 'q')?.trim() ?? '';
       if (text === '' || text.length > MAX_TEXT || text.includes('\0'))
-        throw new AppError('bad_query', {
-          name: 'q',
-          detail: `must be a text of 1 to ${MAX_TEXT} characters`,
-        });
+        throw badQuery('q', `must be a text of 1 to ${MAX_TEXT} characters`);
       const dates = dateRange(query);
       const filter = { ...dates, fromMs: dates.fromMs ?? searchFrom(context, project), scope };
       const known = [

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { AppError, found } from '../../domain/errors.ts';
+import { found, wrongState } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -23,8 +23,7 @@ export function registerTestConnection(app: FastifyInstance, context: ApiContext
     handle: async ({ project, params }) => {
       const id = params.sourceID;
       const source = found(await context.sources.get(context.db, project.id, id), 'source', id);
-      if (!isBroker(source))
-        throw new AppError('wrong_state', { detail: 'The source has no broker: its type is not pub_sub.' });
+      if (!isBroker(source)) throw wrongState('The source has no broker: its type is not pub_sub.');
       limit.count(project.id);
       const reason = await context.testSource(source);
       return { ok: reason === null, reason: reason ?? '' };

@@ -6,7 +6,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { timeoutSeconds } from '../../domain/config/endpoint.ts';
 import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
-import { AppError, found } from '../../domain/errors.ts';
+import { AppError, found, wrongState } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -57,7 +57,7 @@ async function test(
 ): Promise<Static<typeof DeliveryAttempt>> {
   const { project } = by;
   if (endpoint.status !== 'active')
-    throw new AppError('wrong_state', { detail: `The endpoint is ${endpoint.status}; activate it first.` });
+    throw wrongState(`The endpoint is ${endpoint.status}; activate it first.`);
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = timeoutSeconds(endpoint) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
@@ -78,7 +78,7 @@ async function sendSample(
   if (mayChange) await ensureSubscription(context.changes, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
   if (!routing.hasSubscription(endpoint.id))
-    throw new AppError('wrong_state', { detail: 'The endpoint has no subscription; create one first.' });
+    throw wrongState('The endpoint has no subscription; create one first.');
   const { event } = await context.acceptor.accept({
     projectId: project.id,
     target: {
@@ -123,7 +123,7 @@ async function firstAttempt(
     // request is on its way.
     if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
     if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
-      throw new AppError('wrong_state', { detail: `Not sent: ${delivery.description ?? delivery.status}` });
+      throw wrongState(`Not sent: ${delivery.description ?? delivery.status}`);
     await sleep(LOOK_EVERY_MS);
   }
   return undefined;

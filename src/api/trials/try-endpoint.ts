@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { AppError, found, invalid } from '../../domain/errors.ts';
+import { found, invalid, wrongState } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
@@ -50,10 +50,9 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
       const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE));
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
-      if (row.url === '') throw new AppError('wrong_state', { detail: 'The endpoint has no url to call.' });
+      if (row.url === '') throw wrongState('The endpoint has no url to call.');
       const result = await context.tryEndpoint({ row, config: project.config, body: payload });
-      if (result.kind === 'untried')
-        throw new AppError('wrong_state', { detail: `Not sent: ${result.reason}` });
+      if (result.kind === 'untried') throw wrongState(`Not sent: ${result.reason}`);
       return shown(result.attempt, row);
     },
   });
