@@ -14,6 +14,7 @@ async function limitedProject(count: number, duration: number): Promise<ApiClien
 const send = (client: ApiClient) =>
   client.raw('POST', '/events/broadcast', { body: { event_type: 'a', data: {} } });
 
+// proves Projects: ratelimit.count
 test('a project accepts as many events as its limit, over all nodes together', async () => {
   const project = await limitedProject(7, 600);
   const node = await app.addNode();
@@ -34,6 +35,7 @@ test('a project accepts as many events as its limit, over all nodes together', a
   expect((await project.get('/events')).content).toHaveLength(7);
 });
 
+// proves Projects: ratelimit.duration
 test('the limit opens again once its duration has passed, and other projects have their own', async () => {
   const project = await limitedProject(2, 3);
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send(project)));
@@ -48,6 +50,7 @@ test('the limit opens again once its duration has passed, and other projects hav
   );
 });
 
+// proves Instance: POSTHORN_API_RATE
 test('calls per key and second are limited; another key is not affected', async () => {
   const node = await app.addNode({ POSTHORN_API_RATE: '5' });
   const mine = new ApiClient(app.project.base.replace(app.url, node.url), app.project.key);
@@ -60,6 +63,7 @@ test('calls per key and second are limited; another key is not affected', async 
   await other.get('/projects');
 });
 
+// proves Instance: POSTHORN_PORTAL_RATE
 test('calls per portal link and second are limited; another link and the key are not affected', async () => {
   const node = await app.addNode({ POSTHORN_PORTAL_RATE: '5' });
   const [one, other] = await Promise.all(

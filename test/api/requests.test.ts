@@ -126,6 +126,7 @@ describe('a body', () => {
     expect(endpoint).not.toHaveProperty('surprise');
   });
 
+  // proves Instance: POSTHORN_MAX_BODY_BYTES
   test('over the limit is 413, announced or in chunks', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(MAX_BODY_BYTES), url: 'http://127.0.0.1:1' });
     expect((await refused(() => post('/endpoints', body), 413)).message).toContain(String(MAX_BODY_BYTES));

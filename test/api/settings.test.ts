@@ -12,7 +12,7 @@ import { linesOf } from '../support/log-lines.ts';
 import { freePort, Program } from '../support/program.ts';
 import { shared } from '../support/shared.ts';
 
-/** Settings that show in what the API answers. test/docs/setting-proofs.ts names these tests. */
+/** Settings that show in what the API answers. */
 const written = linesOf('debug');
 const app = await shared(startTestApp({}, written.log));
 
@@ -22,6 +22,7 @@ const at = ({ url }: Pick<App, 'url'>) =>
   new ApiClient(app.project.base.replace(app.url, url), app.project.key);
 
 // Only one address of the loopback network is there from the start on macOS.
+// proves Instance: POSTHORN_HOST
 test.skipIf(process.platform === 'darwin')('a node listens at POSTHORN_HOST and nowhere else', async () => {
   const port = String(await freePort());
   await app.addNode({ POSTHORN_HOST: '127.0.0.2', POSTHORN_PORT: port });
@@ -29,6 +30,7 @@ test.skipIf(process.platform === 'darwin')('a node listens at POSTHORN_HOST and 
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow('fetch failed');
 });
 
+// proves Instance: POSTHORN_PUBLIC_URL
 test('links start with POSTHORN_PUBLIC_URL', async () => {
   const port = String(await freePort());
   await app.addNode({ POSTHORN_PUBLIC_URL: 'https://hooks.example.org/in/', POSTHORN_PORT: port });
@@ -47,6 +49,7 @@ test.each([
   await at(node).post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' }, status);
 });
 
+// proves Instance: POSTHORN_DATABASE_CONNECTIONS
 test('a node opens no more connections than POSTHORN_DATABASE_CONNECTIONS', async () => {
   const opened = async (connections: number) => {
     // Connections of other nodes come and go meanwhile.
@@ -74,6 +77,7 @@ test('a node opens no more connections than POSTHORN_DATABASE_CONNECTIONS', asyn
   expect(many).toBeLessThanOrEqual(30);
 });
 
+// proves Instance: POSTHORN_SEARCH_SECONDS
 test('a list that takes longer than POSTHORN_SEARCH_SECONDS is answered with 504', async () => {
   const node = await app.addNode({ POSTHORN_SEARCH_SECONDS: '1' });
   // The list waits for the lock, however fast the machine is.
@@ -108,6 +112,7 @@ describe('what is older', () => {
       (event: Json) => event.event_type === 'old',
     ).length;
 
+  // proves Projects: retention_policy.policy
   test('than the retention_policy of its project is removed, and nothing of other projects', async () => {
     const forgetful = await app.newProject({ retention_policy: { policy: '48h' } });
     for (const ageDays of [1, 3]) {
@@ -123,6 +128,7 @@ describe('what is older', () => {
     expect(await count(app.project)).toBe(2);
   });
 
+  // proves Instance: POSTHORN_RETENTION_HOURS
   test('than POSTHORN_RETENTION_HOURS is removed', async () => {
     await storeEvent(app.projectId, 20);
     expect(await count(app.project)).toBe(3);
@@ -134,6 +140,8 @@ describe('what is older', () => {
   });
 });
 
+// proves Sources: verifier.type, verifier.basic_auth.username, verifier.basic_auth.password
+// proves Sources: verifier.api_key.header_name, verifier.api_key.header_value
 test('the verifier of a source accepts requests with its password or key', async () => {
   const status = async (verifier: object, headers: Record<string, string>) => {
     const { url } = await app.project.post('/sources', { name: 's', type: 'http', verifier });
@@ -176,6 +184,7 @@ describe('the log', () => {
     }
   }
 
+  // proves Instance: POSTHORN_LOG_LEVEL
   test('has the level of POSTHORN_LOG_LEVEL', async () => {
     expect(await logged({ POSTHORN_LOG_LEVEL: 'silent' })).toBe('');
     const info = await logged({});
@@ -183,6 +192,7 @@ describe('the log', () => {
     expect(info).not.toContain('request refused');
   });
 
+  // proves Instance: POSTHORN_TRUSTED_PROXIES
   test('names a forwarded caller only if POSTHORN_TRUSTED_PROXIES contains the proxy', async () => {
     const callerAt = async (proxies: string) => {
       const { url } = await app.addNode({ POSTHORN_TRUSTED_PROXIES: proxies });

@@ -79,6 +79,7 @@ export function conformance(
     const checkAtOnce = (name: string, run: () => Promise<void>) =>
       test.concurrent(name, unlessMissing(run), 600_000);
 
+    // proves Sources: pub_sub.*
     check('messages are stored once, delivered, and acknowledged after that', async () => {
       const scene = await BrokerScene.on(app);
       const receiver = await Receiver.start();

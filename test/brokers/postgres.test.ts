@@ -9,6 +9,7 @@ import { ALICE } from './postgres-driver.ts';
 /** The events of changes, and the life of slots and publications. */
 const { scene: shared, check } = changeScene();
 
+// proves Sources: db_change_stream.*
 check('rows that are inserted, updated and deleted become events that are delivered', async () => {
   const { app, side } = shared;
   const scene = await BrokerScene.on(app);

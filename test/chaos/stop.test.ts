@@ -95,6 +95,7 @@ test('a delivery in flight past the grace is aborted, released and sent again by
   expect(await database.query('select count(*)::int as nodes from nodes')).toEqual([{ nodes: 1 }]);
 });
 
+// proves Instance: POSTHORN_GRACE
 test('a node with a short grace ends while one with a long grace still waits for its delivery', async (context) => {
   const database = await createTestDatabase();
   context.onTestFinished(() => database.stop());

@@ -112,6 +112,9 @@ describe('a project as a file', () => {
     });
   });
 
+  // proves Endpoints: key
+  // proves Subscriptions: key
+  // proves Sources: key
   it('export, apply into an empty project, export again: the same file', async () => {
     const empty = await app.newProject();
     const planned = await posthorn(empty, 'plan', '-f', file);

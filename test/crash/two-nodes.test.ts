@@ -40,6 +40,7 @@ async function startPair({ onTestFinished }: TestContext) {
   return { database, programs, clients: clients as [(typeof clients)[0], (typeof clients)[0]] };
 }
 
+// proves Instance: DATABASE_URL
 test('two nodes started together on an empty database create one project, and either takes over from the other', async (context) => {
   const { database, programs, clients } = await startPair(context);
   expect(await database.query('select name from projects')).toEqual([{ name: 'default' }]);

@@ -1,18 +1,27 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { covers, resourceSettings } from '../../scripts/setting-sections.ts';
 import { settings } from '../../src/settings/settings.ts';
-import { settingProofs } from './setting-proofs.ts';
 
+/**
+ * Every setting has a test that sees its effect on the real thing. A line above the test names the settings:
+ * `proves Endpoints: url, secret`, as a comment.
+ */
 const ROOT = join(import.meta.dirname, '../..');
+const TAG = /^ *\/\/ proves ([\w ]+): (.+)$/;
+const TEST = /^ *(test|it|check)(\.\w+)*\(/;
 
-/** Settings that are stored and have no effect. */
-const WITHOUT_EFFECT: string[] = [];
-
-/** Settings that only tell things apart. */
-const LABELS =
-  /^(name|description|category|is_flattened|signature\.versions\.(uid|created_at)|meta_event\.type)$/;
+/** Settings for people or for older callers, which change nothing. */
+const LABELS: Record<string, string[]> = {
+  Projects: ['signature.versions.uid', 'signature.versions.created_at', 'meta_event.type'],
+  Endpoints: ['name', 'description'],
+  Subscriptions: ['name'],
+  Filters: ['is_flattened'],
+  'Event types': ['category', 'description'],
+  'Portal links': ['name'],
+  Sources: ['name'],
+};
 
 const wanted: Record<string, string[]> = {
   ...Object.fromEntries(
@@ -20,6 +29,26 @@ const wanted: Record<string, string[]> = {
   ),
   Instance: Object.values(settings).map(({ env }) => env),
 };
+
+interface Proof {
+  section: string;
+  names: string[];
+  /** The file and line of the tag. */
+  at: string;
+  isAboveTest: boolean;
+}
+
+function proofsIn(file: string): Proof[] {
+  const lines = readFileSync(join(ROOT, file), 'utf8').split('\n');
+  return lines.flatMap((line, n) => {
+    const [, section = '', names = ''] = TAG.exec(line) ?? [];
+    if (section === '') return [];
+    const below = lines.slice(n).find((each) => !TAG.test(each)) ?? '';
+    return [{ section, names: names.split(', '), at: `${file}:${n + 1}`, isAboveTest: TEST.test(below) }];
+  });
+}
+
+const proofs = globSync('{test,src}/**/*.ts', { cwd: ROOT }).flatMap(proofsIn);
 
 function differences(section: string, names: string[]): { missing: string[]; unknown: string[] } {
   const all = wanted[section] ?? [];
@@ -32,34 +61,20 @@ function differences(section: string, names: string[]): { missing: string[]; unk
 const none = { missing: [], unknown: [] };
 
 describe.each(Object.keys(wanted))('settings of %s', (section) => {
-  const proofs = Object.entries(settingProofs[section] ?? {});
+  const labels = LABELS[section] ?? [];
+  const proved = proofs.filter((proof) => proof.section === section).flatMap(({ names }) => names);
 
   it('each have a proof, and each proof has a setting', () => {
     expect(wanted[section]?.length).toBeGreaterThan(3);
-    expect(
-      differences(
-        section,
-        proofs.map(([name]) => name),
-      ),
-    ).toEqual(none);
+    expect(differences(section, [...proved, ...labels])).toEqual(none);
   });
 
-  it('are proved by tests that exist, except labels and settings without effect', () => {
-    const problems = proofs.flatMap(([name, proof]) => {
-      if (proof === 'label') return LABELS.test(name) ? [] : [`${name} is no label`];
-      if (proof === 'not yet')
-        return WITHOUT_EFFECT.includes(`${name} of ${section}`) ? [] : [`${name} has no effect`];
-      if (!existsSync(join(ROOT, proof.file))) return [`${name}: no file ${proof.file}`];
-      const hasTest = readFileSync(join(ROOT, proof.file), 'utf8').includes(proof.title);
-      return hasTest ? [] : [`${name}: no test "${proof.title}"`];
-    });
-    expect(problems).toEqual([]);
+  it('have no proof if they are labels', () => {
+    expect(proved.filter((name) => labels.includes(name))).toEqual([]);
   });
 });
 
-it('settings without effect are marked as such', () => {
-  const marked = Object.entries(settingProofs).flatMap(([section, proofs]) =>
-    Object.entries(proofs).flatMap(([name, proof]) => (proof === 'not yet' ? [`${name} of ${section}`] : [])),
-  );
-  expect(marked).toEqual(WITHOUT_EFFECT);
+it('each proof is of a known section and stands directly above a test', () => {
+  const wrong = proofs.filter(({ section, isAboveTest }) => !isAboveTest || wanted[section] === undefined);
+  expect(wrong.map(({ at }) => at)).toEqual([]);
 });

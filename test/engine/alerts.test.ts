@@ -89,6 +89,8 @@ const notices = (many: number) =>
   );
 
 describe("a subscription's alert", () => {
+  // proves Endpoints: support_email, slack_webhook_url, teams_webhook_url
+  // proves Instance: POSTHORN_SMTP_URL, POSTHORN_SMTP_FROM
   test('is raised once for many failures over two nodes, everywhere, and cleared after a success', async () => {
     await newProject();
     const { endpoint, subscription } = await subscribe(project, `${receiver.url}/hook?token=in-the-query`, {
@@ -156,6 +158,7 @@ describe("a subscription's alert", () => {
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared', 'alert.raised']);
   });
 
+  // proves Subscriptions: alert_config.*
   test('is raised by the configured number of failures, not by fewer, older ones, or without a config', async () => {
     await newProject();
     const subscribeWith = (name: string, alert_config?: object) =>

@@ -221,6 +221,7 @@ test('an endpoint that moves to an address without TLS has its alert cleared', a
   });
 });
 
+// proves Instance: POSTHORN_CERTIFICATE_DAYS
 test('each endpoint of a server has its alert, also on a shared connection; a certificate outside the window has none', async () => {
   // Ten days are set here. With the default of fourteen it would raise an alert.
   show(authority.issue('later.example', 12));

@@ -44,6 +44,7 @@ const settled = (many: number): Promise<Json[]> =>
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
+  // proves Projects: meta_event.url
   test('create one meta event each, in order, without secrets', async () => {
     await configure({ event_type: ['*'] });
     const { endpoint } = await subscribe(project, receiver.url, {
@@ -122,6 +123,7 @@ describe('config changes', () => {
     expect(await listed()).toEqual([]);
   });
 
+  // proves Projects: meta_event.event_type
   test.each([
     [['endpoint.created'], ['endpoint.created']],
     [['endpoint.*'], ['endpoint.created', 'endpoint.paused']],
@@ -138,6 +140,7 @@ describe('config changes', () => {
     expect(sorted(all.map((each) => each.event_type))).toEqual(expected);
   });
 
+  // proves Projects: meta_event.is_enabled
   test('create meta events only while meta events are on', async () => {
     await configure({ event_type: ['endpoint.created'], is_enabled: false });
     await subscribe(project, receiver.url);
@@ -161,6 +164,7 @@ describe('config changes', () => {
   });
 });
 
+// proves Projects: meta_event.secret
 test('a meta event is signed by both schemes with the project’s meta event secret', async () => {
   await configure({ event_type: ['endpoint.created'] }, { signature: { header: 'X-Other', schemes: [] } });
   await project.post('/endpoints', { name: 'x', url: receiver.url });

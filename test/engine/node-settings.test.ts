@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { listen, listenTcp } from '../support/servers/loopback-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 
-/** Settings of a node (POSTHORN_*) that show in what it sends. test/docs/setting-proofs.ts names these tests. */
+/** Settings of a node (POSTHORN_*) that show in what it sends. */
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
@@ -68,6 +68,7 @@ function countAtOnce(
   return () => most;
 }
 
+// proves Instance: POSTHORN_ENDPOINT_CONCURRENCY
 test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURRENCY', async () => {
   const app = await started({ POSTHORN_ENDPOINT_CONCURRENCY: '3' });
   const receiver = await receiving();
@@ -78,6 +79,7 @@ test('an endpoint gets no more requests at once than POSTHORN_ENDPOINT_CONCURREN
   expect(most()).toBe(3);
 });
 
+// proves Instance: POSTHORN_WINDOW
 test('a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest follow', async () => {
   const app = await started({ POSTHORN_WINDOW: '2' });
   const receiver = await receiving();
@@ -88,6 +90,7 @@ test('a node has no more deliveries in flight than POSTHORN_WINDOW, and the rest
   expect(most()).toBe(2);
 });
 
+// proves Instance: POSTHORN_MAX_RETRY_SECONDS
 test('an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more at random', async () => {
   const app = await started({ POSTHORN_MAX_RETRY_SECONDS: '5' });
   const receiver = await receiving();
@@ -102,6 +105,7 @@ test('an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more a
   expect(waitMs).toBeLessThanOrEqual(6_000);
 });
 
+// proves Instance: POSTHORN_EGRESS, POSTHORN_EGRESS_ALLOW, POSTHORN_EGRESS_DENY
 test.each([
   { env: { POSTHORN_EGRESS: 'any' }, status: 'Success' },
   { env: { POSTHORN_EGRESS: 'public' }, status: 'Failure' },
@@ -118,6 +122,7 @@ test.each([
   expect(receiver.requests).toHaveLength(status === 'Success' ? 1 : 0);
 });
 
+// proves Instance: POSTHORN_HTTP_PROXY
 test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
   const asked: string[] = [];
   const proxy = await listenTcp((socket) => {
@@ -140,6 +145,8 @@ test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
   expect(asked).toEqual([new URL(receiver.url).host]);
 });
 
+// proves Endpoints: mtls_client_cert.client_cert, mtls_client_cert.client_key
+// proves Instance: POSTHORN_CA_FILE
 test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its client certificate', async () => {
   const names: unknown[] = [];
   const tls = { cert: pem('endpoint.pem'), key: pem('endpoint.key'), ca: pem('ca.pem') };
@@ -170,6 +177,7 @@ test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its clie
   expect(names).toEqual(['client.example']);
 });
 
+// proves Instance: POSTHORN_ROLES
 test('a node has only the roles of POSTHORN_ROLES, and others do the rest', async () => {
   const app = await started({ POSTHORN_ROLES: 'api' });
   const receiver = await receiving();

@@ -48,6 +48,9 @@ async function deliverTo(
 
 const SHARED = { authentication_type: 'shared_secret', client_secret: 'hush' };
 
+// proves Endpoints: authentication.oauth2.url, authentication.oauth2.client_id
+// proves Endpoints: authentication.oauth2.client_secret, authentication.oauth2.scope
+// proves Endpoints: authentication.oauth2.audience, authentication.oauth2.grant_type
 test('the token request has the configured secret, grant, scope and audience', async () => {
   const more = { grant_type: 'urn:example:other', scope: 'a b', audience: 'them' };
   const deliver = await deliverTo({ ...SHARED, ...more });
@@ -55,6 +58,9 @@ test('the token request has the configured secret, grant, scope and audience', a
   expect(formsAsked()).toEqual([{ client_id: 'me', client_secret: 'hush', ...more }]);
 });
 
+// proves Endpoints: authentication.oauth2.authentication_type, authentication.oauth2.signing_key
+// proves Endpoints: authentication.oauth2.signing_algorithm, authentication.oauth2.issuer
+// proves Endpoints: authentication.oauth2.subject
 test('an assertion is signed by the configured key and algorithm, and names issuer and subject', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   const jwk = privateKey.export({ format: 'jwk' });
@@ -77,6 +83,9 @@ test('an assertion is signed by the configured key and algorithm, and names issu
   expect(verify('sha384', signed, key, Buffer.from(signature, 'base64url'))).toBe(true);
 });
 
+// proves Endpoints: authentication.oauth2.field_mapping.access_token
+// proves Endpoints: authentication.oauth2.field_mapping.token_type
+// proves Endpoints: authentication.oauth2.field_mapping.expires_in, authentication.oauth2.expiry_time_unit
 test('the token response is read by the configured fields and time unit', async () => {
   // By the usual names there is no token; in seconds the first would last until long after this test.
   const deliver = await deliverTo(

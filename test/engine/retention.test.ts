@@ -234,6 +234,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     return lines.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
   }
 
+  // proves Instance: POSTHORN_EXPORT_DIR
   test('gets the data before it is removed', async () => {
     const id = await storeOld(40);
     await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });

@@ -39,6 +39,8 @@ async function deliver(
 const attempts = (delivery: Json): Promise<Json[]> =>
   app.project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
 
+// proves Endpoints: secret
+// proves Subscriptions: function
 test('a function changes the body, and that body is signed, sent, shown and kept for retries', async () => {
   receiver.answerNext(500, 200);
   const delivery = await deliver(
@@ -87,6 +89,9 @@ test('a failing function ends its own delivery with the reason and no other', as
   expect(receiver.requests.map((request) => request.path)).toEqual(['/other']);
 });
 
+// proves Endpoints: authentication.type, authentication.api_key.header_name
+// proves Endpoints: authentication.api_key.header_value, authentication.basic_auth.username
+// proves Endpoints: authentication.basic_auth.password
 test('basic and key authentication are sent and stored masked', async () => {
   const basic = await deliver(
     {},
@@ -106,6 +111,7 @@ test('basic and key authentication are sent and stored masked', async () => {
   expect((await attempts(key))[0].request_http_header['X-Key']).toBe('***');
 });
 
+// proves Endpoints: content_type
 test('a form endpoint gets form fields, and the signature covers those bytes', async () => {
   await deliver(
     { data: { b: 'ü &', a: 12.5 } },
@@ -127,6 +133,7 @@ test('a form endpoint gets form fields, and the signature covers those bytes', a
   );
 });
 
+// proves Subscriptions: delivery_mode
 test('at most once: any response ends it, a refused connection is retried', async () => {
   receiver.answerAlways(500);
   const answered = await deliver({}, { subscription: { delivery_mode: 'at_most_once' } });

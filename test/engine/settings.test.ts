@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
-/** Settings of a project and of an endpoint that show in what is sent. test/docs/setting-proofs.ts names these tests. */
+/** Settings of a project and of an endpoint that show in what is sent. */
 const app = await shared(startTestApp());
 let receiver: Receiver;
 
@@ -31,6 +31,7 @@ const ended = (project: ApiClient, endpointId: string): Promise<Json[]> =>
   );
 
 describe('signatures', () => {
+  // proves Projects: signature.header, signature.versions.hash, signature.versions.encoding
   test('are in the header the project names, one per version with its hash and encoding', async () => {
     const versions = [
       { hash: 'SHA512', encoding: 'base64' },
@@ -46,6 +47,7 @@ describe('signatures', () => {
     );
   });
 
+  // proves Projects: signature.schemes
   test.each([
     { schemes: ['convoy'], names: ['x-convoy-signature'] },
     { schemes: ['standard'], names: ['webhook-id', 'webhook-signature', 'webhook-timestamp'] },
@@ -56,6 +58,8 @@ describe('signatures', () => {
     expect(signing.sort()).toEqual(names);
   });
 
+  // proves Projects: replay_attacks_prevention_enabled
+  // proves Endpoints: advanced_signatures
   test.each([
     { project: false, endpoint: false, pattern: /^[0-9a-f]{64}$/ },
     { project: false, endpoint: true, pattern: /^t=\d+,v1=/ },
@@ -68,6 +72,7 @@ describe('signatures', () => {
     expect(headers['x-convoy-signature']).toMatch(asked.pattern);
   });
 
+  // proves Endpoints: signing_key.type
   test('by the key pair of an endpoint verify with its public half', async () => {
     const project = await app.newProject({});
     const { endpoint } = await subscribe(project, receiver.url, {
@@ -91,12 +96,14 @@ describe('signatures', () => {
 });
 
 describe('headers', () => {
+  // proves Projects: add_event_id_trace_headers
   test.each([true, false])('with the ids of event and delivery are sent if configured: %s', async (asked) => {
     const { headers } = await sent({ add_event_id_trace_headers: asked });
     const id = asked ? expect.stringMatching(/^[0-9A-Z]{26}$/) : undefined;
     expect([headers['x-convoy-event-id'], headers['x-convoy-eventdelivery-id']]).toEqual([id, id]);
   });
 
+  // proves Projects: request_id_header
   test('have the idempotency key under the name that the project sets', async () => {
     const key = { idempotency_key: 'order 7' };
     const named = await sent({ request_id_header: 'X-Request-Key' }, {}, key);
@@ -123,6 +130,7 @@ test('an endpoint with OAuth 2 gets the token of its token server', async () => 
   expect(delivered?.headers.authorization).toBe('Bearer t0ken');
 });
 
+// proves Endpoints: url
 test('the next event goes to an endpoint’s new URL', async () => {
   const project = await app.newProject({});
   const { endpoint } = await subscribe(project, `${receiver.url}/old`);
@@ -157,6 +165,7 @@ const CONSTANT = [1, 1];
 const growing = ([first = 0, second = 0, ...more]: number[]) =>
   first >= 1 && first <= 1.2 && second >= 2 && second <= 2.4 && more.length === 0;
 
+// proves Projects: strategy.type, strategy.duration, strategy.retry_count
 test('the strategy of the project decides number and spacing of attempts', async () => {
   const strategy = { duration: 1, retry_count: 3 };
   const linear = await app.newProject({ strategy: { ...strategy, type: 'linear' } });
@@ -169,6 +178,8 @@ test('the strategy of the project decides number and spacing of attempts', async
   expect(receiver.requests).toHaveLength(7);
 });
 
+// proves Subscriptions: retry_config.type, retry_config.duration, retry_config.interval_seconds
+// proves Subscriptions: retry_config.retry_count
 test('the retry_config of a subscription overrides the project’s strategy', async () => {
   const strategy = { type: 'linear', duration: 3_600, retry_count: 9 };
   const of = async (retry_config: object) => waits(await app.newProject({ strategy }), { retry_config });
@@ -177,6 +188,7 @@ test('the retry_config of a subscription overrides the project’s strategy', as
   expect(await of({ type: 'exponential', duration: '1s', retry_count: 2 })).toSatisfy(growing);
 });
 
+// proves Subscriptions: app_id
 test('a subscription that names its endpoint by app_id sends there', async () => {
   const project = await app.newProject({});
   const endpoint = await project.post('/endpoints', { name: 'e', url: `${receiver.url}/by-app` });
@@ -185,6 +197,7 @@ test('a subscription that names its endpoint by app_id sends there', async () =>
   expect((await receiver.received(1)).map(({ path }) => path)).toEqual(['/by-app']);
 });
 
+// proves Endpoints: is_disabled
 test('an endpoint created or changed with is_disabled gets nothing until it is activated', async () => {
   const project = await app.newProject({});
   const { endpoint } = await subscribe(project, receiver.url, { endpoint: { is_disabled: true } });
@@ -225,12 +238,15 @@ async function expectLimit(settings: (duration: number) => { endpoint?: object; 
   expect(long()).toBe(2);
 }
 
+// proves Endpoints: rate_limit_duration
 test('rate_limit_duration is the interval of a limit', () =>
   expectLimit((rate_limit_duration) => ({ endpoint: { rate_limit: 2, rate_limit_duration } })));
 
+// proves Subscriptions: rate_limit_config.count, rate_limit_config.duration
 test('rate_limit_config limits the sends of its subscription per interval', () =>
   expectLimit((duration) => ({ subscription: { rate_limit_config: { count: 2, duration } } })));
 
+// proves Projects: disable_endpoint
 test('with disable_endpoint an endpoint whose delivery used up its attempts becomes inactive, without it not', async () => {
   receiver.answerAlways(500);
   const fail = async (disable_endpoint: boolean) => {

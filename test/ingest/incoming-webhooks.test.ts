@@ -43,6 +43,7 @@ const arrived = (path: string, count = 1) =>
     (all) => all.length >= count,
   );
 
+// proves Sources: forward_headers
 test('a webhook is stored and delivered with its query string, the listed headers and no others', async () => {
   const source = await makeSource();
   await app.project.put(`/sources/${source.uid}`, {
@@ -71,6 +72,7 @@ test('a webhook is stored and delivered with its query string, the listed header
   expect(event.headers['X-Private']).toEqual(['no']);
 });
 
+// proves Sources: verifier.hmac.header, verifier.hmac.secret, verifier.hmac.hash, verifier.hmac.encoding
 test('a signature over the raw bytes is accepted; with one bit changed nothing is stored', async () => {
   const source = await makeSource({
     verifier: {
@@ -87,6 +89,7 @@ test('a signature over the raw bytes is accepted; with one bit changed nothing i
   expect((await eventsOf(source)).length).toBe(1);
 });
 
+// proves Sources: provider
 test('a GitHub push is verified by its preset', async () => {
   const source = await makeSource({
     provider: 'github',
@@ -116,6 +119,7 @@ test('a Twitter source answers the challenge and records the time', async () => 
   expect((await fetch(`${(await makeSource()).url}?crc_token=x`)).status).toBe(400);
 });
 
+// proves Sources: idempotency_keys
 test('one of several equal requests is delivered; the others are stored as duplicates', async () => {
   const source = await makeSource({ idempotency_keys: ['request.body.id', 'request.header.x-tenant'] });
   await listen(source, '/once');
@@ -177,6 +181,7 @@ test('the limit holds for declared, chunked and compressed bodies, and nothing i
   });
 });
 
+// proves Sources: custom_response.body, custom_response.content_type
 test('a custom response is sent verbatim, to duplicates too', async () => {
   const source = await makeSource({
     custom_response: { body: '<ok/>', content_type: 'application/xml' },
@@ -258,6 +263,7 @@ test.each(['document', 'iframe', 'frame', 'embed', 'object'])(
   },
 );
 
+// proves Sources: body_function, header_function
 test('functions of a source change headers and payload before matching; if one fails, the event is stored with the reason', async () => {
   const source = await makeSource({
     header_function: 'function transform(headers) { return { ...headers, "X-Kind": "changed" } }',
@@ -297,6 +303,7 @@ test('a function of a subscription gets other bodies as a string, and its result
   expect((await arrived('/made-json', 3))[2]?.json).toEqual({ text: 'AP8=' });
 });
 
+// proves Sources: type, is_disabled
 test('a disabled source is 403, an unknown mask 404, another type 400; nothing is stored', async () => {
   const source = await makeSource();
   await app.project.put(`/sources/${source.uid}`, { name: 'source', type: 'http', is_disabled: true });
@@ -320,6 +327,7 @@ test('events by API name a source of type rest_api that is not disabled', async 
   expect(await eventsOf(rest)).toHaveLength(1);
 });
 
+// proves Subscriptions: source_id
 test('a subscription with a source gets only events of that source', async () => {
   const [one, two] = [await makeSource(), await makeSource()];
   await listen(one, '/source-one');
@@ -329,6 +337,7 @@ test('a subscription with a source gets only events of that source', async () =>
   expect((await arrived('/source-one')).map((request) => request.json)).toEqual([{ from: 'one' }]);
 });
 
+// proves Sources: event_type_location
 test('the event type comes from the location in the source settings', async () => {
   const source = await makeSource({ event_type_location: 'request.body.type' });
   await post(source, '{"type":"invoice.paid"}');
@@ -338,6 +347,7 @@ test('the event type comes from the location in the source settings', async () =
   expect((await eventsOf(source)).length).toBe(1);
 });
 
+// proves Subscriptions: filter_config.filter.query, filter_config.filter.path
 test('subscriptions with conditions on query and path get the webhooks that meet them', async () => {
   const source = await makeSource();
   const path = new URL(source.url).pathname;
@@ -359,6 +369,7 @@ test('subscriptions with conditions on query and path get the webhooks that meet
   ]);
 });
 
+// proves Filters: body, headers, query, path
 test('a filter applies its own conditions on body, headers, query and path to webhooks', async () => {
   const source = await makeSource();
   const met = {

@@ -29,6 +29,7 @@ const statuses = (answers: Response[]) => ({
   refused: answers.filter(({ status }) => status === 429).length,
 });
 
+// proves Sources: rate_limit
 test('a source takes as many events as its limit, over all nodes together, and the refusal has the time to retry', async () => {
   const project = await limitedProject();
   const limits = { rate_limit: 9, rate_limit_duration: 600 };
@@ -50,6 +51,7 @@ test('a source takes as many events as its limit, over all nodes together, and t
   expect((await post(other)).status).toBe(200);
 });
 
+// proves Sources: rate_limit_duration
 test('the limit of a source opens again once its duration has passed', async () => {
   const project = await limitedProject();
   const source = await project.post('/sources', {

@@ -43,6 +43,7 @@ describe('the page', () => {
     expect(after.filter((name) => name.includes(endpoint.uid) || name.includes(app.projectId))).toEqual([]);
   });
 
+  // proves Instance: POSTHORN_METRICS
   test.each([
     { env: { POSTHORN_METRICS: 'off' }, status: 404 },
     { env: { POSTHORN_METRICS: '' }, status: 200 },

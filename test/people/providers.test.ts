@@ -102,6 +102,7 @@ async function signInAt(name: string): Promise<{ end: string; browser: Browser; 
 }
 
 describe('signing in at a provider', () => {
+  // proves Instance: POSTHORN_OIDC_PROVIDERS
   test('a person signs in at a provider, and the first sign-in makes an account', async () => {
     idp.account = accountWith();
     const ways = await new ApiClient(`${url}/auth`, '').get('/providers');

@@ -385,6 +385,7 @@ describe('a viewer', () => {
     await developer.post('/sources', { name: 'masked', type: 'http', body_function: '***' }, 400);
   });
 
+  // proves Projects: hide_payload_from_viewers
   test('sees no payload where the project hides it, and cannot search it', async () => {
     const { name } = await project.get('');
     await project.put('', { name, config: { hide_payload_from_viewers: true } });

@@ -212,6 +212,7 @@ describe('the second factor', () => {
   });
 });
 
+// proves Projects: require_second_factor
 test('a project that requires it is closed to sessions without it', async () => {
   const project = await app.newProject({ require_second_factor: true });
   const { client } = await member(app, 'developer', project);
@@ -223,6 +224,7 @@ test('a project that requires it is closed to sessions without it', async () => 
   expect((await statusOf(project, '/endpoints'))[0]).toBe(200);
 });
 
+// proves Instance: POSTHORN_SECOND_FACTOR
 test('an instance that requires it opens nothing but the own account without it', async () => {
   const strict = await app.addNode({ POSTHORN_SECOND_FACTOR: 'required' });
   const { email } = await member(app, 'instance');

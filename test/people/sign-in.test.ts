@@ -183,6 +183,7 @@ describe('signing in', () => {
   });
 });
 
+// proves Instance: POSTHORN_SESSION_HOURS, POSTHORN_SESSION_IDLE_MINUTES, POSTHORN_PASSWORD_SIGN_IN
 test('a node may have shorter sessions, or no passwords', async () => {
   const { email, uid } = await member(app, 'viewer');
   const node = await app.addNode({

@@ -45,6 +45,7 @@ const logLines = (program: Program) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { process?: number; msg: string });
 
+// proves Instance: POSTHORN_PROCESSES
 test('two processes serve on one port, both deliver, and a stop ends both cleanly', async (context) => {
   const scene = await setScene(context);
   const program = await scene.start({ ...TWO, POSTHORN_DATABASE_CONNECTIONS: '15' });

@@ -189,6 +189,7 @@ test('a function that fails ends its delivery and hands out the others', async (
   );
 });
 
+// proves Endpoints: delivery
 test('a change of delivery moves what waits, both ways', async () => {
   const url = `${receiver.url}/moved`;
   const scene = await PullScene.make(project, { endpoint: { url } });

@@ -82,6 +82,7 @@ function isWhole({ headers, body }: Received): boolean {
   );
 }
 
+// proves Instance: POSTHORN_OTHER_SECRET_KEY
 test('the key is changed while two nodes deliver: nothing is lost, sent wrongly or left behind', {
   timeout: 180_000,
 }, async () => {
@@ -194,6 +195,7 @@ class Sender {
   }
 }
 
+// proves Instance: POSTHORN_SECRET_KEY
 test('a start is refused with a key that running nodes lack, or without a key that the data needs', async () => {
   const node = await cluster.start({ secretKey: OLD });
   await furnish(node);

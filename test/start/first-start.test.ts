@@ -45,6 +45,7 @@ const run = (args: string[], env: Record<string, string> = {}) =>
   runPosthorn(args, { env: { POSTHORN_DATA_DIR: dataDir, ...env } });
 
 describe('the first start', () => {
+  // proves Instance: POSTHORN_PORT
   test('writes the credentials, readable by the owner only, before it reports ready', () => {
     expect(modeWhenReady).toBe(0o600);
     const credentials = readCredentials(dataDir);
@@ -53,6 +54,7 @@ describe('the first start', () => {
     expect(credentials.api_key).toMatch(/^CO\.[0-9A-Za-z]{16}\.[0-9A-Za-z]{64}$/);
   });
 
+  // proves Instance: POSTHORN_DATA_DIR
   test('keeps database, credentials and key in POSTHORN_DATA_DIR', () => {
     expect(readdirSync(dataDir)).toEqual(
       expect.arrayContaining(['credentials.json', 'postgres', 'secret.key']),

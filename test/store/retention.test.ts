@@ -137,6 +137,7 @@ test('an event that is being replayed stays, and one that was removed is not rep
   expect(await left()).toEqual([first]);
 });
 
+// proves Projects: retention_policy.retention_policy_enabled
 test('a disabled policy removes nothing', async () => {
   for (const [id, isEnabled] of Object.entries({ on: true, off: false }))
     await database.query(

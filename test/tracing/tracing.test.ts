@@ -48,6 +48,7 @@ const deliverSpans = (spans: CollectedSpan[]) => spans.filter((span) => span.nam
 const named = (spans: CollectedSpan[], part: string): CollectedSpan =>
   spans.find((span) => span.name.includes(part)) as CollectedSpan;
 
+// proves Instance: OTEL_EXPORTER_OTLP_ENDPOINT
 test('an event is one trace from the request through its acceptance to the attempt and the endpoint', async () => {
   const { app, receiver, collector } = await scene();
   const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/hook?token=t0ps3cret`, {
@@ -156,6 +157,7 @@ test('an incoming webhook forwards its trace, whether or not its source lists th
   expect(received?.headers['x-other']).toBeUndefined();
 });
 
+// proves Instance: OTEL_TRACES_SAMPLER_ARG
 test('an event without a trace begins one, for the share in OTEL_TRACES_SAMPLER_ARG', async () => {
   const all = await scene();
   await subscribe(all.app.project, all.receiver.url);
@@ -252,6 +254,7 @@ test('a replay is part of the event’s trace and has all its headers', async ()
   expect(received.map(({ headers }) => headers['traceparent'])).toEqual([TRACEPARENT, TRACEPARENT]);
 });
 
+// proves Instance: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME
 test('the collector gets the configured service name and headers', async () => {
   const { app, collector } = await scene({
     OTEL_SERVICE_NAME: 'webhooks',

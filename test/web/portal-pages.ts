@@ -51,6 +51,8 @@ export function portalPageTests(get: () => PortalWorld): void {
       await close();
     });
 
+    // proves Projects: portal.title, portal.logo_url, portal.logo_url_dark, portal.font, portal.accent
+    // proves Projects: portal.radius, portal.color_scheme, portal.language
     it('have the title, logo, font, colours, corners and language of the project of the address', async () => {
       const world = get();
       const project = await world.app.newProject({

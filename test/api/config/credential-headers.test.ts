@@ -52,6 +52,7 @@ test('a header with token, secret, password or key in its name is sent, and neit
   expect(attempt.response_data).toBe('***');
 });
 
+// proves Projects: visible_headers
 test('visible_headers: a header that the project lists is stored and shown in clear', async () => {
   await show('x-shop-TOKEN');
   const { event, delivery, attempt, row } = await sent({ [NAME]: VALUE, 'X-Other-Token': 'other-token' });

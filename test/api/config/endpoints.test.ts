@@ -126,6 +126,7 @@ describe('an endpoint', () => {
     expect(await app.project.get(path(existing))).toEqual(existing);
   });
 
+  // proves Projects: ssl.enforce_secure_endpoints
   test('must use https if the project requires it', async () => {
     const config = { ssl: { enforce_secure_endpoints: true } };
     await app.project.put('', { name: 'default', config });

@@ -98,6 +98,7 @@ test('a filter is added for a type of the catalogue or a glob, and the subscript
   expect(await list(path)).toHaveLength(3);
 });
 
+// proves Event types: name
 test('a filter can be created for a type once the type exists', async () => {
   const { path } = await subscription(['user.created']);
   await app.project.post(path, { event_type: 'refund.made' }, 400);

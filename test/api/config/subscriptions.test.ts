@@ -196,6 +196,7 @@ test('a deleted subscription is gone', async () => {
   await app.project.delete(`/subscriptions/${made.uid}`, 404);
 });
 
+// proves Projects: multiple_endpoint_subscriptions
 test('a project that allows one subscription per endpoint refuses a second, even at once', async () => {
   const client = await app.newProject({ multiple_endpoint_subscriptions: false });
   const made = await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });

@@ -185,6 +185,7 @@ describe.concurrent('a delivery', () => {
     ]);
   });
 
+  // proves Endpoints: http_timeout
   test('to an endpoint that answers too late is aborted at its timeout', async () => {
     const { receiver, send, attempts } = await setCase({ retry_count: 0 }, { http_timeout: 1 });
     receiver.answerAlways(() => {});

@@ -21,6 +21,7 @@ const deliveriesOf = async (eventId: string): Promise<Json[]> =>
 
 const uids = (page: Json): string[] => page.content.map((item: Json) => item.uid);
 
+// proves Endpoints: owner_id
 test('a fan-out goes to the endpoints of its owner only', async () => {
   const mine = await subscribe(project, `${receiver.url}/mine`, { endpoint: { owner_id: 'ann' } });
   await subscribe(project, `${receiver.url}/other`, { endpoint: { owner_id: 'bob' } });
@@ -80,6 +81,7 @@ test('a dynamic event passes the filter of the endpoint it finds, and may change
   expect((await project.get('/endpoints')).content).toHaveLength(1);
 });
 
+// proves Projects: allow_unmatched_dynamic_urls
 test('if new URLs are not allowed a dynamic event is stored as failed, and can be replayed once there is an endpoint', async () => {
   project = await app.newProject({ allow_unmatched_dynamic_urls: false });
   const url = `${receiver.url}/later`;
@@ -116,6 +118,7 @@ test('a dynamic event to what is no http URL is refused', async () => {
   expect(message).toBe('url: must be an http or https URL with a host');
 });
 
+// proves Projects: verify_dynamic_events
 test('with verify_dynamic_events a URL that cannot be delivered to is refused and nothing is stored', async () => {
   const secureOnly = { ssl: { enforce_secure_endpoints: true } };
   project = await app.newProject({ ...secureOnly, verify_dynamic_events: true });
@@ -207,6 +210,7 @@ test('events are found by part of the type or key, by the beginning of the id, a
     expect((await project.get(`/events?body=${encodeURIComponent(body)}`, 400)).code).toBe('bad_query');
 });
 
+// proves Projects: search_policy
 test('a payload search is paged both ways and reaches back as far as the search policy', async () => {
   for (const n of [1, 2, 3, 4, 5])
     await project.post('/events/broadcast', { event_type: 'a', data: { odd: n % 2 === 1, n } });

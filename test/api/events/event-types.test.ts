@@ -82,6 +82,7 @@ const bad: [string, object, string][] = [
   ['a list for a schema', { name: 'n', json_schema: [] }, 'json_schema: must be an object'],
   ['a schema nested deeply', { name: 'n', json_schema: deep }, 'json_schema: nests deeper than 64 levels'],
 ];
+// proves Event types: json_schema
 test.each(bad)('a type with %s is refused', async (_, body, text) => {
   expect((await app.project.post('/event-types', body, 400)).message).toContain(text);
 });

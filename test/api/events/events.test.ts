@@ -152,6 +152,7 @@ describe('a broadcast', () => {
     },
   );
 
+  // proves Projects: max_payload_read_size
   test('larger than the project allows is 413', async () => {
     await app.project.put('', { name: 'default', config: { max_payload_read_size: 64 } });
     const sized = (bytes: number) => ({ event_type: 'order.paid', data: 'x'.repeat(bytes - 2) });
@@ -318,6 +319,7 @@ describe('an event for one endpoint', () => {
     expect(event).toMatchObject({ status: 'Failure', endpoints: [] });
   });
 
+  // proves Endpoints: app_id
   test('may name its endpoint by app_id, and must name one', async () => {
     const target = await app.project.post('/endpoints', {
       name: 'by app',

@@ -29,6 +29,7 @@ async function paths(): Promise<string[]> {
   return receiver.requests.map((request) => request.path).sort();
 }
 
+// proves Subscriptions: filter_config.filter.body
 test('only subscriptions whose body filter holds get an event', async () => {
   await subscribe(
     client,
@@ -47,6 +48,7 @@ test('only subscriptions whose body filter holds get an event', async () => {
   expect(await paths()).toEqual(['/adults', '/all']);
 });
 
+// proves Subscriptions: filter_config.filter.headers
 test('only subscriptions whose header filter holds get an event, in any case of the name', async () => {
   await subscribe(client, `${receiver.url}/eu`, filtered(['*'], { headers: { 'X-REGION': 'eu' } }));
   await subscribe(client, `${receiver.url}/us`, filtered(['*'], { headers: { 'X-Region': 'us' } }));
@@ -70,6 +72,7 @@ test('a filter that needs too much work does not match, and the event says so', 
   expect(event.failure_reason).toMatch(/Filters that needed more work .*: 1\.$/);
 });
 
+// proves Subscriptions: endpoint_id, filter_config.event_types
 test('globs and exact names match as subscribed', async () => {
   for (const type of ['invoice.*', 'invoice.paid', '*', 'order.*'])
     await subscribe(client, `${receiver.url}/${type}`, { eventTypes: [type] });
@@ -77,6 +80,7 @@ test('globs and exact names match as subscribed', async () => {
   expect(await paths()).toEqual(['/*', '/invoice.*', '/invoice.paid']);
 });
 
+// proves Filters: event_type, enabled_at
 test('the most specific enabled record for a type decides', async () => {
   const { subscription } = await subscribe(
     client,

@@ -68,6 +68,7 @@ beforeAll(async () => {
 const uids = (page: Json): string[] => page.content.map((each: Json) => each.uid);
 
 describe('lists', () => {
+  // proves Portal links: owner_id
   test('show only data of the owner, even if the query asks for more', async () => {
     for (const client of [viewer, manager, direct]) {
       expect(uids(await client.get('/endpoints'))).toEqual([mine.endpoint.uid]);
@@ -183,6 +184,7 @@ describe('single reads', () => {
 });
 
 describe('writes', () => {
+  // proves Portal links: can_manage_endpoint
   test('of endpoints need a link that may manage them', async () => {
     const one = `/endpoints/${mine.endpoint.uid}`;
     const body = { name: 'n', url: receiver.url };

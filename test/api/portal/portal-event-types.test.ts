@@ -46,6 +46,7 @@ beforeAll(async () => {
 const types = (rows: Json[]) => rows.map((row) => String(row['event_type'] ?? row['name'])).toSorted();
 const of = (type: string) => deliveries[type] as Json;
 
+// proves Portal links: event_types
 test('event_types: a link sees events, deliveries and attempts of its types alone', async () => {
   for (const path of ['/events', '/eventdeliveries', '/events?query={"a":1}', '/events?query=made'])
     expect([path, types((await portal.get(path)).content)]).toEqual([

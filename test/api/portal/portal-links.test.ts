@@ -42,6 +42,7 @@ describe('a portal link', () => {
     expect(await app.project.get(`/portal-links/${made.uid}`)).toEqual(made);
   });
 
+  // proves Portal links: endpoints
   test('assigns endpoints without an owner to its owner and shows all endpoints of the owner', async () => {
     const [free, owned] = [await endpoint(), await endpoint({ owner_id: 'acme' })];
     const made = await link({ owner_id: 'acme', endpoints: [free.uid, owned.uid, free.uid] });
@@ -157,6 +158,7 @@ describe('tokens', () => {
     expect(bare.status).toBe(200);
   });
 
+  // proves Portal links: auth_type
   test('each read of a refresh link creates a new token; all are valid, the static one is not', async () => {
     const made = await link({ owner_id: 'refresher', auth_type: 'refresh_token' });
     const got = await app.project.get(`/portal-links/${made.uid}`);
@@ -234,6 +236,7 @@ describe('tokens', () => {
     await node.stop();
   });
 
+  // proves Portal links: expires_at
   test('a link stops working at its expires_at', async () => {
     const short = await link({ owner_id: 'short', expires_at: new Date(Date.now() + 1_500).toISOString() });
     const lasting = await link({ owner_id: 'lasting', expires_at: null });

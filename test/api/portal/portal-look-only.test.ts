@@ -95,6 +95,7 @@ const client = async (rights: object) => {
   return new ApiClient(`${app.url}/portal-api`, link.token);
 };
 
+// proves Portal links: can_retry
 test('a link with can_retry false is refused every send, and takes what waits', async () => {
   const { key } = await client({ can_retry: false, can_manage_endpoint: true });
   const link = new ApiClient(app.url, key);
@@ -106,6 +107,7 @@ test('a link with can_retry false is refused every send, and takes what waits', 
   }
 });
 
+// proves Portal links: can_see_secrets
 test('secrets show by can_see_secrets, which is as can_manage_endpoint unless it is set', async () => {
   const manage = { can_manage_endpoint: true };
   for (const [rights, shown] of [
@@ -139,6 +141,7 @@ test('a link that may manage and not see secrets rolls none, and sends no stored
   expect([changed.url, changed.authentication, changed.secrets]).toEqual([url, null, []]);
 });
 
+// proves Portal links: can_edit_functions
 test('functions are changed by can_edit_functions, which is as can_manage_endpoint unless it is set', async () => {
   const code = (name: string) => `function transform(payload) { return payload; } // ${name}`;
   const path = `/subscriptions/${ids['subscriptionID']}`;
@@ -188,6 +191,7 @@ test('the code of functions shows by can_see_secrets, and is kept when it is wri
   expect((await blind.put(path, { function: '' })).function).toBe('');
 });
 
+// proves Portal links: can_create_events
 test('new events need can_create_events, changes need can_manage_endpoint, and neither implies the other', async () => {
   const event = { endpoint_id: ids['endpointID'], event_type: 'a', data: {} };
   const subscription = { name: 's', endpoint_id: ids['endpointID'] };

@@ -34,6 +34,7 @@ describe('the portal page', () => {
     expect(html).not.toMatch(/Posthorn|<script>|https?:\/\//);
   });
 
+  // proves Projects: portal.frame_origins
   it('may be embedded by the frame_origins of the project of the address, and by default by none', async () => {
     const id = await projectWith({ frame_origins: ['https://app.example.com', 'https://*.example.org'] });
     expect(frames((await open(`?project=${id}`)).policy)).toBe(

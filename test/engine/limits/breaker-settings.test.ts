@@ -71,12 +71,14 @@ async function onlySecondOpens(first: Case, second: Case): Promise<void> {
   expect((await first.endpoint()).cb_state).toBe('closed');
 }
 
+// proves Projects: circuit_breaker.sample_rate
 test.concurrent('sample_rate: the interval of breaker checks', async () => {
   const [rarely, often] = [await setCase({ sample_rate: 3_600 }), await setCase({ sample_rate: 1 })];
   for (const each of [rarely, often]) await countAttempts(each, { failures: 10 });
   await onlySecondOpens(rarely, often);
 });
 
+// proves Projects: circuit_breaker.minimum_request_count
 test.concurrent('minimum_request_count: fewer attempts open no breaker', async () => {
   const [many, few] = [
     await setCase({ minimum_request_count: 1_000 }),
@@ -86,12 +88,14 @@ test.concurrent('minimum_request_count: fewer attempts open no breaker', async (
   await onlySecondOpens(many, few);
 });
 
+// proves Projects: circuit_breaker.failure_threshold
 test.concurrent('failure_threshold: a smaller share of failures opens no breaker', async () => {
   const [high, low] = [await setCase({ failure_threshold: 90 }), await setCase({ failure_threshold: 40 })];
   for (const each of [high, low]) await countAttempts(each, { failures: 500, successes: 500 });
   await onlySecondOpens(high, low);
 });
 
+// proves Projects: circuit_breaker.observability_window
 test.concurrent('observability_window: older attempts do not count', async () => {
   const [short, long] = [
     await setCase({ observability_window: 2, minimum_request_count: 50 }),
@@ -101,6 +105,7 @@ test.concurrent('observability_window: older attempts do not count', async () =>
   await onlySecondOpens(short, long);
 });
 
+// proves Projects: circuit_breaker.error_timeout
 test.concurrent('error_timeout: an open breaker sends a probe only after it', async () => {
   const [long, short] = [await setCase({ error_timeout: 3_600 }), await setCase({ error_timeout: 2 })];
   for (const each of [long, short]) {
@@ -114,6 +119,7 @@ test.concurrent('error_timeout: an open breaker sends a probe only after it', as
   expect([arrived(long), (await long.endpoint()).cb_state]).toEqual([whenOpen, 'open']);
 });
 
+// proves Projects: circuit_breaker.success_threshold
 test.concurrent('success_threshold: the share of probes that must succeed before the breaker closes', async () => {
   const settings = { error_timeout: 1, minimum_request_count: 10 };
   const [strict, lax] = [
@@ -140,6 +146,7 @@ test.concurrent('success_threshold: the share of probes that must succeed before
   await eventually(strict.endpoint, ({ cb_state }) => cb_state === 'closed');
 });
 
+// proves Projects: circuit_breaker.consecutive_failure_threshold
 test.concurrent('consecutive_failure_threshold: with disable_endpoint the breaker disables its endpoint when it opens that often', async () => {
   const failing = await setCase(
     { error_timeout: 1, consecutive_failure_threshold: 2 },

@@ -25,6 +25,7 @@ function busiest(times: number[], lengthMs: number): number {
   return Math.max(...times.map((start) => times.filter((at) => at >= start && at < start + lengthMs).length));
 }
 
+// proves Endpoints: rate_limit
 test('an endpoint rate limit holds in any interval, over two nodes, and uses no retry', async () => {
   await app.addNode();
   const { endpoint } = await subscribe(app.project, `${receiver.url}/limited`, {
