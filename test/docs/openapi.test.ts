@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Json } from '../support/client.ts';
+import { cases } from '../support/operations/cases.ts';
+import { operations as documented } from '../support/operations/documented.ts';
 
 /** Rules that generators of clients need; CONTRIBUTING.md says how to run them over the document. */
 const text = readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8');
@@ -162,4 +164,10 @@ it('a variant of a call has its own status and result', () => {
 
 it('the document stays small enough to read', () => {
   expect(text.length).toBeLessThan(700_000);
+});
+
+it('every operation has a case in test/support/operations, except reads that need nothing but ids', () => {
+  const known = new Set(documented.map(({ caseId }) => caseId));
+  expect(documented.filter(({ method, caseId }) => method !== 'GET' && !(caseId in cases))).toEqual([]);
+  expect(Object.keys(cases).filter((id) => !known.has(id))).toEqual([]);
 });

@@ -1,0 +1,67 @@
+import { created, deleted, type OperationCase, OWNER, updated } from './scene.ts';
+import { ended, newEndpoint, unique } from './things.ts';
+
+/** Operations on events and deliveries, and those that watch them. */
+const PLAIN_EVENT = 'plain events are not audited: they have lists of their own';
+const EVENT = { event_type: 'x', data: {} };
+const jobStarted = (type: string, filter: object) => created('job.started', { type, filter });
+
+const events: Record<string, OperationCase> = {
+  createEvent: {
+    prepare: async (scene) => ({ body: { ...EVENT, endpoint_id: (await newEndpoint(scene)).uid } }),
+    audit: [created('subscription.created', { event_types: ['*'] })],
+  },
+  broadcastEvent: { prepare: () => ({ body: EVENT }), audit: PLAIN_EVENT },
+  fanoutEvent: { prepare: () => ({ body: { ...EVENT, owner_id: OWNER } }), audit: PLAIN_EVENT },
+  dynamicEvent: {
+    prepare: ({ receiver }) => ({ body: { ...EVENT, url: `${receiver.url}/${unique('dynamic')}` } }),
+    audit: [
+      created('endpoint.created', { status: 'active' }),
+      created('subscription.created', { event_types: ['*'] }),
+    ],
+  },
+  replayEvent: { audit: [created('event.replayed', { deliveries: Number })] },
+  batchReplayEvents: {
+    prepare: async (scene) => ({ query: { endpointId: (await newEndpoint(scene)).uid } }),
+    audit: [jobStarted('batch_replay', { endpointIds: [/^\w{26}$/] })],
+  },
+};
+
+const deliveries: Record<string, OperationCase> = {
+  resendEventDelivery: {
+    prepare: async (scene) => ({ params: { eventDeliveryID: (await ended(scene, '/fail')).uid } }),
+    audit: [updated('event_delivery.resent', { status: 'Failure' }, { status: 'Scheduled' })],
+  },
+  forceResendEventDeliveries: {
+    prepare: async (scene) => ({ body: { ids: [(await ended(scene, '/e')).uid] } }),
+    audit: [created('event_delivery.force_resent', { ids: [/^\w{26}$/] })],
+  },
+  batchRetryEventDeliveries: {
+    prepare: () => ({ query: { eventType: 'x' } }),
+    audit: [jobStarted('batch_retry', { eventType: 'x' })],
+  },
+  cancelEventDeliveries: {
+    prepare: () => ({ query: { eventType: 'x' } }),
+    audit: [jobStarted('batch_cancel', { eventType: 'x' })],
+  },
+};
+
+const watching: Record<string, OperationCase> = {
+  muteFailures: {
+    prepare: async (scene) => ({
+      body: { endpoint_id: (await newEndpoint(scene)).uid, outcome: 'http_500' },
+    }),
+    audit: [created('failures.muted', { outcome: 'http_500' })],
+  },
+  unmuteFailures: { audit: [deleted('failures.unmuted', { outcome: 'http_500' })] },
+  saveView: {
+    prepare: () => ({ body: { page: 'deliveries', name: unique('view'), query: 'status=Failure' } }),
+    audit: [created('view.saved', { query: 'status=Failure' })],
+  },
+  deleteView: { audit: [deleted('view.deleted', { query: 'status=Failure' })] },
+  cancelJob: { audit: [created('job.cancelled', { type: 'batch_cancel', done: 0 })] },
+  resendMetaEvent: { audit: [created('meta_event.resent', { event_type: /^endpoint/ })] },
+  search: { prepare: () => ({ query: { q: 'nothing at all' } }) },
+};
+
+export const trafficCases: Record<string, OperationCase> = { ...events, ...deliveries, ...watching };
