@@ -59,6 +59,12 @@ const watching: Record<string, OperationCase> = {
     audit: [created('view.saved', { query: 'status=Failure' })],
   },
   deleteView: { audit: [deleted('view.deleted', { query: 'status=Failure' })] },
+  getJob: {
+    // A portal link sees the jobs that it started.
+    prepare: async ({ holder }) => ({
+      params: { jobID: (await holder.post('/eventdeliveries/batchretry?eventType=x', undefined, 200)).uid },
+    }),
+  },
   cancelJob: { audit: [created('job.cancelled', { type: 'batch_cancel', done: 0 })] },
   resendMetaEvent: { audit: [created('meta_event.resent', { event_type: /^endpoint/ })] },
   search: { prepare: () => ({ query: { q: 'nothing at all' } }) },
