@@ -12,7 +12,6 @@ interface Parameter {
 interface DocumentOperation {
   operationId: string;
   'x-access': string;
-  'x-portal-right'?: string;
   summary: string;
   tags: [string];
   parameters?: Parameter[];

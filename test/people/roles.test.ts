@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../src/domain/role.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { type Operation, operations, pathWith } from '../support/operations/documented.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
@@ -13,28 +12,6 @@ import { shared } from '../support/shared.ts';
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
-type Access = Role | 'any' | 'instance' | 'session' | 'public';
-interface Declared {
-  name: string;
-  id: string;
-  method: string;
-  path: string;
-  access: Access;
-  portal: string | undefined;
-}
-
-const { paths } = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as Json;
-const operations: Declared[] = Object.entries<Json>(paths).flatMap(([path, methods]) =>
-  Object.entries<Json>(methods).map(([method, operation]) => ({
-    name: `${method.toUpperCase()} ${path}`,
-    id: operation.operationId,
-    method: method.toUpperCase(),
-    path,
-    access: operation['x-access'],
-    portal: operation['x-portal-right'],
-  })),
-);
-
 const ranks: readonly Role[] = ['viewer', 'developer', 'admin'];
 type Who = Role | 'instance';
 const callers = (['viewer', 'developer', 'admin', 'instance'] as const).flatMap((role) =>
@@ -42,7 +19,7 @@ const callers = (['viewer', 'developer', 'admin', 'instance'] as const).flatMap(
 );
 type CallerOf = (typeof callers)[number];
 
-function isAllowed({ access }: Declared, { role, kind }: { role: Who; kind: 'person' | 'key' }): boolean {
+function isAllowed({ access }: Operation, { role, kind }: { role: Who; kind: 'person' | 'key' }): boolean {
   if (access === 'public' || access === 'any') return true;
   if (access === 'session') return kind === 'person';
   if (role === 'instance') return true;
@@ -70,12 +47,11 @@ beforeAll(async () => {
   for (const caller of callers) await makeCaller(caller, app.project);
 });
 
-const pathOf = ({ path }: Declared, projectId = app.projectId) =>
-  path.replace('{projectID}', projectId).replaceAll(/\{\w+\}/g, 'none');
+const pathOf = (operation: Operation, projectID = app.projectId) => pathWith(operation, { projectID });
 
 test('every operation declares what it needs', () => {
   expect(operations.filter(({ access }) => access === undefined)).toEqual([]);
-  const declared = (access: Access) =>
+  const declared = (access: Operation['access']) =>
     operations
       .filter((one) => one.access === access && !one.path.startsWith('/portal-api'))
       .map(({ id }) => id);

@@ -1,15 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
+import { operations, pathWith } from '../../support/operations/documented.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
 /** Every operation of openapi.json, called with a link that has no right beyond looking. */
-const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../openapi.json'), 'utf8')) as Json;
-const METHODS = ['get', 'post', 'put', 'delete'];
-
 /** Operations of a read-only link other than GET: testing, repeating an earlier send, and taking deliveries that wait. */
 const OPEN = new Set([
   'testEndpoint',
@@ -50,13 +46,8 @@ beforeAll(async () => {
   ids = { projectID: app.projectId, endpointID: endpoint.uid, subscriptionID: subscription.uid };
 });
 
-const operations = Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
-  Object.entries(methods as Json)
-    .filter(([method]) => METHODS.includes(method))
-    .map(([method, { operationId }]: [string, Json]) => ({ path, method, id: operationId as string })),
-);
-
-const isOfApi = ({ path }: { path: string }) => /^\/(api|portal-api)\//.test(path);
+const ofApi = operations.filter(({ path }) => /^\/(api|portal-api)\//.test(path));
+const open = ofApi.filter(({ id }) => OPEN.has(id));
 
 const config = () =>
   app.database.query(
@@ -67,26 +58,21 @@ const config = () =>
   );
 
 test('a read-only link is refused every operation that changes something or sends an event', async () => {
-  const changing = operations.filter(
-    (one) => isOfApi(one) && one.method !== 'get' && !OPEN.has(one.id.replace(/InPortal$/, '')),
-  );
+  const changing = ofApi.filter(({ method, caseId }) => method !== 'GET' && !OPEN.has(caseId));
   expect(changing.length).toBeGreaterThan(50);
   const before = await config();
-  for (const { path, method, id } of changing) {
-    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
-    const response = await looker.raw(method.toUpperCase(), url, { body: {} });
-    expect(`${response.status} ${id}`).toBe(`403 ${id}`);
+  for (const operation of changing) {
+    const response = await looker.raw(operation.method, pathWith(operation, ids), { body: {} });
+    expect(`${response.status} ${operation.id}`).toBe(`403 ${operation.id}`);
   }
   expect(await config()).toEqual(before);
 });
 
 test('its allowed operations other than reads exist, and are not refused', async () => {
-  const open = operations.filter((one) => isOfApi(one) && OPEN.has(one.id));
   expect(new Set(open.map(({ id }) => id))).toEqual(OPEN);
-  for (const { path, method, id } of open) {
-    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
-    const { status } = await looker.raw(method.toUpperCase(), url, { body: {} });
-    expect(status, id).not.toBe(403);
+  for (const operation of open) {
+    const { status } = await looker.raw(operation.method, pathWith(operation, ids), { body: {} });
+    expect(status, operation.id).not.toBe(403);
   }
 });
 
@@ -99,11 +85,9 @@ const client = async (rights: object) => {
 test('a link with can_retry false is refused every send, and takes what waits', async () => {
   const { key } = await client({ can_retry: false, can_manage_endpoint: true });
   const link = new ApiClient(app.url, key);
-  const open = operations.filter((one) => isOfApi(one) && OPEN.has(one.id));
-  for (const { path, method, id } of open) {
-    const url = path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
-    const { status } = await link.raw(method.toUpperCase(), url, { body: {} });
-    expect(`${id} ${status === 403}`).toBe(`${id} ${SENDING.has(id)}`);
+  for (const operation of open) {
+    const { status } = await link.raw(operation.method, pathWith(operation, ids), { body: {} });
+    expect(`${operation.id} ${status === 403}`).toBe(`${operation.id} ${SENDING.has(operation.id)}`);
   }
 });
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
+import { operations, pathWith } from '../../support/operations/documented.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -154,31 +155,23 @@ describe('through a portal', () => {
     await app.project.get(path(others.subscription));
   });
 
-  test('operations that are not for portals are 403', async () => {
-    const direct = new ApiClient(app.project.base, portal.key);
-    for (const [method, path] of [
-      ['POST', '/events/broadcast'],
-      ['POST', '/endpoints/oauth2/test'],
-      ['GET', '/portal-links'],
-      ['POST', '/portal-links'],
-      ['GET', '/keys'],
-      ['POST', '/keys'],
-      ['GET', ''],
-      ['PUT', ''],
-      ['DELETE', ''],
-    ] as const) {
-      const refused = await direct.call(method, path, {
-        ...(method !== 'GET' && { body: {} }),
-        expected: 403,
+  test('operations that are not for portals are 403, and have no path under /portal-api', async () => {
+    const inPortal = new Set(operations.filter(({ isPortal }) => isPortal).map(({ caseId }) => caseId));
+    const closed = operations.filter(({ path, caseId }) => path.startsWith('/api/') && !inPortal.has(caseId));
+    expect(closed.length).toBeGreaterThan(40);
+    const root = new ApiClient(app.url, portal.key);
+    for (const operation of closed) {
+      const path = pathWith(operation, { projectID: app.projectId });
+      const response = await root.raw(operation.method, path, {
+        body: operation.method === 'GET' ? undefined : {},
       });
-      expect(refused.code).toBe('portal_forbidden');
+      const { code } = (await response.json()) as Json;
+      expect([operation.name, response.status, code]).toEqual([
+        operation.name,
+        403,
+        path.startsWith(`/api/v1/projects/`) ? 'portal_forbidden' : expect.any(String),
+      ]);
     }
-    const anywhere = new ApiClient(`${app.url}/api/v1`, portal.key);
-    await anywhere.get('/projects', 403);
-    await anywhere.post('/projects', { name: 'mine', type: 'outgoing' }, 403);
-  });
-
-  test('operations not open to portals have no path under /portal-api', async () => {
     await portal.post('/events/broadcast', {}, 405);
     await portal.get('/portal-links', 404);
     await portal.get('/keys', 404);
@@ -197,46 +190,17 @@ describe('who may call', () => {
     await app.database.query("update portal_links set expires_at = now() - interval '1 s' where id = $1", [
       expired.uid,
     ]);
-    const delivery = '/eventdeliveries/any';
-    const one = `/endpoints/${own.endpoint.uid}`;
-    const routes = [
-      ['GET', '/portal_link'],
-      ['GET', '/configuration'],
-      ['GET', '/configuration/auth'],
-      ['GET', '/license/features'],
-      ['GET', '/dashboard/summary'],
-      ['GET', '/endpoints'],
-      ['GET', one],
-      ['GET', '/endpoints/period-failure-rates'],
-      ['POST', '/endpoints'],
-      ['PUT', one],
-      ['DELETE', one],
-      ['PUT', `${one}/pause`],
-      ['POST', `${one}/activate`],
-      ['PUT', `${one}/expire_secret`],
-      ['GET', '/events'],
-      ['POST', '/events'],
-      ['GET', '/events/any'],
-      ['GET', '/eventdeliveries'],
-      ['GET', '/eventdeliveries/statustotals'],
-      ['GET', delivery],
-      ['GET', `${delivery}/deliveryattempts`],
-      ['GET', `${delivery}/deliveryattempts/any`],
-      ['GET', '/subscriptions'],
-      ['POST', '/subscriptions'],
-      ['GET', `/subscriptions/${own.subscription.uid}`],
-      ['GET', '/event-types'],
-      ['POST', '/subscriptions/test_filter'],
-      ['POST', '/subscriptions/test_function'],
-      ['GET', '/eventdeliveries/countbatchretryevents'],
-      ['POST', '/eventdeliveries/batchretry'],
-    ] as const;
-    for (const key of ['', 'no token', link.token, expired.token]) {
-      for (const [method, path] of routes) {
-        const refused = await caller(key).call(method, path, { expected: 401 });
+    const inPortal = operations.filter(({ isPortal }) => isPortal);
+    expect(inPortal.length).toBeGreaterThan(50);
+    for (const key of ['', 'no token', link.token, expired.token])
+      for (const operation of inPortal) {
+        const path = pathWith(operation, {
+          endpointID: own.endpoint.uid,
+          subscriptionID: own.subscription.uid,
+        });
+        const refused = await new ApiClient(app.url, key).call(operation.method, path, { expected: 401 });
         expect(refused).toMatchObject({ status: false });
       }
-    }
   });
 
   test('an API key, which sees its whole project; the instance key has none', async () => {

@@ -12,7 +12,6 @@ export interface Operation {
   method: string;
   path: string;
   access: Role | 'any' | 'instance' | 'session' | 'public';
-  portalRight: string | undefined;
   isPortal: boolean;
   /** The status of the plain call. */
   status: number;
@@ -33,7 +32,6 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
     method: method.toUpperCase(),
     path,
     access: operation['x-access'] as Operation['access'],
-    portalRight: operation['x-portal-right'],
     isPortal: path.startsWith(PORTAL),
     // A dry run has a status of its own, which comes first.
     status: Number(Object.keys(operation.responses).findLast((status) => status !== 'default')),
