@@ -3,6 +3,8 @@ import type { EndpointSecrets } from '../../../src/domain/config/endpoint.ts';
 import { defaultProjectConfig, type ProjectConfig } from '../../../src/domain/config/project-config.ts';
 import { noConditions } from '../../../src/domain/config/subscription.ts';
 import { asId, type ProjectId } from '../../../src/domain/ids.ts';
+import { endpointFields } from '../../../src/domain/resources/endpoint-fields.ts';
+import { usualValues } from '../../../src/domain/resources/fields.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { ProjectRouting, routeEndpoint } from '../../../src/routing/project-routing.ts';
 import { routeSubscription } from '../../../src/routing/routed-subscription.ts';
@@ -56,21 +58,11 @@ function endpointRow(fields: Partial<EndpointRow>, secrets: Partial<EndpointSecr
   };
   return {
     ...saved,
+    ...usualValues(endpointFields),
     id: asId('e'),
     name: 'e',
     url: 'http://127.0.0.1:1/hook',
-    description: '',
-    owner_id: '',
-    app_id: '',
-    status: 'active',
     advanced_signatures: false,
-    content_type: 'application/json',
-    http_timeout: 0,
-    rate_limit: 0,
-    rate_limit_duration: 0,
-    support_email: '',
-    delivery: 'push',
-    key: '',
     secret: new Secret({
       secrets: [secret],
       authentication: null,
