@@ -14,6 +14,7 @@ import type { EndpointStore } from '../store/config/endpoints.ts';
 import type { ProjectStore } from '../store/config/projects.ts';
 import type { SourceStore } from '../store/config/sources.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
+import { dryRun } from '../store/database/dry-run.ts';
 import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import type { AlertRecorder } from './alert-recorder.ts';
 
@@ -37,6 +38,7 @@ export interface ConfigChangesDeps {
 
 /** The actor of a change, and the project. */
 export type Author = ChangeAuthor;
+type Turn = Omit<Author, 'actor'>;
 
 /**
  * The steps of every change of config. The functions of this folder change one kind of resource each, and all of them
@@ -50,6 +52,8 @@ export type Author = ChangeAuthor;
  * end     -> audit entries, meta events and the notice to other nodes are stored in the same transaction
  * commit  -> then people get the alerts that moved, and this node reads the new config, once
  *
+ * A dry run ends before the commit: it is rolled back, and no step after it happens.
+ *
  * A change that was committed does not fail. Should this node fail to read the new config, it logs that and reads it
  * again within a second. Accept compares versions in its own statement, so no event is matched against old config.
  */
@@ -61,7 +65,7 @@ export class ConfigChanges {
   }
 
   change<T>(by: Author, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {
-    return this.#commitInTurn(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
+    return this.#commitInTurn(by, (tx) => changeConfig({ ...this.deps, tx }, by, work));
   }
 
   /** As `change`, ahead of those that wait for their turn. */
@@ -86,7 +90,7 @@ export class ConfigChanges {
 
   /** As `changeState`, for a caller: in its turn. */
   changeStateInTurn<T>(projectId: ProjectId, work: (change: ConfigChange) => Promise<T>): Promise<T> {
-    return this.#commitInTurn(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
+    return this.#commitInTurn({ projectId }, (tx) => changeState({ ...this.deps, tx }, projectId, work));
   }
 
   /** Moves alerts as part of a change, and tells people after its commit. Returns those that moved. */
@@ -116,11 +120,21 @@ export class ConfigChanges {
   }
 
   /** The turn ends with the commit. Changes that wait to read the new config share one read. */
-  async #commitInTurn<T>(projectId: ProjectId, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
-    const { db } = this.deps;
-    const { result, committed } = await db.inTurn(projectId, () => db.transaction(run));
-    await this.#committed(projectId, committed);
+  async #commitInTurn<T>(by: Turn, run: (tx: Queryable) => Promise<Committable<T>>): Promise<T> {
+    const { result, committed } = await this.inTurn(by, run);
+    if (!by.isDryRun) await this.#committed(by.projectId, committed);
     return result;
+  }
+
+  /** Runs a transaction of a caller in its turn. That of a dry run is rolled back, and makes no version. */
+  inTurn<T>(by: Turn, run: (tx: Queryable) => Promise<T>): Promise<T> {
+    const { db } = this.deps;
+    return db.inTurn(by.projectId, async () => {
+      if (!by.isDryRun) return db.transaction(run);
+      const result = await dryRun(db, run);
+      if (by.config !== undefined) by.config.made = null;
+      return result;
+    });
   }
 
   async #committed(projectId: ProjectId, committed: () => void): Promise<void> {

@@ -1,6 +1,6 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
-import { audited, type Changed } from '../store/audit/audit-entries.ts';
+import { type Changed, insertAudit } from '../store/audit/audit-entries.ts';
 import { raiseConfigVersion } from '../store/changes/config-change.ts';
 import {
   deprecateEventType as deprecateRow,
@@ -22,13 +22,12 @@ function changeCatalogue<T>(
   by: Author,
   work: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  const { deps } = changes;
-  return deps.db.inTurn(by.projectId, () =>
-    audited(deps, by, async (tx) => {
-      await raiseConfigVersion(tx, by);
-      return work(tx);
-    }),
-  );
+  return changes.inTurn(by, async (tx) => {
+    await raiseConfigVersion(tx, by);
+    const { result, audit } = await work(tx);
+    await insertAudit(tx, { ids: changes.deps.ids, ...by }, audit);
+    return result;
+  });
 }
 
 export async function createEventType(

@@ -137,7 +137,8 @@ async function checkLinks(
     if ((await deps.sources.get(change, projectId, source_id)) === undefined)
       throw notInProject('source', source_id);
   }
-  if (endpoint_id === known?.endpoint_id) return;
+  // Only a dry run can be without an endpoint: the one that is meant is created before it.
+  if (endpoint_id === known?.endpoint_id || endpoint_id === '') return;
   if ((await deps.endpoints.get(change, projectId, endpoint_id)) === undefined)
     throw notInProject('endpoint', endpoint_id);
   if (config.multiple_endpoint_subscriptions) return;

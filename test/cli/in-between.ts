@@ -3,14 +3,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Passes calls on to a service. In front of each change it runs `before`, which gets the number of changes so far. */
-export async function startInBetween(url: string, before: (changes: number) => Promise<void>) {
+/** Passes calls on to a service. In front of each change that is stored it runs `before`, which gets the number of changes so far,
+ * and may cut the connection. */
+export async function startInBetween(url: string, before: (changes: number) => Promise<'cut' | undefined>) {
   let changes = 0;
   const server = createServer((request, response) => {
     void (async () => {
       const { method = 'GET', url: path = '/', headers } = request;
       const body = await buffer(request);
-      if (method !== 'GET') await before(changes++);
+      const isStored = headers['x-posthorn-dry-run'] === undefined && !path.endsWith('/test_filter');
+      if (method !== 'GET' && isStored && (await before(changes++)) === 'cut') {
+        request.destroy();
+        return;
+      }
       const { host: _host, connection: _connection, 'content-length': _length, ...passed } = headers;
       const answer = await fetch(url + path, {
         method,

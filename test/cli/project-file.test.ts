@@ -8,7 +8,6 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
 import { startInBetween } from './in-between.ts';
-import { startRecordedConvoy } from './recorded-convoy.ts';
 
 const app = await shared(startTestApp());
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-file-'));
@@ -158,6 +157,7 @@ describe('a project as a file', () => {
     const other = { name: 'other', url: 'http://127.0.0.1:9/other' };
     const inBetween = await startInBetween(app.url, async (changes) => {
       if (changes === 3) await target.post('/endpoints', other);
+      return undefined;
     });
     try {
       const env = { ...environment(target), POSTHORN_URL: inBetween.url };
@@ -178,46 +178,84 @@ describe('a project as a file', () => {
     }
   });
 
-  it('a change that names another version of the config is refused and changes nothing', async () => {
+  it('lists every refusal with its item before anything is changed', async () => {
+    const target = await app.newProject({ ssl: { enforce_secure_endpoints: true } });
+    const url = 'https://127.0.0.1:9/';
+    const wrong = save('refused.yaml', {
+      version: 1,
+      settings: { multiple_endpoint_subscriptions: false, search_policy: 'long' },
+      event_types: [{ key: 'a.b' }, { key: 'c.d', json_schema: { type: 'nonsense' } }],
+      sources: [{ key: 'queue', name: 'queue', type: 'pub_sub', pub_sub: { type: 'amqp', amqp: {} } }],
+      endpoints: [
+        { key: 'fine', name: 'fine', url },
+        { key: 'plain', name: 'plain', url: 'http://127.0.0.1:9/' },
+        { key: 'far', name: 'far', url: 'ftp://example.com' },
+        { key: 'unset', name: 'unset', url, secret: 'env:UNSET' },
+      ],
+      subscriptions: [
+        { key: 'first', name: 'first', endpoint: 'fine' },
+        { key: 'second', name: 'second', endpoint: 'fine', filter: { body: { a: { $nonsense: 1 } } } },
+        {
+          key: 'third',
+          name: 'third',
+          endpoint: 'far',
+          function: 'nonsense(',
+          event_types: ['c.d'],
+          filters: [{ event_type: 'c.d', body: { $or: 1 } }],
+        },
+      ],
+    });
+    const refusals = `! settings: search_policy must be a duration such as 720h
+! event type c.d: json_schema.type must be equal to one of the allowed values
+! source queue: pub_sub.amqp.host is required; pub_sub.amqp.queue is required
+! endpoint plain: url must start with https://, because ssl.enforce_secure_endpoints is true
+! endpoint far: url must be an http or https URL with a host
+! endpoint unset: the environment variable UNSET has no secret; set it and run the command again
+! subscription second: endpoint fine has the subscription first, and multiple_endpoint_subscriptions is false: set it to true
+! subscription second: filter.body.a.$nonsense there is no operator $nonsense
+! subscription third: function line 1: Unexpected end of input (line 1)
+! subscription third: the filter of c.d: body.$or $or takes a list of filters
+posthorn: 10 refusals, and nothing was changed; correct the items above in ${wrong} and run posthorn plan again
+`;
+    for (const command of ['plan', 'apply'])
+      expect(await posthorn(target, command, '-f', wrong)).toMatchObject({ code: 1, stderr: refusals });
+    expect((await target.get('/event-types')).map(({ name }: Json) => name)).toEqual(['*']);
+  });
+
+  it('checks items under the settings of the file, which are applied first', async () => {
+    const strict = { ssl: { enforce_secure_endpoints: true }, multiple_endpoint_subscriptions: false };
+    const target = await app.newProject(strict);
+    const file = save('loose.yaml', {
+      version: 1,
+      settings: { ssl: { enforce_secure_endpoints: false }, multiple_endpoint_subscriptions: true },
+      endpoints: [{ key: 'e', name: 'e', url: 'http://127.0.0.1:9/' }],
+      subscriptions: ['a', 'b'].map((key) => ({ key, name: key, endpoint: 'e' })),
+    });
+    expect(await posthorn(target, 'plan', '-f', file)).toMatchObject({ code: 2, stderr: '' });
+    expect(await posthorn(target, 'apply', '-f', file)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('an apply that was cut off says how far it came, and the next one goes on there', async () => {
     const target = await app.newProject();
-    const HEADER = 'x-posthorn-config-version';
-    const at = (response: Response) => Number(response.headers.get(HEADER));
-    let version = at(await target.raw('GET', ''));
-    /** On each version but the right one it is refused, and on that one it raises the version by one. */
-    const change = async (method: string, path: string, body?: unknown): Promise<Json> => {
-      for (const wrong of [version - 1, version + 1]) {
-        const refused = await target.raw(method, path, { body, headers: { [HEADER]: String(wrong) } });
-        expect([refused.status, await refused.json()]).toEqual([
-          412,
-          expect.objectContaining({ code: 'config_changed' }),
-        ]);
-      }
-      const made = await target.raw(method, path, { body, headers: { [HEADER]: String(version) } });
-      expect([made.ok, at(made)]).toEqual([true, version + 1]);
-      version += 1;
-      return ((await made.json()) as Json).data;
-    };
-    await change('PUT', '', { name: `of ${target.projectId}` });
-    const type = await change('POST', '/event-types', { name: 'a.b' });
-    await change('PUT', `/event-types/${type.uid}`, { description: 'two' });
-    await change('POST', `/event-types/${type.uid}/deprecate`);
-    const source = await change('POST', '/sources', { name: 's', type: 'http' });
-    await change('PUT', `/sources/${source.uid}`, { name: 't' });
-    const endpoint = await change('POST', '/endpoints', { name: 'e', url: 'http://127.0.0.1:9/' });
-    await change('PUT', `/endpoints/${endpoint.uid}`, { name: 'f' });
-    await change('PUT', `/endpoints/${endpoint.uid}/pause`);
-    await change('POST', `/endpoints/${endpoint.uid}/activate`);
-    const subscription = await change('POST', '/subscriptions', { name: 's', endpoint_id: endpoint.uid });
-    await change('PUT', `/subscriptions/${subscription.uid}`, { name: 't' });
-    await change('PUT', `/subscriptions/${subscription.uid}/toggle_status`);
-    const [filter] = await target.get(`/subscriptions/${subscription.uid}/filters`);
-    await change('PUT', `/subscriptions/${subscription.uid}/filters/${filter.uid}`, { body: { n: 1 } });
-    await change('DELETE', `/subscriptions/${subscription.uid}`);
-    await change('DELETE', `/endpoints/${endpoint.uid}`);
-    await change('DELETE', `/sources/${source.uid}`);
-    expect(at(await target.raw('GET', ''))).toBe(version);
-    const nonsense = await target.raw('PUT', '', { body: {}, headers: { [HEADER]: 'newest' } });
-    expect(nonsense.status).toBe(400);
+    const inBetween = await startInBetween(app.url, async (changes) => (changes === 3 ? 'cut' : undefined));
+    try {
+      const env = { ...environment(target), POSTHORN_URL: inBetween.url };
+      expect((await runPosthorn(['plan', '-f', file], { env })).code).toBe(2);
+      const stopped = await runPosthorn(['apply', '-f', file], { env });
+      expect(stopped.stdout).toMatch(/^~ update settings: strategy \(1 of 7\)\n[^]*\(3 of 7\)\n$/);
+      expect([stopped.code, stopped.stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^posthorn: stopped at change 4 of 7, create endpoint billing: the service at .* does not answer .* 3 were made\. Then run posthorn apply again: it goes on there\n$/,
+        ),
+      ]);
+      const next = await runPosthorn(['apply', '-f', file], { env });
+      expect([next.code, next.stderr]).toEqual([0, '']);
+      expect(next.stdout).toMatch(/^\+ create endpoint billing \(1 of 4\)\n[^]*4 changes applied\.\n$/);
+    } finally {
+      await inBetween.stop();
+    }
+    expect(await exported(target)).toBe(text);
   });
 
   it('removes the schema of an event type that has none in the file', async () => {
@@ -226,7 +264,7 @@ describe('a project as a file', () => {
       save('types.yaml', { version: 1, event_types: [{ key: 'a.b', json_schema }] });
     await posthorn(target, 'apply', '-f', of({ type: 'object' }));
     const removed = await posthorn(target, 'apply', '-f', of(null));
-    expect(removed.stdout).toBe('~ update event type a.b: json_schema\n1 change applied.\n');
+    expect(removed.stdout).toBe('~ update event type a.b: json_schema (1 of 1)\n1 change applied.\n');
     const types = await target.get('/event-types');
     expect(types.find(({ name }: Json) => name === 'a.b').json_schema).toBeNull();
   });
@@ -247,10 +285,12 @@ describe('a project as a file', () => {
     });
     const kept = await posthorn(target, 'apply', '-f', changed);
     expect(kept.stdout).toBe(
-      '~ update endpoint billing: name, status\n~ update subscription invoices: status, filters\n2 changes applied.\n',
+      '~ update endpoint billing: name, status (1 of 2)\n~ update subscription invoices: status, filters (2 of 2)\n2 changes applied.\n',
     );
     const pruned = await posthorn(target, 'apply', '-f', changed, '--prune');
-    expect(pruned.stdout).toBe('- delete endpoint billing-2\n- delete endpoint pulled\n2 changes applied.\n');
+    expect(pruned.stdout).toBe(
+      '- delete endpoint billing-2 (1 of 2)\n- delete endpoint pulled (2 of 2)\n2 changes applied.\n',
+    );
     const { content } = await target.get('/endpoints');
     expect(
       content.map(({ uid, name, status }: Record<string, string>) => [uid === customers.uid, name, status]),
@@ -337,42 +377,4 @@ describe('a project as a file', () => {
     });
     expect(((await response.json()) as { data: { key: string } }).data.key).toBe('');
   });
-});
-
-it('a Convoy is read, planned and applied, and what stays behind is listed', async () => {
-  const convoy = await shared(startRecordedConvoy());
-  const env = { CONVOY_API_KEY: convoy.key };
-  const args = ['export', '--from', 'convoy', '--url', convoy.url, '--project', convoy.project];
-  const secrets = join(folder, 'convoy');
-  const { code, stdout, stderr } = await runPosthorn([...args, '--secrets', secrets], { env });
-  expect([code, stderr]).toEqual([0, expect.stringContaining('not carried over:')]);
-  expect(stderr).toContain('The ingest URL of the source github');
-  expect(stderr).toContain('The setting ');
-  expect(convoy.writes).toEqual([]);
-
-  const target = await app.newProject();
-  const file = save('convoy.yaml', stdout);
-  expect((await posthorn(target, 'plan', '-f', file)).code).toBe(2);
-  const applied = await posthorn(target, 'apply', '-f', file);
-  expect([applied.code, applied.stderr]).toEqual([0, '']);
-  expect((await posthorn(target, 'plan', '-f', file)).code).toBe(0);
-  const { content } = await target.get('/subscriptions');
-  expect(content[0]).toMatchObject({
-    name: 'invoices',
-    endpoint_metadata: { name: 'billing', secrets: [{ value: 'the secret of convoy' }] },
-    filter_config: { event_types: ['invoice.paid'] },
-  });
-  expect((await runPosthorn(args, { env: { CONVOY_API_KEY: 'wrong' } })).code).toBe(3);
-
-  const read = convoy.requests.length;
-  const own = { POSTHORN_URL: app.url, POSTHORN_API_KEY: target.key };
-  expect(await runPosthorn(args, { env: own })).toEqual({
-    code: 3,
-    stdout: '',
-    stderr:
-      'posthorn: there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is not sent to a Convoy)\n',
-  });
-  expect(convoy.requests).toHaveLength(read);
-  expect((await runPosthorn(args, { env: { ...own, CONVOY_API_KEY: convoy.key } })).code).toBe(0);
-  expect(convoy.requests.join()).not.toContain(target.key);
 });

@@ -38,7 +38,7 @@ it('the tour of docs/cli.md runs as written, in the folder of a service that was
   expect(stdout).toContain('replayed: 1 (job ');
   expect(stdout).toContain('The signature is right (scheme standard, id 1).');
   expect(stdout).toContain('No changes.\n');
-  expect(stdout).toContain('~ update endpoint billing: name\n1 change applied.\n');
+  expect(stdout).toContain('~ update endpoint billing: name (1 of 1)\n1 change applied.\n');
   expect(stdout).toMatch(/^ok +partitions +made until /m);
   const [first] = await receiver.received(2);
   expect(first?.body.toString()).toBe('{"invoice":7}');

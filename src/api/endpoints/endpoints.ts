@@ -42,6 +42,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: newEndpointChanges,
+    dryRun: true,
     access: 'developer',
     handle: async ({ project, by, scope, body }, request) => {
       await checkEndpoint(context, project.config, body);
@@ -99,6 +100,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     data: Endpoint,
     portal: 'manage',
     changes: endpointChanges,
+    dryRun: true,
     access: 'developer',
     handle: async ({ project, by, params, scope, body }, request) => {
       await checkEndpoint(context, project.config, body);

@@ -49,6 +49,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type created',
     data: EventType,
+    dryRun: true,
     access: 'developer',
     handle: async ({ by, body }) => {
       const { describe, UNDESCRIBED } = await import('./describe-event-type.ts');
@@ -63,6 +64,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     status: 201,
     message: 'Event type updated',
     data: EventType,
+    dryRun: true,
     access: 'developer',
     handle: async ({ by, params, body }) => {
       const { describe } = await import('./describe-event-type.ts');

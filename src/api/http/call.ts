@@ -65,6 +65,9 @@ export interface Call<Body, Path extends string = string> {
   beside: Record<string, unknown>;
 }
 
+/** `true`: a change of config is checked as a whole and not made. */
+const DRY_RUN_HEADER = 'x-posthorn-dry-run';
+
 /**
  * A call. It also has the version of the config that it changes, and knows whether its handler read the caller's scope. A
  * handler that is open to portals and did not read it is a bug, and portals do not get its response.
@@ -78,10 +81,11 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
   readonly project: ProjectRow;
   readonly beside: Record<string, unknown> = {};
   readonly config: ConfigVersion;
+  readonly isDryRun: boolean;
   wasScoped: boolean;
   readonly #request: FastifyRequest;
 
-  constructor(request: FastifyRequest) {
+  constructor(request: FastifyRequest, hasDryRun: boolean) {
     this.params = request.params as Call<Body, Path>['params'];
     this.query = request.query as Call<unknown>['query'];
     this.body = request.body as Body;
@@ -89,6 +93,7 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
     this.caller = request.caller as Caller;
     this.project = request.project as ProjectRow;
     this.config = { wanted: wantedVersion(request), made: null };
+    this.isDryRun = wantsDryRun(request, hasDryRun);
     this.wasScoped = request.scope === undefined;
     this.#request = request;
   }
@@ -99,7 +104,7 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
   }
 
   get by(): Author {
-    return { projectId: this.project.id, actor: this.actor, config: this.config };
+    return { projectId: this.project.id, actor: this.actor, config: this.config, isDryRun: this.isDryRun };
   }
 
   get trace(): TraceContext | null {
@@ -119,6 +124,14 @@ function wantedVersion({ headers }: FastifyRequest): number | null {
   if (typeof given !== 'string' || !/^\d{1,15}$/.test(given))
     throw invalid(CONFIG_VERSION_HEADER, 'must be the number of a version');
   return Number(given);
+}
+
+/** A call that would not know the header would make its change. */
+function wantsDryRun({ headers }: FastifyRequest, hasDryRun: boolean): boolean {
+  const given = headers[DRY_RUN_HEADER] ?? 'false';
+  if (given !== 'true' && given !== 'false') throw invalid(DRY_RUN_HEADER, 'must be true or false');
+  if (given === 'true' && !hasDryRun) throw invalid(DRY_RUN_HEADER, 'this call has no dry run');
+  return given === 'true';
 }
 
 function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {

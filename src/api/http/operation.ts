@@ -72,6 +72,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
   warn?(body: Static<Body>): string[];
+  /** `X-Posthorn-Dry-Run: true` checks the change of config and does not make it. */
+  dryRun?: true;
   /** The right that it needs of a key or a person. */
   access: Access;
   /** Opens the operation to portal callers, here and under /portal-api. Its handler must then use `scope`. */
@@ -91,6 +93,7 @@ const PORTAL_RIGHT = 'x-portal-right';
 const ACCESS = 'x-access';
 /** Where it says that an operation refuses unknown parameters and fields. */
 const ACTS = 'x-acts';
+const DRY_RUN = 'Dry run: nothing was stored';
 
 type Register = <Body extends TSchema, Data extends TSchema, Path extends string>(
   app: FastifyInstance,
@@ -190,7 +193,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
     handler: async (request, reply) => {
       request.isUnderWay = true;
-      const call = new RequestCall<Static<Body>, Path>(request);
+      const call = new RequestCall<Static<Body>, Path>(request, operation.dryRun === true);
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
         refuseIfStrict(request);
@@ -210,7 +213,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
-      const answered = operation.variant?.(call) ?? { status, message };
+      const answered = operation.variant?.(call) ?? { status, message: call.isDryRun ? DRY_RUN : message };
       return reply.code(answered.status).send({
         status: true,
         message: answered.message,

@@ -141,6 +141,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     status: 202,
     message: 'Project updated',
     data: Project,
+    dryRun: true,
     access: 'admin',
     handle: ({ by, body }) => update(context, by, body),
   });

@@ -33,6 +33,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 201,
     message: 'Source created',
     data: Source,
+    dryRun: true,
     access: 'developer',
     handle: async ({ by, body }) => {
       const made = newSource(body);
@@ -82,6 +83,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     status: 202,
     message: 'Source updated',
     data: Source,
+    dryRun: true,
     access: 'developer',
     handle: async ({ by, params, body: given }) => {
       const body = withoutMaskedCode(given);

@@ -20,13 +20,15 @@ import { type CreateSubscription, UpdateSubscription } from './subscription-sche
 
 type Input = Static<typeof CreateSubscription> | Static<typeof UpdateSubscription>;
 
+/** `isDryRun`: the endpoint may be missing, because it may not exist yet. */
 export function newSubscriptionFields(
   input: Static<typeof CreateSubscription>,
   config: ProjectConfig,
+  isDryRun = false,
 ): SubscriptionFields {
   const fields = newSubscription({ name: '', endpoint_id: NONE });
   const made = merged(fields, input, config);
-  if (made.endpoint_id === NONE) throw invalid('endpoint_id', 'is required');
+  if (made.endpoint_id === NONE && !isDryRun) throw invalid('endpoint_id', 'is required');
   return made;
 }
 

@@ -42,12 +42,13 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
+    dryRun: true,
     access: 'developer',
     handle: async ({ project, by, scope, body }) => {
       await check(project, body.function);
       requireFunctionRight(scope, { known: '', wanted: body.function });
       const one = { ...by, id: ids.next<SubscriptionId>(), scope };
-      const make = () => withoutKey(scope, newSubscriptionFields(body, project.config), '');
+      const make = () => withoutKey(scope, newSubscriptionFields(body, project.config, by.isDryRun), '');
       return show(await createSubscription(changes, one, make));
     },
   });
@@ -102,6 +103,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     warn: ({ filter_config }) => filterWarnings(filter_config?.filter, 'filter_config.filter'),
     portal: 'manage',
+    dryRun: true,
     access: 'developer',
     handle: async ({ project, by, params, scope, body: given }) => {
       const body = withoutMaskedCode(given);

@@ -19,6 +19,8 @@ export interface Target {
   ids: ProjectState['ids'];
   /** Endpoints whose secret the service made. */
   generated: string[];
+  /** Each item is sent once, to be checked, and not made. */
+  isDryRun?: true;
 }
 
 export async function applyChange(target: Target, change: Change): Promise<void> {
@@ -29,6 +31,7 @@ export async function applyChange(target: Target, change: Change): Promise<void>
     await posthorn.projects.update(projectId, { config } as UpdateProjectBody);
     return;
   }
+  if (target.isDryRun && isRemoval(action)) return;
   const id = ids[kind].get(key) ?? '';
   if (action === 'delete') return remove(posthorn, kind, id);
   if (action === 'deprecate') return void (await posthorn.eventTypes.deprecate(id));
@@ -38,6 +41,8 @@ export async function applyChange(target: Target, change: Change): Promise<void>
   if (kind === 'endpoints') return saveEndpoint(target, { key, id, body });
   return saveSubscription(target, { key, id, body, wanted });
 }
+
+const isRemoval = (action: Change['action']) => action === 'delete' || action === 'deprecate';
 
 async function remove(posthorn: Posthorn, kind: Kind, id: string): Promise<void> {
   if (kind === 'sources') await posthorn.sources.delete(id);
@@ -53,7 +58,8 @@ interface Save {
   body: Fields;
 }
 
-async function saveEventType({ posthorn, ids }: Target, { key, id, body }: Save): Promise<void> {
+async function saveEventType(target: Target, { key, id, body }: Save): Promise<void> {
+  const { posthorn, ids, isDryRun } = target;
   const { deprecated, json_schema, key: _key, ...rest } = body;
   // An empty schema removes the stored one.
   const schema = json_schema === null ? {} : json_schema;
@@ -66,11 +72,12 @@ async function saveEventType({ posthorn, ids }: Target, { key, id, body }: Save)
     id !== '' || known !== undefined
       ? (await posthorn.eventTypes.update(id || (known?.uid ?? ''), fields)).uid
       : (await posthorn.eventTypes.create({ name: key, ...fields })).uid;
+  if (isDryRun) return;
   ids.event_types.set(key, uid);
   if (deprecated === true && known?.deprecated_at == null) await posthorn.eventTypes.deprecate(uid);
 }
 
-async function saveSource({ posthorn, ids }: Target, { key, id, body }: Save): Promise<void> {
+async function saveSource({ posthorn, ids, isDryRun }: Target, { key, id, body }: Save): Promise<void> {
   const { provider, pub_sub, db_change_stream, ...rest } = body;
   const fields: UpdateSource = {
     ...rest,
@@ -85,7 +92,7 @@ async function saveSource({ posthorn, ids }: Target, { key, id, body }: Save): P
     return;
   }
   const made = await posthorn.sources.create({ ...fields, provider } as unknown as CreateSource);
-  ids.sources.set(key, made.uid);
+  if (!isDryRun) ids.sources.set(key, made.uid);
 }
 
 /** An empty object removes a part. */
@@ -119,6 +126,7 @@ async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<vo
     id === ''
       ? await posthorn.endpoints.create(fields as unknown as CreateEndpoint)
       : await posthorn.endpoints.update(id, fields);
+  if (target.isDryRun) return;
   ids.endpoints.set(key, saved.uid);
   if (id === '' && !secret) generated.push(key);
   if (!status || status === saved.status) return;
@@ -146,6 +154,7 @@ async function saveSubscription(
     id === ''
       ? await posthorn.subscriptions.create(fields as unknown as CreateSubscription)
       : await posthorn.subscriptions.update(id, fields as object);
+  if (target.isDryRun) return;
   ids.subscriptions.set(key, saved.uid);
   if (status !== undefined && status !== saved.status) await posthorn.subscriptions.toggleStatus(saved.uid);
   await saveFilters(posthorn, saved.uid, wanted);

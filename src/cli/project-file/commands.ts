@@ -28,7 +28,7 @@ export const projectFileCommands: Commands = {
   } satisfies Command,
   plan: {
     group: 'A project as a file',
-    summary: 'Shows what apply would change. Exit code 2: something.',
+    summary: 'Shows what apply would change, and every refusal. Exit code 2: something would change.',
     flags: { file, prune, ...connectionFlags },
     examples: ['posthorn plan -f shop.yaml'],
     load: async () => (await import('./run.ts')).plan,
@@ -36,7 +36,8 @@ export const projectFileCommands: Commands = {
   apply: {
     group: 'A project as a file',
     summary: 'Makes the project as the file says.',
-    details: 'It is refused if the config changed since the last plan of the file.',
+    details:
+      'It is refused if the config changed since the last plan of the file. One that was cut off is run again.',
     flags: {
       file,
       prune,

@@ -1,3 +1,4 @@
+import { StartupError } from '../../platform/startup-error.ts';
 import {
   type Document,
   type Fields,
@@ -20,6 +21,8 @@ export interface Change {
   fields: string[];
   /** As it is to be, with secrets. Absent: it goes. */
   wanted?: Fields;
+  /** Why it cannot be made. */
+  problem?: string;
 }
 
 /** Parts that services complete with values of their own. Only what the file names is compared. */
@@ -32,18 +35,42 @@ export async function makePlan(
   { env, prune }: { env: NodeJS.ProcessEnv; prune: boolean },
 ): Promise<Change[]> {
   const changes: Change[] = [];
-  const settings = await withSecrets('settings', document.settings, { stored: state.settings, env });
-  const changed = Object.keys(settings).filter((name) => !isPart(settings[name], state.settings[name]));
-  if (changed.length > 0)
-    changes.push({ action: 'update', kind: 'settings', key: '', fields: changed, wanted: settings });
+  const settings: Change = { action: 'update', kind: 'settings', key: '', fields: [] };
+  const given = await orProblem(
+    settings,
+    withSecrets('settings', document.settings, { stored: state.settings, env }),
+    (wanted) => {
+      const fields = Object.keys(wanted).filter((name) => !isPart(wanted[name], state.settings[name]));
+      return fields.length === 0 ? undefined : { ...settings, fields, wanted };
+    },
+  );
+  if (given !== undefined) changes.push(given);
   for (const kind of kinds)
     for (const item of document[kind]) {
       const stored = managed(state, kind).get(item.key);
-      const wanted = await withSecrets(kind, { ...defaultsOf(kind), ...item }, { stored, env });
-      const change = changeOf(kind, wanted, stored);
+      const action = stored === undefined ? 'create' : 'update';
+      const change = await orProblem(
+        { action, kind, key: item.key, fields: [] },
+        withSecrets(kind, { ...defaultsOf(kind), ...item }, { stored, env }),
+        (wanted) => changeOf(kind, wanted, stored),
+      );
       if (change !== undefined) changes.push(change);
     }
   return prune ? [...changes, ...removals(state, document)] : changes;
+}
+
+/** A secret that cannot be read is a problem of its item. The other items are planned all the same. */
+async function orProblem<T>(
+  change: Change,
+  secrets: Promise<T>,
+  make: (wanted: T) => Change | undefined,
+): Promise<Change | undefined> {
+  try {
+    return make(await secrets);
+  } catch (error) {
+    if (error instanceof StartupError) return { ...change, problem: error.message };
+    throw error;
+  }
 }
 
 function defaultsOf(kind: Kind): Fields {
@@ -97,7 +124,10 @@ export function managed(state: ProjectState, kind: Kind): Map<string, Item> {
 
 const SIGNS = { create: '+', update: '~', delete: '-', deprecate: '-' } as const;
 
-export function changeLine({ action, kind, key, fields }: Change): string {
-  const what = kind === 'settings' ? 'settings' : `${singular[kind]} ${key}`;
-  return `${SIGNS[action]} ${action} ${what}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`;
+export const itemName = ({ kind, key }: Change): string =>
+  kind === 'settings' ? 'settings' : `${singular[kind]} ${key}`;
+
+export function changeLine(change: Change): string {
+  const { action, fields } = change;
+  return `${SIGNS[action]} ${action} ${itemName(change)}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`;
 }

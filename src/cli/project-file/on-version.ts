@@ -11,14 +11,24 @@ export class OnVersion {
   /** Undefined: the project was not read yet. */
   version: string | undefined;
 
-  readonly fetch: typeof fetch = async (input, init) => {
+  readonly fetch: typeof fetch = (input, init) => this.#fetch(input, init, {});
+
+  /** Its changes are checked and not made. */
+  readonly dryRun: typeof fetch = (input, init) => this.#fetch(input, init, { 'x-posthorn-dry-run': 'true' });
+
+  async #fetch(
+    input: Parameters<typeof fetch>[0],
+    init: RequestInit | undefined,
+    ofChanges: Record<string, string>,
+  ): Promise<Response> {
     const isRead = (init?.method ?? 'GET') === 'GET';
     const headers = new Headers(init?.headers);
+    if (!isRead) for (const [name, value] of Object.entries(ofChanges)) headers.set(name, value);
     if (!isRead && this.version !== undefined) headers.set(CONFIG_VERSION_HEADER, this.version);
     const response = await fetch(input, { ...init, headers });
     const told = response.headers.get(CONFIG_VERSION_HEADER);
     // A later read would hide the change of another caller.
     if (told !== null && (!isRead || this.version === undefined)) this.version = told;
     return response;
-  };
+  }
 }

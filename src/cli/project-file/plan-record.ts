@@ -14,7 +14,7 @@ export interface PlanRecord {
   planned_at: string;
 }
 
-interface Place {
+export interface Place {
   url: string;
   project: string;
   file: string;

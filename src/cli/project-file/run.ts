@@ -1,16 +1,17 @@
 import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
-import { connectionOf, withService } from '../remote/connect.ts';
+import { clientOf, connectionOf, explanation, withService } from '../remote/connect.ts';
 import type { Given } from '../terminal/command.ts';
 import { readInput } from '../terminal/input.ts';
 import { counted, line, note } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
+import { findRefusals } from './find-refusals.ts';
 import { readConvoy } from './from-convoy.ts';
-import { type Change, changeLine, makePlan } from './make-plan.ts';
+import { type Change, changeLine, itemName, makePlan } from './make-plan.ts';
 import { OnVersion } from './on-version.ts';
-import { forgetPlan, readPlan, savePlan } from './plan-record.ts';
+import { forgetPlan, type Place, readPlan, savePlan } from './plan-record.ts';
 import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
 import { moveSecrets } from './secrets.ts';
 
@@ -55,9 +56,12 @@ async function withSecretFiles(state: ProjectState, folder: string): Promise<Doc
 
 interface Planned {
   changes: Change[];
+  /** Each change that cannot be made, with the reason. */
+  refusals: string[];
   /** The version of the config that the plan is for. */
   version: string;
-  place: { url: string; project: string; file: string; env: NodeJS.ProcessEnv };
+  onVersion: OnVersion;
+  place: Place;
   target: Target;
 }
 
@@ -69,15 +73,18 @@ async function withPlan(given: Given, work: (planned: Planned) => Promise<number
   const onVersion = new OnVersion();
   return withService(
     given,
-    async (posthorn, project) => {
-      const state = stateOf(await readAnswers(posthorn, project));
+    async (posthorn, projectId) => {
+      const state = stateOf(await readAnswers(posthorn, projectId));
       const { version } = onVersion;
       if (version === undefined)
         throw new StartupError('the service does not tell the version of its config; update the service');
       const changes = await makePlan(state, document, { env, prune: given.has('prune') });
-      const { url } = await connectionOf(given);
-      const target = { posthorn, projectId: project, ids: state.ids, generated: [] };
-      return work({ changes, version, place: { url, project, file, env }, target });
+      const connection = await connectionOf(given);
+      const dryRun = clientOf({ ...connection, project: projectId }, { fetch: onVersion.dryRun });
+      const refusals = await findRefusals({ dryRun, posthorn, projectId, state }, changes);
+      const place = { url: connection.url, project: projectId, file, env };
+      const target = { posthorn, projectId, ids: state.ids, generated: [] };
+      return work({ changes, refusals, version, onVersion, place, target });
     },
     { fetch: onVersion.fetch },
   );
@@ -85,9 +92,11 @@ async function withPlan(given: Given, work: (planned: Planned) => Promise<number
 
 /** Shows what an apply would change. Exit code 2: something. */
 export function plan(given: Given): Promise<number> {
-  return withPlan(given, async ({ changes, version, place }) => {
-    await savePlan(place, version);
+  return withPlan(given, async (planned) => {
+    const { changes, version, place } = planned;
     for (const change of changes) line(changeLine(change));
+    stopIfRefused(planned);
+    await savePlan(place, version);
     line(
       changes.length === 0
         ? 'No changes.'
@@ -97,15 +106,26 @@ export function plan(given: Given): Promise<number> {
   });
 }
 
+function stopIfRefused({ refusals, place }: Planned): void {
+  if (refusals.length === 0) return;
+  for (const refusal of refusals) note(`! ${refusal}`);
+  throw new StartupError(
+    `${counted(refusals.length, 'refusal')}, and nothing was changed; correct the items above in ${place.file} and run posthorn plan again`,
+  );
+}
+
 /** Makes the project as the file says. */
 export function apply(given: Given): Promise<number> {
-  return withPlan(given, async ({ changes, version, place, target }) => {
-    const expected = given.text('config-version') ?? (await readPlan(place))?.config_version;
+  return withPlan(given, async (planned) => {
+    const { changes, version, place, target } = planned;
+    const record = await readPlan(place);
+    const expected = given.text('config-version') ?? record?.config_version;
     if (expected !== undefined && expected !== version)
       throw new StartupError(
         `the config changed since the plan (version ${expected} then, ${version} now); run posthorn plan again`,
       );
-    await applyAll(target, changes);
+    stopIfRefused(planned);
+    await applyAll(planned, { isPlanned: record !== undefined });
     await forgetPlan(place);
     for (const key of target.generated)
       line(
@@ -116,20 +136,34 @@ export function apply(given: Given): Promise<number> {
   });
 }
 
-/** Stops before the first change that the service refuses because another caller made one. */
-async function applyAll(target: Target, changes: readonly Change[]): Promise<void> {
-  let done = 0;
-  try {
-    for (const change of changes) {
+/**
+ * Stops at the first change that fails. The record of the plan keeps up with the changes, so that the next apply goes on
+ * there, also after a kill.
+ */
+async function applyAll(planned: Planned, { isPlanned }: { isPlanned: boolean }): Promise<void> {
+  const { changes, target, onVersion, place } = planned;
+  for (const [done, change] of changes.entries()) {
+    try {
       await applyChange(target, change);
-      line(changeLine(change));
-      done += 1;
+    } catch (error) {
+      throw error instanceof PosthornError ? stoppedAt(planned, done, error) : error;
+    } finally {
+      if (isPlanned) await savePlan(place, onVersion.version ?? '');
     }
-  } catch (error) {
-    if (!(error instanceof PosthornError) || error.code !== 'config_changed') throw error;
-    throw new StartupError(
-      `another caller changed the config after ${done} of ${counted(changes.length, 'change')}; run posthorn plan again, which shows what is left`,
-      { cause: error },
-    );
+    line(`${changeLine(change)} (${done + 1} of ${changes.length})`);
   }
+}
+
+function stoppedAt({ changes, place }: Planned, done: number, cause: PosthornError): StartupError {
+  if (cause.code === 'config_changed')
+    return new StartupError(
+      `another caller changed the config after ${done} of ${counted(changes.length, 'change')}; run posthorn plan again, which shows what is left`,
+      { cause },
+    );
+  const { message, exitCode } = explanation(cause, place.url);
+  const change = changes[done] as Change;
+  return new StartupError(
+    `stopped at change ${done + 1} of ${changes.length}, ${change.action} ${itemName(change)}: ${message}. ${done} were made. Then run posthorn apply again: it goes on there`,
+    { cause, exitCode },
+  );
 }

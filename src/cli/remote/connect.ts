@@ -113,12 +113,15 @@ export async function explained<T>({ url }: Connection, work: () => Promise<T>):
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof PosthornError)) throw error;
-    throw new StartupError(lineOf(error, url), {
-      cause: error,
-      exitCode: error.status === 401 || error.status === 403 ? EXIT.refused : EXIT.failed,
-    });
+    throw error instanceof PosthornError ? explanation(error, url) : error;
   }
+}
+
+export function explanation(error: PosthornError, url: string): StartupError {
+  return new StartupError(lineOf(error, url), {
+    cause: error,
+    exitCode: error.status === 401 || error.status === 403 ? EXIT.refused : EXIT.failed,
+  });
 }
 
 function lineOf(error: PosthornError, url: string): string {
@@ -129,6 +132,11 @@ function lineOf(error: PosthornError, url: string): string {
     return `${url} refused the key: ${message.replace(/\.$/, '')}; set POSTHORN_API_KEY, or run posthorn login`;
   if (status === 403) return `the key may not do this: ${message}`;
   if (code === 'not_found') return `${message.replace(/\.$/, '')}; check the id and the project`;
+  return fields.length === 0 ? message : `the service refused it: ${problemOf(error)}`;
+}
+
+/** The reason of a refusal: each field with its problem, or the message. */
+export function problemOf({ fields, message }: PosthornError): string {
   const problems = fields.map(({ field, problem }) => `${field} ${problem}`.trim());
-  return problems.length === 0 ? message : `the service refused it: ${problems.join('; ')}`;
+  return problems.length === 0 ? message : problems.join('; ');
 }

@@ -77,6 +77,8 @@ export interface ChangeAuthor {
   actor: Actor;
   /** Absent: any version. */
   config?: ConfigVersion | undefined;
+  /** The change is checked as a whole, and rolled back. */
+  isDryRun?: boolean;
 }
 
 interface ChangeDeps {

@@ -170,3 +170,110 @@ test('updating several filters at once follows the same rule', async () => {
   expect(await change({ body: null, event_type: null })).toEqual(before);
   expect(await change({ body: {} })).toMatchObject({ raw_body: {}, raw_headers: { a: 1 } });
 });
+
+test('a change that names another version of the config is refused and changes nothing', async () => {
+  const target = await app.newProject();
+  const HEADER = 'x-posthorn-config-version';
+  const at = (response: Response) => Number(response.headers.get(HEADER));
+  let version = at(await target.raw('GET', ''));
+  /** On each version but the right one it is refused, and on that one it raises the version by one. */
+  const change = async (method: string, path: string, body?: unknown): Promise<Json> => {
+    for (const wrong of [version - 1, version + 1]) {
+      const refused = await target.raw(method, path, { body, headers: { [HEADER]: String(wrong) } });
+      expect([refused.status, await refused.json()]).toEqual([
+        412,
+        expect.objectContaining({ code: 'config_changed' }),
+      ]);
+    }
+    const made = await target.raw(method, path, { body, headers: { [HEADER]: String(version) } });
+    expect([made.ok, at(made)]).toEqual([true, version + 1]);
+    version += 1;
+    return ((await made.json()) as Json).data;
+  };
+  await change('PUT', '', { name: `of ${target.projectId}` });
+  const type = await change('POST', '/event-types', { name: 'a.b' });
+  await change('PUT', `/event-types/${type.uid}`, { description: 'two' });
+  await change('POST', `/event-types/${type.uid}/deprecate`);
+  const source = await change('POST', '/sources', { name: 's', type: 'http' });
+  await change('PUT', `/sources/${source.uid}`, { name: 't' });
+  const endpoint = await change('POST', '/endpoints', { name: 'e', url: 'http://127.0.0.1:9/' });
+  await change('PUT', `/endpoints/${endpoint.uid}`, { name: 'f' });
+  await change('PUT', `/endpoints/${endpoint.uid}/pause`);
+  await change('POST', `/endpoints/${endpoint.uid}/activate`);
+  const subscription = await change('POST', '/subscriptions', { name: 's', endpoint_id: endpoint.uid });
+  await change('PUT', `/subscriptions/${subscription.uid}`, { name: 't' });
+  await change('PUT', `/subscriptions/${subscription.uid}/toggle_status`);
+  const [filter] = await target.get(`/subscriptions/${subscription.uid}/filters`);
+  await change('PUT', `/subscriptions/${subscription.uid}/filters/${filter.uid}`, { body: { n: 1 } });
+  await change('DELETE', `/subscriptions/${subscription.uid}`);
+  await change('DELETE', `/endpoints/${endpoint.uid}`);
+  await change('DELETE', `/sources/${source.uid}`);
+  expect(at(await target.raw('GET', ''))).toBe(version);
+  const nonsense = await target.raw('PUT', '', { body: {}, headers: { [HEADER]: 'newest' } });
+  expect(nonsense.status).toBe(400);
+});
+
+describe('a dry run', () => {
+  const headers = { 'x-posthorn-dry-run': 'true' };
+  const states = async (client: ApiClient): Promise<Json> => ({
+    project: await client.get(''),
+    version: (await client.raw('GET', '')).headers.get('x-posthorn-config-version'),
+    lists: await Promise.all(
+      ['/event-types', '/sources', '/endpoints', '/subscriptions', '/audit'].map((path) => client.get(path)),
+    ),
+  });
+
+  test('of every create and update answers as the change would, and stores nothing', async () => {
+    const client = await app.newProject({ meta_event: { is_enabled: true, url: 'http://127.0.0.1:9/' } });
+    const type = await client.post('/event-types', { name: 'a.b' });
+    const source = await client.post('/sources', { name: 's', type: 'http' });
+    const endpoint = await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9/' });
+    const subscription = await client.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid });
+    const before = await states(client);
+    const run = async (method: string, path: string, body: object): Promise<Json> => {
+      const answer = await client.raw(method, path, { body, headers });
+      expect(answer.headers.get('x-posthorn-config-version')).toBeNull();
+      const { status, message, data } = (await answer.json()) as Json;
+      expect([answer.ok, status, message]).toEqual([true, true, 'Dry run: nothing was stored']);
+      return data;
+    };
+    await run('PUT', '', { config: { search_policy: '1h' } });
+    await run('POST', '/event-types', { name: 'c.d' });
+    await run('PUT', `/event-types/${type.uid}`, { description: 'two' });
+    await run('POST', '/sources', { name: 't', type: 'http' });
+    for (const method of ['PUT', 'POST']) await run(method, `/sources/${source.uid}`, { name: 't' });
+    expect(await run('POST', '/endpoints', { name: 'f', url: 'http://127.0.0.1:9/' })).toMatchObject({
+      name: 'f',
+      status: 'active',
+    });
+    expect(await run('PUT', `/endpoints/${endpoint.uid}`, { name: 'f' })).toMatchObject({ name: 'f' });
+    // Its endpoint may not exist yet.
+    expect(
+      await run('POST', '/subscriptions', { name: 't', filter_config: { event_types: ['e.f'] } }),
+    ).toMatchObject({ name: 't', endpoint_metadata: null });
+    await run('PUT', `/subscriptions/${subscription.uid}`, { name: 't' });
+    expect(await states(client)).toEqual(before);
+  });
+
+  test.each([
+    ['POST', '/event-types', { name: 'a.b' }, 'name'],
+    ['POST', '/endpoints', { name: 'f', url: 'http://127.0.0.1:9/', key: 'one' }, 'key'],
+    ['POST', '/endpoints', { name: 'f', url: 'ftp://127.0.0.1' }, 'url'],
+    ['POST', '/sources', { name: 's', type: 'http', body_function: 'nonsense(' }, 'body_function'],
+    ['POST', '/subscriptions', { name: 's', endpoint_id: 'none' }, 'endpoint_id'],
+    ['POST', '/endpoints', { name: 'f', url: 'http://127.0.0.1:9/' }, 'x-posthorn-dry-run', 'perhaps'],
+    // These have none, and would be made.
+    ['POST', '/portal-links', { name: 'l', owner_id: 'o' }, 'x-posthorn-dry-run'],
+    ['POST', '/events', { endpoint_id: 'e', event_type: 'a', data: {} }, 'x-posthorn-dry-run'],
+  ])('%s %s %j is refused for %s', async (...[method, path, body, field, value = 'true']) => {
+    const client = await app.newProject();
+    await client.post('/event-types', { name: 'a.b' });
+    await client.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9/', key: 'one' });
+    const answer = await client.raw(method, path, { body, headers: { 'x-posthorn-dry-run': value } });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringContaining(field) }),
+    ]);
+    expect((await client.get('/endpoints')).content).toHaveLength(1);
+  });
+});
