@@ -6,7 +6,7 @@ const PROJECT = '01H9ZZPROJECT0000000000000';
 const KEY = 'CO.mask.secret';
 const times = { created_at: '2024-01-31T12:00:00Z', updated_at: '2024-01-31T12:00:00Z', deleted_at: null };
 
-const endpoint = {
+const billing = {
   uid: '01H9ZZENDPOINT000000000000',
   project_id: PROJECT,
   owner_id: '',
@@ -27,6 +27,26 @@ const endpoint = {
   failure_rate: 0,
   ...times,
 };
+
+/** Thirty endpoints of ten owners, each on a path of its own. */
+const endpoints = Array.from({ length: 30 }, (_, n) =>
+  n === 0
+    ? billing
+    : {
+        ...billing,
+        uid: `01H9ZZENDPOINT0000000000${String(n).padStart(2, '0')}`,
+        name: `endpoint ${n}`,
+        url: `http://127.0.0.1:9/${n}`,
+        owner_id: `owner-${n % 10}`,
+        // Read from the database, an endpoint without authentication has an empty object.
+        authentication:
+          n === 1 ? { type: 'basic_auth', basic_auth: { username: 'ann', password: '[REDACTED]' } } : {},
+        secrets: [
+          ...(n === 2 ? [{ ...billing.secrets[0], expires_at: '2030-01-01T00:00:00Z' }] : []),
+          { ...billing.secrets[0], value: `secret ${n}` },
+        ],
+      },
+);
 
 const source = {
   uid: '01H9ZZSOURCE00000000000000',
@@ -54,7 +74,47 @@ const source = {
   ...times,
 };
 
-const subscription = {
+const broker = (n: number, name: string, pub_sub: object) => ({
+  ...source,
+  uid: `01H9ZZSOURCE00000000000${n}00`,
+  name,
+  type: 'pub_sub',
+  url: '',
+  provider: '',
+  verifier: { type: 'noop', hmac: null, basic_auth: null, api_key: null },
+  pub_sub: { type: '', workers: 1, sqs: null, google: null, kafka: null, amqp: null, ...pub_sub },
+});
+
+const amqp = {
+  schema: 'amqp',
+  host: '127.0.0.1',
+  port: '9',
+  queue: 'orders',
+  auth: { user: 'guest', password: 'of amqp' },
+  vhost: null,
+  routingKey: '',
+  deadLetterExchange: null,
+};
+
+const sources = [
+  source,
+  // Some versions leave the exchange out, others send null or an empty text.
+  broker(1, 'orders', { type: 'amqp', amqp }),
+  broker(2, 'bound', { type: 'amqp', amqp: { ...amqp, bindedExchange: 'shop', routingKey: 'orders.*' } }),
+  broker(3, 'clicks', {
+    type: 'kafka',
+    kafka: { brokers: ['127.0.0.1:9'], consumer_group_id: 'shop', topic_name: 'clicks', auth: null },
+  }),
+  {
+    ...broker(4, 'old', {
+      type: 'sqs',
+      sqs: { queue_name: 'q', access_key_id: 'a', secret_key: 's', default_region: 'eu-west-1' },
+    }),
+    is_disabled: true,
+  },
+];
+
+const invoices = {
   uid: '01H9ZZSUBSCRIPTION00000000',
   project_id: PROJECT,
   name: 'invoices',
@@ -62,7 +122,7 @@ const subscription = {
   status: 'active',
   function: null,
   delivery_mode: 'at_least_once',
-  endpoint_metadata: { uid: endpoint.uid, name: endpoint.name, url: endpoint.url, secrets: null },
+  endpoint_metadata: { uid: billing.uid, name: billing.name, url: billing.url, secrets: null },
   source_metadata: { uid: source.uid, name: source.name, verifier: source.verifier },
   device_metadata: null,
   filter_config: {
@@ -72,9 +132,26 @@ const subscription = {
   ...times,
 };
 
+const subscriptions = Array.from({ length: 40 }, (_, n) => {
+  const { uid, name, url } = endpoints[n % 30] as typeof billing;
+  return n === 0
+    ? invoices
+    : {
+        ...invoices,
+        uid: `01H9ZZSUBSCRIPTION000000${String(n).padStart(2, '0')}`,
+        name: `subscription ${n}`,
+        endpoint_metadata: { uid, name, url, secrets: null },
+        source_metadata: null,
+        filter_config: {
+          event_types: [n < 30 ? 'invoice.paid' : 'order.made'],
+          filter: { is_flattened: true, headers: {}, body: {}, query: {}, path: {} },
+        },
+      };
+});
+
 const filter = {
   uid: '01H9ZZFILTER00000000000000',
-  subscription_id: subscription.uid,
+  subscription_id: invoices.uid,
   event_type: 'invoice.paid',
   enabled_at: '2024-01-31T12:00:00Z',
   headers: {},
@@ -110,7 +187,9 @@ const project = {
       ],
     },
     ssl: { enforce_secure_endpoints: false },
-    meta_event: null,
+    meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '', pub_sub: {} },
+    request_id_header: '',
+    verify_dynamic_events: false,
   },
   statistics: null,
   retained_events: 0,
@@ -136,25 +215,39 @@ const eventTypes = [
   },
 ];
 
-const page = (content: object[]) => ({
-  content,
-  pagination: {
-    per_page: 100,
-    has_next_page: false,
-    has_prev_page: false,
-    prev_page_cursor: '',
-    next_page_cursor: '',
-  },
-});
+const PER_PAGE = 20;
+
+/** A page of a list. The cursor is a place. */
+function page(content: object[], cursor: string | null) {
+  const from = Number(cursor ?? 0);
+  const to = from + PER_PAGE;
+  return {
+    content: content.slice(from, to),
+    pagination: {
+      per_page: PER_PAGE,
+      has_next_page: to < content.length,
+      has_prev_page: from > 0,
+      prev_page_cursor: '',
+      next_page_cursor: String(to),
+    },
+  };
+}
+
+const lists: Record<string, object[]> = {
+  '/endpoints': endpoints,
+  '/sources': sources,
+  '/subscriptions': [...subscriptions, { ...invoices, uid: '01H9ZZCLI', type: 'cli' }],
+};
 
 const answers: Record<string, unknown> = {
   '': project,
-  '/endpoints': page([endpoint]),
-  '/sources': page([source]),
-  '/subscriptions': page([subscription, { ...subscription, uid: '01H9ZZCLI', type: 'cli' }]),
-  [`/subscriptions/${subscription.uid}`]: subscription,
-  [`/subscriptions/${subscription.uid}/filters`]: [filter],
   '/event-types': eventTypes,
+  ...Object.fromEntries(
+    subscriptions.flatMap((one) => [
+      [`/subscriptions/${one.uid}`, one],
+      [`/subscriptions/${one.uid}/filters`, one === invoices ? [filter] : []],
+    ]),
+  ),
 };
 
 export interface RecordedConvoy {
@@ -175,9 +268,11 @@ export async function startRecordedConvoy(): Promise<RecordedConvoy> {
     const { method = '', url = '', headers } = request;
     requests.push(`${method} ${url} ${JSON.stringify(headers)}`);
     if (method !== 'GET') writes.push(`${method} ${url}`);
-    const path = new URL(url, 'http://convoy').pathname.replace(`/api/v1/projects/${PROJECT}`, '');
+    const { pathname, searchParams } = new URL(url, 'http://convoy');
+    const path = pathname.replace(`/api/v1/projects/${PROJECT}`, '');
     const isKnown = headers.authorization === `Bearer ${KEY}`;
-    const answer = answers[path];
+    const list = lists[path];
+    const answer = list === undefined ? answers[path] : page(list, searchParams.get('next_page_cursor'));
     const [status, body] = !isKnown
       ? [401, { status: false, message: 'authorization failed' }]
       : answer === undefined

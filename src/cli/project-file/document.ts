@@ -2,7 +2,7 @@ import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { fileValues } from '../../domain/resources/fields.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
-import { escapeControls } from '../../platform/printable.ts';
+import { escapeControls, printable } from '../../platform/printable.ts';
 import { usageError } from '../../platform/startup-error.ts';
 
 /*
@@ -173,13 +173,15 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text of a file: keys first, fields in the order of the tables above, defaults left out. */
-export async function documentText(document: Document): Promise<string> {
+/** The text of a file: comments and keys first, fields in the order of the tables above, defaults left out. */
+export async function documentText(document: Document, comments: readonly string[] = []): Promise<string> {
   const { stringify } = await import('yaml');
   const shown = Object.fromEntries(
     kinds.map((kind) => [kind, document[kind].map((item) => shownItem(kind, item))]),
   );
-  return escapeControls(stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 }));
+  const text = stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 });
+  // A line break in the name of a stranger would end the comment.
+  return comments.map((comment) => `# ${printable(comment)}\n`).join('') + escapeControls(text);
 }
 
 function shownItem(kind: Kind, item: Item): Fields {

@@ -1,60 +1,78 @@
-import type { EventType, Filter, Posthorn, Project, Subscription } from '../../../client/src/posthorn.ts';
-import { EXIT, StartupError } from '../../platform/startup-error.ts';
-import { clientOf, explained } from '../remote/connect.ts';
-import type { Given } from '../terminal/command.ts';
-import { note } from '../terminal/output.ts';
+import type {
+  EventType,
+  Filter,
+  Posthorn,
+  Project,
+  Source,
+  Subscription,
+} from '../../../client/src/posthorn.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import { clientOf } from '../remote/connect.ts';
+import { counted } from '../terminal/output.ts';
 import { type Fields, isFields } from './document.ts';
-import { type Answers, all, type ProjectState, stateOf } from './read-project.ts';
+import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
+import { type Answers, all } from './read-project.ts';
 
-/*
- * Reads a running Convoy through its public API, whose lists and resources have the form of ours. It lists on stderr
- * what a file cannot say, and writes nothing to Convoy.
- */
-export async function readConvoy(given: Given): Promise<ProjectState> {
-  const url = given.required('url');
-  // A key of one service is never sent to the address of another.
-  const key = given.env['CONVOY_API_KEY'];
-  if (!key)
-    throw new StartupError(
-      'there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is not sent to a Convoy)',
-      { exitCode: EXIT.refused },
-    );
-  const project = given.text('project') ?? given.env['CONVOY_PROJECT'];
+/** A Convoy, whose lists and resources have the form of ours. */
+export const convoy: ForeignService = { name: 'Convoy', keyVariable: 'CONVOY_API_KEY', read };
+
+async function read({ url, key, project }: ForeignPlace): Promise<ForeignConfig> {
   if (!project) throw new StartupError('name the project of Convoy with --project');
-  const connection = { url, key, project };
-  const answers = await explained(connection, () => readAll(clientOf(connection), project));
-  const problems = [
-    ...new Set([...lost(answers), 'Events, deliveries, attempts, portal links and API keys stay in Convoy.']),
-  ];
-  note('posthorn: not carried over:');
-  for (const problem of problems) note(`  - ${problem}`);
-  return stateOf(answers);
-}
-
-async function readAll(posthorn: Posthorn, projectId: string): Promise<Answers> {
+  const posthorn = clientOf({ url, key, project });
   const listed = await all(posthorn.subscriptions.list());
-  const filters = new Map<string, Filter[]>();
-  const subscriptions: Subscription[] = [];
-  for (const { uid, type } of listed) {
-    if (type === 'cli') continue;
-    // Lists have parts of the endpoint and the source; the item has their ids for certain.
-    subscriptions.push(await posthorn.subscriptions.get(uid));
-    filters.set(uid, await posthorn.filters.list(uid));
-  }
-  const [project, eventTypes] = [await posthorn.projects.get(projectId), await posthorn.eventTypes.list()];
-  return {
-    project: { ...project, config: knownSettings(project) } as unknown as Project,
-    eventTypes: eventTypes.map((one) => ({ ...one, deprecated_at: one.deprecated_at ?? null }) as EventType),
-    sources: await all(posthorn.sources.list()),
+  const own = listed.filter(({ type }) => type !== 'cli');
+  const found = await posthorn.projects.get(project);
+  const sources = await all(posthorn.sources.list());
+  const answers = {
+    project: { ...found, config: knownSettings(found) } as unknown as Project,
+    eventTypes: await readEventTypes(posthorn),
+    sources: sources.map((source) => ({ ...source, is_disabled: source.is_disabled || isBroker(source) })),
     endpoints: await all(posthorn.endpoints.list()),
-    subscriptions,
-    filters,
-    dropped: unknownSettings(project),
-    skipped: listed.length - subscriptions.length,
+    ...(await readSubscriptions(posthorn, own)),
+  };
+  const devices = listed.length - own.length;
+  return {
+    answers,
+    lost: [
+      ...unknownSettings(found).map(
+        (name) => `The setting ${name} of the project has no counterpart, or is set per instance.`,
+      ),
+      ...(devices === 0
+        ? []
+        : [`${counted(devices, 'subscription')} of the type cli: posthorn listen makes its own.`]),
+      ...lostOf(answers),
+      ...sources.filter((source) => isBroker(source) && !source.is_disabled).map(startsDisabled),
+      'Events, deliveries, attempts, portal links and API keys stay in Convoy.',
+    ],
   };
 }
 
-/** The settings that both have. */
+/** It reads messages itself. */
+const isBroker = ({ type }: Source): boolean => type === 'pub_sub' || type === 'db_change_stream';
+
+const startsDisabled = ({ name }: Source): string =>
+  `The source ${name} is disabled in the file, because two readers would share its messages: enable it when Convoy no longer reads them.`;
+
+async function readEventTypes(posthorn: Posthorn): Promise<EventType[]> {
+  const types = await posthorn.eventTypes.list();
+  return types.map((one) => ({ ...one, deprecated_at: one.deprecated_at ?? null }) as EventType);
+}
+
+/** Lists have parts of the endpoint and the source; the item has their ids for certain. */
+async function readSubscriptions(
+  posthorn: Posthorn,
+  listed: readonly Subscription[],
+): Promise<Pick<Answers, 'subscriptions' | 'filters'>> {
+  const filters = new Map<string, Filter[]>();
+  const subscriptions: Subscription[] = [];
+  for (const { uid } of listed) {
+    subscriptions.push(await posthorn.subscriptions.get(uid));
+    filters.set(uid, await posthorn.filters.list(uid));
+  }
+  return { subscriptions, filters };
+}
+
+/** The settings that both have, and their members. */
 const SETTINGS: Readonly<Record<string, readonly string[]>> = {
   max_payload_read_size: [],
   replay_attacks_prevention_enabled: [],
@@ -63,6 +81,9 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
   multiple_endpoint_subscriptions: [],
   request_id_header: [],
   search_policy: [],
+  verify_dynamic_events: [],
+  allow_unmatched_dynamic_urls: [],
+  retention_policy: ['policy', 'retention_policy_enabled'],
   strategy: ['type', 'duration', 'retry_count'],
   ratelimit: ['count', 'duration'],
   ssl: ['enforce_secure_endpoints'],
@@ -83,7 +104,7 @@ function knownSettings(project: Project): Fields {
   const config = (project.config ?? {}) as unknown as Fields;
   const entries = Object.entries(SETTINGS).flatMap(([name, members]): [string, unknown][] => {
     const value = config[name];
-    if (value === undefined || value === null) return [];
+    if (value === undefined || value === null || value === '') return [];
     if (members.length === 0) return [[name, value]];
     if (!isFields(value)) return [];
     const known = Object.entries(value).filter(([member, one]) => members.includes(member) && one !== null);
@@ -93,25 +114,27 @@ function knownSettings(project: Project): Fields {
 }
 
 function unknownSettings(project: Project): string[] {
-  return Object.entries((project.config ?? {}) as unknown as Fields)
-    .filter(([name, value]) => !Object.hasOwn(SETTINGS, name) && value !== null)
-    .map(([name]) => name);
+  return Object.entries((project.config ?? {}) as unknown as Fields).flatMap(([name, value]) => {
+    if (value === null) return [];
+    const members = SETTINGS[name];
+    if (members === undefined) return [name];
+    if (members.length === 0 || !isFields(value)) return [];
+    return Object.keys(value)
+      .filter((member) => !members.includes(member) && value[member] !== null)
+      .map((member) => `${name}.${member}`);
+  });
 }
 
-function lost(answers: Answers): string[] {
-  const { dropped = [], skipped = 0 } = answers;
+function lostOf({ endpoints, sources, project }: Answers): string[] {
   return [
-    ...dropped.map(
-      (name) => `The setting ${name} of the project has no counterpart, or is set per instance.`,
+    ...(project.config.meta_event?.secret ? ['The secret of meta events.'] : []),
+    ...endpoints.flatMap(({ name, secrets }) =>
+      (secrets ?? []).some(({ expires_at }) => expires_at !== null)
+        ? [`Old secrets of the endpoint ${name}, which are about to expire.`]
+        : [],
     ),
-    ...(skipped === 0 ? [] : [`${skipped} subscriptions of the type cli: posthorn listen makes its own.`]),
-    ...answers.endpoints.flatMap(({ name, secrets }) => {
-      const signing = (secrets ?? []).filter(({ expires_at }) => expires_at !== null).length;
-      return signing === 0 ? [] : [`Old secrets of the endpoint ${name}, which are about to expire.`];
-    }),
-    ...answers.sources.map(
-      ({ name, url }) => `The ingest URL of the source ${name} (${url}): senders need the new one.`,
-    ),
-    'Signing secrets, unless --secrets names a directory for them.',
+    ...sources
+      .filter((source) => !isBroker(source))
+      .map(({ name, url }) => `The ingest URL of the source ${name} (${url}): senders need the new one.`),
   ];
 }

@@ -33,7 +33,7 @@ export interface ProjectState {
   newKeys: { kind: Kind; id: string; key: string }[];
 }
 
-/** The calls that an export makes. Convoy answers the same ones. */
+/** The answers that an export is made of. */
 export interface Answers {
   project: Project;
   eventTypes: EventType[];
@@ -41,9 +41,6 @@ export interface Answers {
   endpoints: Endpoint[];
   subscriptions: Subscription[];
   filters: Map<string, Filter[]>;
-  /** Settings, and a count of subscriptions, that could not be read into a file. */
-  dropped?: string[];
-  skipped?: number;
 }
 
 /** Every item of a list. */
@@ -188,10 +185,8 @@ function brokerItem(pubSub: Source['pub_sub']): Fields {
   const item: Fields = { ...chosen(pubSub), workers: pubSub.workers };
   if (pubSub.amqp === null || pubSub.type !== 'amqp') return item;
   const { bindedExchange, routingKey, vhost, deadLetterExchange, auth, ...amqp } = pubSub.amqp;
-  const bound =
-    bindedExchange === null || bindedExchange === ''
-      ? {}
-      : { bindExchange: { exchange: bindedExchange, routingKey } };
+  // A service may leave out an exchange that is not there.
+  const bound = bindedExchange ? { bindExchange: { exchange: bindedExchange, routingKey } } : {};
   return {
     ...item,
     amqp: {

@@ -8,27 +8,39 @@ import { terminal } from '../terminal/terminal.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
 import { findRefusals } from './find-refusals.ts';
-import { readConvoy } from './from-convoy.ts';
+import { type ForeignService, readForeign } from './foreign-service.ts';
+import { convoy } from './from-convoy.ts';
 import { type Change, changeLine, itemName, makePlan } from './make-plan.ts';
 import { OnVersion } from './on-version.ts';
 import { forgetPlan, type Place, readPlan, savePlan } from './plan-record.ts';
 import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
 import { moveSecrets } from './secrets.ts';
 
+const foreignServices = { convoy } satisfies Record<string, ForeignService>;
+
 /** Prints a project as a file. Items without a key get one, which is stored. */
 export async function exportProject(given: Given): Promise<undefined> {
-  const isForeign = given.text('from') === 'convoy';
-  const state = isForeign
-    ? await readConvoy(given)
-    : await withService(given, async (posthorn, projectId) => {
-        const found = stateOf(await readAnswers(posthorn, projectId));
-        for (const { kind, id, key } of found.newKeys) await storeKey(posthorn, { kind, id, key });
-        return found;
-      });
+  const system = given.text('from') ?? 'posthorn';
+  const { state, lost } =
+    system === 'posthorn'
+      ? { state: await readOwn(given), lost: [] }
+      : await readForeign(foreignServices[system as keyof typeof foreignServices], given);
   const folder = given.text('secrets');
   const document = folder === undefined ? state.document : await withSecretFiles(state, folder);
-  terminal().stdout.write(await documentText(document));
+  const comments = lost.length === 0 ? [] : [LOST, ...lost.map((problem) => `  - ${problem}`)];
+  for (const comment of comments) note(comment === LOST ? `posthorn: ${LOST}` : comment);
+  terminal().stdout.write(await documentText(document, comments));
   return undefined;
+}
+
+const LOST = 'not carried over, or changed:';
+
+function readOwn(given: Given): Promise<ProjectState> {
+  return withService(given, async (posthorn, projectId) => {
+    const found = stateOf(await readAnswers(posthorn, projectId));
+    for (const { kind, id, key } of found.newKeys) await storeKey(posthorn, { kind, id, key });
+    return found;
+  });
 }
 
 async function storeKey(

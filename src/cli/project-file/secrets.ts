@@ -4,6 +4,9 @@ import { StartupError } from '../../platform/startup-error.ts';
 import { readSecret } from '../terminal/input.ts';
 import { type Fields, type Item, type Kind, secretPaths, singular, valueAt, withValue } from './document.ts';
 
+/** Stands for a secret that a Convoy does not show. */
+export const REDACTED = '[REDACTED]';
+
 /** Secrets that a new item does without: the service makes one, or there is none. */
 const MAY_BE_MISSING = new Set(['secret', 'slack_webhook_url', 'teams_webhook_url', 'meta_event.secret']);
 
@@ -69,7 +72,7 @@ export async function moveSecrets(folder: string, kind: Kind, item: Item): Promi
   let left: Fields = item;
   for (const path of secretPaths(kind)) {
     const value = valueAt(item, path);
-    if (value === undefined || value === null || value === '' || value === '***') {
+    if (value === undefined || value === null || value === '' || value === '***' || value === REDACTED) {
       left = withValue(left, path, undefined);
       continue;
     }
