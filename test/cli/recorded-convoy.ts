@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 
 /** Answers of Convoy's public API, as its documentation and its handlers have them, served from a socket. */
 const PROJECT = '01H9ZZPROJECT0000000000000';
@@ -261,24 +262,34 @@ export interface RecordedConvoy {
   stop(): Promise<void>;
 }
 
-export async function startRecordedConvoy(): Promise<RecordedConvoy> {
+const NOWHERE = 'http://127.0.0.1:9/';
+
+/** `receiver`: its endpoints are paths of this address. Without one they are nowhere. */
+export async function startRecordedConvoy(receiver = NOWHERE): Promise<RecordedConvoy> {
   const writes: string[] = [];
   const requests: string[] = [];
+  const here = (text: string) => text.replaceAll(NOWHERE, receiver);
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request;
     requests.push(`${method} ${url} ${JSON.stringify(headers)}`);
     if (method !== 'GET') writes.push(`${method} ${url}`);
     const { pathname, searchParams } = new URL(url, 'http://convoy');
     const path = pathname.replace(`/api/v1/projects/${PROJECT}`, '');
-    const isKnown = headers.authorization === `Bearer ${KEY}`;
+    const answerWith = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(here(JSON.stringify(body)));
+    if (headers.authorization !== `Bearer ${KEY}`)
+      return void answerWith(401, { status: false, message: 'authorization failed' });
+    if (method === 'POST' && path === '/events/fanout') {
+      void json(request).then(async (event) => {
+        await deliver(event as FanOut, here);
+        answerWith(201, { status: true, message: 'Event created successfully', data: null });
+      });
+      return;
+    }
     const list = lists[path];
     const answer = list === undefined ? answers[path] : page(list, searchParams.get('next_page_cursor'));
-    const [status, body] = !isKnown
-      ? [401, { status: false, message: 'authorization failed' }]
-      : answer === undefined
-        ? [404, { status: false, message: 'not found' }]
-        : [200, { status: true, message: 'fetched successfully', data: answer }];
-    response.writeHead(status as number, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (answer === undefined) answerWith(404, { status: false, message: 'not found' });
+    else answerWith(200, { status: true, message: 'fetched successfully', data: answer });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -292,4 +303,25 @@ export async function startRecordedConvoy(): Promise<RecordedConvoy> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+interface FanOut {
+  owner_id: string;
+  event_type: string;
+  data: object;
+  idempotency_key: string;
+}
+
+/** Sends an event to the endpoints of its owner, as a Convoy does. */
+async function deliver(event: FanOut, here: (text: string) => string): Promise<void> {
+  for (const { endpoint_metadata, filter_config } of subscriptions) {
+    const endpoint = endpoints.find(({ uid }) => uid === endpoint_metadata.uid);
+    if (endpoint?.owner_id !== event.owner_id) continue;
+    if (!filter_config.event_types.includes(event.event_type)) continue;
+    await fetch(here(endpoint.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-convoy-idempotency-key': event.idempotency_key },
+      body: JSON.stringify(event.data),
+    });
+  }
 }
