@@ -339,7 +339,9 @@ create table nodes (
   -- ids of the secret keys that the node has; the first one is the key that it seals with
   seal_keys text[] not null,
   -- the number of the newest migration that the node knows (docs/upgrades.md)
-  knows text not null
+  knows text not null,
+  -- the node commits no event with an id below this one; '' says nothing
+  held_from text collate "C" not null default ''
 );
 
 

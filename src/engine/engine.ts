@@ -3,6 +3,7 @@ import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { HeldIds } from '../domain/held-ids.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullDoor } from '../domain/pull-door.ts';
@@ -74,6 +75,7 @@ export interface EngineDeps {
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;
+  held: HeldIds;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
   /** No other node can be alive, so a killed node leased every leased row. */
@@ -178,8 +180,9 @@ export class Engine {
   }
 
   #beat(): Promise<number> {
-    const { db, config, knows, sealer } = this.#deps;
-    return beat(db, { id: this.nodeId, roles: config.roles.join(','), knows, sealKeys: sealer.keyIds });
+    const { db, config, knows, sealer, held } = this.#deps;
+    const about = { roles: config.roles.join(','), knows, sealKeys: sealer.keyIds };
+    return beat(db, { id: this.nodeId, ...about, heldFrom: held.oldest() });
   }
 
   #createReaper(): Reaper {
@@ -354,6 +357,11 @@ export class Engine {
     if (!this.#delivers) return;
     if (payload === ANYWHERE) void this.#claimer.sweep();
     else for (const place of parseDue(payload)) this.#claimer.onDue(place);
+  }
+
+  /** Another node needs to know which ids this one holds. */
+  beatNow(): void {
+    this.#heartbeat.wake();
   }
 
   metaEventsStored(projectId: string): void {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
+import type { HeldIds } from '../domain/held-ids.ts';
 import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Traffic } from '../metrics/traffic.ts';
@@ -55,6 +56,7 @@ export interface EventAcceptorDeps {
   db: Database;
   cache: ConfigCache;
   ids: IdFactory;
+  held: HeldIds;
   /** The database's time in milliseconds. */
   now(): number;
   nodeId: string;
@@ -153,14 +155,24 @@ export class EventAcceptor {
 
   async #accept(received: NewEvent): Promise<AcceptedEvent> {
     const event = await this.#runFunctions(received);
-    let prepared = await this.#prepare(event);
+    const { held } = this.#deps;
+    const id = held.take<EventId>();
+    try {
+      return await this.#storeAs(id, event);
+    } finally {
+      held.release(id);
+    }
+  }
+
+  async #storeAs(id: EventId, event: NewEvent): Promise<AcceptedEvent> {
+    let prepared = await this.#prepare(event, id);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const waiting = { item: prepared, since: performance.now() };
       const result = (await this.#batcher.add(waiting)) as Result;
       if (result instanceof Error) throw result;
       if (result !== STALE) return result;
       await this.#deps.cache.refresh(event.projectId);
-      prepared = await this.#prepare(event, prepared.event.id);
+      prepared = await this.#prepare(event, id);
     }
     // The config changed in every round, so it is written faster than a commit takes.
     throw new AppError('overloaded', { retry: 1 });
@@ -179,8 +191,8 @@ export class EventAcceptor {
    * Stores the messages of a lot together with their place in the broker. Functions of the source have run before.
    * Never fails: the answer says how far it came, and why not further.
    */
-  acceptLot(lot: Lot): Promise<LotAnswer> {
-    const { cache } = this.#deps;
+  async acceptLot(lot: Lot): Promise<LotAnswer> {
+    const { cache, held } = this.#deps;
     const door = {
       room: this.#room,
       prepare: (event: NewEvent) => this.#prepare(event),
@@ -190,7 +202,12 @@ export class EventAcceptor {
         return result as LotResult | Error;
       },
     };
-    return acceptLot(door, lot);
+    const beforeAll = held.take();
+    try {
+      return await acceptLot(door, lot);
+    } finally {
+      held.release(beforeAll);
+    }
   }
 
   /** Waits for every accepted event to be stored. */

@@ -1,22 +1,20 @@
 import { LANE } from '../domain/delivery.ts';
-import { firstIdAt, idTime } from '../domain/ids.ts';
 import type { EventReplayer } from '../ingest/event-replayer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Database } from '../store/database/database.ts';
 import { type EventFilter, eventConditions, eventsAfter } from '../store/history/events.ts';
 import { chunkLimit, type JobChunk, type JobRow, type JobWork, jobTransaction } from '../store/jobs/jobs.ts';
 import { isExpanding } from '../store/queue/expansions.ts';
+import type { SettledIds } from './settled-ids.ts';
 
 /**
- * Replays events in id order up to its job's id. Transactions with recent ids may be uncommitted, so ids from the five
- * seconds before the job's id are read only when the job is five seconds old. None is skipped then. A filter that ends
- * before them need not wait.
+ * Replays events in id order up to its job's id. Events with smaller ids may be uncommitted, so it reads only as far as
+ * ids are settled, and skips none.
  *
  * A job has one large fan-out in progress at a time, so that it neither fills the table of expansions nor runs ahead of
  * the queue, and it ends when all its deliveries are in the queue.
  */
 const CHUNK_EVENTS = 100;
-const SETTLE_MS = 5_000;
 /** Functions of sources may be slow. A job is not taken by another node before 10 s. */
 const DECODE_MS = 5_000;
 /** A job looks this often whether its large fan-out is done. */
@@ -32,15 +30,16 @@ export function batchReplay(deps: {
   replayer: EventReplayer;
   db: Database;
   cache: ConfigCache;
-  now(): number;
+  settled: SettledIds;
 }): JobWork {
-  const { replayer, db, cache } = deps;
+  const { replayer, db, cache, settled } = deps;
   return async (job) => {
     if (await isExpanding(db, job.project_id, LANE.replay)) return async () => waits(job, EXPANDING_MS);
-    const run = runOf(job, deps.now());
-    const { only, ...filter } = run.input;
+    const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
+    const limit = chunkLimit(job, CHUNK_EVENTS);
+    const { before, waitMs } = await settled.upTo(job.id, filter.toMs);
     const events = await jobTransaction(db, (tx) =>
-      eventsAfter(tx, eventConditions(job.project_id, filter), { ...run, after: job.cursor }),
+      eventsAfter(tx, eventConditions(job.project_id, filter), { after: job.cursor, before, limit }),
     );
     const routing = await cache.refresh(job.project_id);
     const decoded = await replayer.decode(events, routing, DECODE_MS);
@@ -48,31 +47,16 @@ export function batchReplay(deps: {
       const replayed = await replayer.store(tx, decoded, { routing, lane: LANE.replay, only });
       const read = replayed.counts.length;
       const failed = replayed.counts.filter((count) => count === 0).length;
-      const isLast = events.length < run.limit && read === events.length;
+      const isLast = events.length < limit && read === events.length;
+      const isDone = isLast && waitMs === null && !replayed.isExpanding;
       return {
-        cursor:
-          isLast && run.isSettled && !replayed.isExpanding ? null : (events[read - 1]?.id ?? job.cursor),
+        cursor: isDone ? null : (events[read - 1]?.id ?? job.cursor),
         done: read - failed,
         failed,
-        ...(isLast && !run.isSettled && { delayMs: run.settlesInMs }),
+        ...(isLast && waitMs !== null && { delayMs: waitMs }),
         committed: () => replayer.made(job.project_id, replayed, LANE.replay),
       };
     };
-  };
-}
-
-/** Which events the next chunk reads. */
-function runOf(job: JobRow, nowMs: number) {
-  const input = JSON.parse(job.input) as BatchReplay;
-  const settlesInMs = SETTLE_MS - (nowMs - idTime(job.id));
-  const endsBefore = input.toMs !== undefined && input.toMs < idTime(job.id) - SETTLE_MS;
-  const isSettled = endsBefore || settlesInMs <= 0;
-  return {
-    input,
-    limit: chunkLimit(job, CHUNK_EVENTS),
-    before: isSettled ? job.id : firstIdAt(idTime(job.id) - SETTLE_MS),
-    isSettled,
-    settlesInMs,
   };
 }
 

@@ -2,14 +2,14 @@ import { asId } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
-import { CONFIG_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
+import { CONFIG_CHANNEL, JOBS_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
 import { DUE_CHANNEL } from '../store/limits/rate-leases.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**
  * Keeps the config cache fresh. `LISTEN` makes a change known at once, and a poll each second guarantees it
  * (a transaction pooler passes no notifications). On the same connection nodes notify each other of waiting
- * deliveries. A sweep of the queue finds those too. If `LISTEN` drops, the poll still finds every change, and
+ * deliveries, which a sweep of the queue finds too, and of jobs, for which the nodes look each second. If `LISTEN` drops, the poll still finds every change, and
  * the next poll reconnects.
  */
 const POLL_MS = 1_000;
@@ -22,6 +22,8 @@ export interface ConfigWatchDeps {
   onNotice(id: string): void;
   /** A notification of waiting deliveries arrived. */
   onDue(payload: string): void;
+  /** A job waits, or needs to know which ids this node holds. */
+  onJobs(payload: string): void;
 }
 
 export class ConfigWatch {
@@ -65,16 +67,18 @@ export class ConfigWatch {
     client.on('end', () => lost());
     client.on('notification', ({ channel, payload }) => {
       if (payload === undefined) return;
-      if (channel === DUE_CHANNEL) {
-        this.#deps.onDue(payload);
-        return;
-      }
+      if (channel === DUE_CHANNEL) return this.#deps.onDue(payload);
+      if (channel === JOBS_CHANNEL) return this.#deps.onJobs(payload);
       this.#deps.onNotice(payload);
       if (channel === PEOPLE_CHANNEL) return;
       void this.#deps.cache.refreshQuietly(asId(payload));
     });
     try {
-      await client.query(`listen ${CONFIG_CHANNEL}; listen ${DUE_CHANNEL}; listen ${PEOPLE_CHANNEL}`);
+      await client.query(
+        [CONFIG_CHANNEL, DUE_CHANNEL, PEOPLE_CHANNEL, JOBS_CHANNEL]
+          .map((name) => `listen ${name}`)
+          .join('; '),
+      );
     } catch (error) {
       await client.end().catch(lost);
       throw error;

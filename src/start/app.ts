@@ -8,14 +8,11 @@ import { createServer } from '../api/server.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
+import { HeldIds } from '../domain/held-ids.ts';
 import { IdFactory } from '../domain/ids.ts';
 import { Engine } from '../engine/engine.ts';
 import { EventAcceptor } from '../ingest/accept-event.ts';
 import { EventReplayer } from '../ingest/event-replayer.ts';
-import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
-import { JobRunner } from '../jobs/job-runner.ts';
-import { onboardWork } from '../jobs/onboard-job.ts';
-import { batchReplay } from '../jobs/replay-job.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import { Oidc } from '../people/oidc.ts';
@@ -33,11 +30,13 @@ import { EndpointStore } from '../store/config/endpoints.ts';
 import { ProjectStore } from '../store/config/projects.ts';
 import { SourceStore } from '../store/config/sources.ts';
 import type { Connection, Database } from '../store/database/database.ts';
+import { NEW_JOB } from '../store/database/notify-nodes.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
 import { addKeyInUse } from '../store/secrets/secret-keys.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
 import { type Brokers, createBrokers } from './create-brokers.ts';
+import { createJobs } from './create-jobs.ts';
 import { createObservers, type ObserverParts, observerParts } from './create-observers.ts';
 import { createPeople, peopleRules } from './create-people.ts';
 import { firstStart } from './first-start.ts';
@@ -113,6 +112,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   const databaseClock = new OffsetClock(systemClock);
   const { now } = databaseClock;
   const ids = new IdFactory(now);
+  const held = new HeldIds(ids);
   const observers = createObservers(
     config,
     { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId: () => engine.nodeId },
@@ -151,6 +151,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
     http,
     sandbox,
     ids,
+    held,
     databaseClock,
     makePartitions,
     // This process has the lock on the embedded database's directory.
@@ -159,7 +160,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
     sealer,
     tracer: tracing.tracer,
   });
-  const node = { ...observers, ...known, cache, stores, changes, people, sandbox, engine };
+  const node = { ...observers, ...known, held, cache, stores, changes, people, sandbox, engine };
   return { ...node, address, authenticator, makePartitions, http };
 }
 
@@ -178,7 +179,7 @@ function buildIntake(config: Config, core: Core) {
   const acceptor = new EventAcceptor(intake);
   const replayer = new EventReplayer(intake);
   const brokers = createBrokers({ ...intake, acceptor, http, changes, ...stores });
-  return { acceptor, replayer, brokers, jobs: createJobRunner(core, replayer) };
+  return { acceptor, replayer, brokers, jobs: createJobs({ ...intake, replayer, changes }) };
 }
 
 type Intake = ReturnType<typeof buildIntake>;
@@ -239,6 +240,7 @@ function servicesOf(
   const notices = {
     onNotice: (id: string) => core.authenticator.forget(id),
     onDue: (payload: string) => engine.onDue(payload),
+    onJobs: (payload: string) => (payload === NEW_JOB ? jobs.wake() : engine.beatNow()),
   };
   const watch = new ConfigWatch({ db, cache, log, ...notices });
   const has = (role: Config['roles'][number]) => config.roles.includes(role);
@@ -354,21 +356,6 @@ function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Prom
     await gauges.read();
     return registry.metrics();
   };
-}
-
-function createJobRunner(core: Core, replayer: EventReplayer): JobRunner {
-  const { db, cache, metaEvents, now, changes, log } = core;
-  const { sink } = core.engine;
-  return new JobRunner({
-    db,
-    works: {
-      batch_replay: batchReplay({ replayer, db, cache, now }),
-      batch_retry: batchRetry({ cache, sink }),
-      batch_cancel: batchCancel({ metaEvents, sink }),
-      onboard: onboardWork(changes),
-    },
-    log,
-  });
 }
 
 function createHttpClient(config: Config, caPem: string | undefined): HttpClient {

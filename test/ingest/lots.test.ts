@@ -6,6 +6,7 @@ import type { App } from '../../src/start/app.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdKey } from '../support/held-key.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -282,3 +283,24 @@ test.each([
     expect([paths().length, new Set(paths())]).toEqual([got.length, new Set(got)]);
   },
 );
+
+test('a batch replay reads a lot that another node began to store before it', async () => {
+  const of = await scene();
+  await subscribe(of.project, receiver.url);
+  const held = await holdKey(app, of.projectId, 'held');
+  const messages = [message(of, 0), message(of, 1, { idempotencyKey: 'held' })];
+  const stored = accept(lot(of, messages), second);
+  await held.waiting();
+  const response = await of.project.raw('POST', '/events/batchreplay');
+  const { job } = (await response.json()) as Json;
+  const state = (until: (status: string) => boolean) =>
+    eventually(
+      () => of.project.get(`/jobs/${job.uid}`),
+      ({ status }) => until(status),
+    );
+  expect(await state((status) => status !== 'queued')).toMatchObject({ status: 'running', done: 0 });
+  await held.release();
+  expect(await stored).toMatchObject({ done: 2, stored: 2, error: null });
+  const ended = await state((status) => status !== 'running');
+  expect(ended).toMatchObject({ status: 'completed', total: 2, done: 2 });
+});

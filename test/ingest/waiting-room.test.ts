@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
+import { HeldIds } from '../../src/domain/held-ids.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
@@ -46,10 +47,12 @@ beforeAll(async () => {
     sources: new SourceStore(sealer),
     log: quietLog,
   });
+  const ids = new IdFactory(Date.now);
   const acceptor = new EventAcceptor({
     db,
     cache,
-    ids: new IdFactory(Date.now),
+    ids,
+    held: new HeldIds(ids),
     now: Date.now,
     nodeId: 'node',
     sink: noRoom,

@@ -53,7 +53,7 @@ test('the start beats, makes the lease fresh and lets sends go on', async () => 
   expect(lease.isFresh()).toBe(false);
   await heartbeat.start();
   expect(lease.isFresh()).toBe(true);
-  expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+  expect(sinceThen()).toEqual(['beat', 'lapse', 'resume', 'beat', 'resume']);
 });
 
 test('a start without a confirmed beat fails, and no other beat follows', async () => {

@@ -48,10 +48,19 @@ export class Heartbeat {
     });
   }
 
-  /** The first heartbeat must succeed. Without it nothing could be sent. */
+  /**
+   * The first heartbeat must succeed. Without it nothing could be sent. The second one measures the clock after other
+   * nodes see this one, so that ids of this node are later than any moment at which it was not seen.
+   */
   async start(): Promise<void> {
     await this.#beat();
+    await this.#beat();
     this.#loop.start();
+  }
+
+  /** Beats at once. */
+  wake(): void {
+    this.#loop.wake();
   }
 
   stop(): Promise<void> {

@@ -13,3 +13,16 @@ export const PEOPLE_CHANNEL = 'posthorn_people';
 export async function notifyOfPerson(tx: Queryable, personId: string): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [PEOPLE_CHANNEL, personId]);
 }
+
+export const JOBS_CHANNEL = 'posthorn_jobs';
+export const NEW_JOB = 'new';
+
+/** Notifies the other nodes at commit that a job waits. They would find it within a second. */
+export async function notifyOfJob(tx: Queryable): Promise<void> {
+  await tx.query('select pg_notify($1, $2)', [JOBS_CHANNEL, NEW_JOB]);
+}
+
+/** A job needs to know which ids other nodes still hold: each of them beats at once. */
+export async function askForHeldIds(db: Queryable): Promise<void> {
+  await db.query('select pg_notify($1, $2)', [JOBS_CHANNEL, 'held']);
+}

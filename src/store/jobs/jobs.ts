@@ -3,6 +3,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
+import { notifyOfJob } from '../database/notify-nodes.ts';
 
 /**
  * Jobs: queued -> running -> completed, or cancelled, or failed. A node takes a job by moving its due time 10 s ahead.
@@ -59,6 +60,7 @@ const COLUMNS =
 const OPEN = `status in ('queued', 'running')`;
 const TAKEN_SECONDS = 10;
 
+/** In a transaction of the caller. */
 export async function insertJob(
   db: Queryable,
   job: Pick<JobRow, 'id' | 'project_id' | 'type' | 'input' | 'sealed' | 'total' | 'rate'> & { actor: Actor },
@@ -82,6 +84,7 @@ export async function insertJob(
       address,
     ],
   );
+  await notifyOfJob(db);
   return row as JobRow;
 }
 

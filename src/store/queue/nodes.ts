@@ -13,16 +13,21 @@ export interface BeatingNode {
   knows: string;
   /** Ids of the secret keys it has, the sealing one first. */
   sealKeys: readonly string[];
+  /** It commits no event with an id below this one. */
+  heldFrom: string;
 }
 
-/** Renews this node's lease. Returns the database's clock in milliseconds. */
+/**
+ * Renews this node's lease and says which ids it may still commit. Returns the database's clock in milliseconds. The
+ * first beat of a node says nothing of ids: it has not measured the database's clock yet.
+ */
 export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
     `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
-     on conflict (id) do update set beat_at = clock_timestamp()
+     on conflict (id) do update set beat_at = clock_timestamp(), held_from = $5
      returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
-    [node.id, node.roles, node.knows, node.sealKeys],
+    [node.id, node.roles, node.knows, node.sealKeys, node.heldFrom],
   );
   return rows[0]?.now_ms ?? Number.NaN;
 }
@@ -43,6 +48,25 @@ export function knownNodes(db: Queryable): Promise<NodeRow[]> {
        extract(epoch from clock_timestamp() - beat_at)::float8 as silent_seconds
      from nodes order by id`,
   );
+}
+
+/**
+ * The oldest id that another node may still commit, and the database's clock from before the nodes were read. After
+ * `silentMs` from `sinceMs` on, nodes that are silent for as long do not count.
+ */
+export async function heldByOthers(
+  db: Queryable,
+  nodeId: string,
+  { sinceMs, silentMs }: { sinceMs: number; silentMs: number },
+): Promise<{ oldest: string | null; nowMs: number }> {
+  const [row] = await db.query<{ oldest: string | null; now_ms: number }>(
+    `select min(held_from) as oldest, extract(epoch from statement_timestamp())::float8 * 1000 as now_ms
+     from nodes where id <> $1 and (
+       beat_at >= statement_timestamp() - $3 * interval '1 millisecond'
+       or statement_timestamp() < to_timestamp(($2::float8 + $3) / 1000))`,
+    [nodeId, sinceMs, silentMs],
+  );
+  return { oldest: row?.oldest ?? null, nowMs: row?.now_ms ?? 0 };
 }
 
 /** Nodes with a heartbeat within `silentSeconds`. */

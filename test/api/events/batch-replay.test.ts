@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { firstIdAt } from '../../../src/domain/ids.ts';
 import { ensurePartitions } from '../../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import type { ApiClient, Json } from '../../support/client.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
+import { holdKey } from '../../support/held-key.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
@@ -132,6 +133,57 @@ test('a dry run of many events matches the oldest of them, and says that it esti
   expect(job.dry_run.by_endpoint).toMatchObject([{ count: 2500 }]);
 });
 
+test('a replay reads an event that got its id before the job and is committed after it began', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url);
+  const second = await app.addNode({ POSTHORN_ROLES: 'api' });
+  for (const [index, { url }] of [app.app, second].entries()) {
+    const key = `held-${index}`;
+    const held = await holdKey(app, client.projectId, key);
+    const sender = new ApiClient(client.base.replace(app.url, url), client.key);
+    const sent = sender.post('/events/broadcast', { event_type: key, data: {}, idempotency_key: key });
+    await held.waiting();
+    const { job } = (await start(client, `/events/batchreplay?idempotencyKey=${key}`)).answer;
+    // A job that read up to its own id now would find nothing and end.
+    const begun = await eventually(
+      () => client.get(`/jobs/${job.uid}`),
+      ({ status }) => status !== 'queued',
+    );
+    expect(begun).toMatchObject({ status: 'running', total: 0, done: 0 });
+    await held.release();
+    const event = await sent;
+    expect(event.uid < job.uid).toBe(true);
+    expect(await ended(client, job)).toMatchObject({ status: 'completed', total: 1, done: 1 });
+    const { content } = await client.get(`/eventdeliveries?eventId=${event.uid}`);
+    expect(content).toHaveLength(2);
+  }
+  await second.stop();
+});
+
+test('a replay waits for no fixed time, with one node and with several', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url);
+  await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  // The waits that the chunks of jobs choose.
+  await app.database.query(`
+    create table job_waits (job_id text, seconds float8);
+    create function note_wait() returns trigger language plpgsql as $$ begin
+      insert into job_waits values (new.id, extract(epoch from new.due_at - clock_timestamp())); return new;
+    end $$;
+    create trigger note_wait after update on jobs for each row
+      when (new.status = 'running' and new.updated_at > old.updated_at) execute function note_wait()`);
+  const replay = async () => {
+    const { job } = (await start(client, '/events/batchreplay')).answer;
+    expect(await ended(client, job)).toMatchObject({ status: 'completed', done: 1 });
+    return app.database.query('select seconds from job_waits where job_id = $1 and seconds > 1', [job.uid]);
+  };
+  expect(await replay()).toEqual([]);
+  const nodes = [await app.addNode({ POSTHORN_ROLES: 'api' }), await app.addNode({ POSTHORN_ROLES: 'api' })];
+  expect(await replay()).toEqual([]);
+  await Promise.all(nodes.map((node) => node.stop()));
+  await app.database.query('drop trigger note_wait on jobs; drop function note_wait; drop table job_waits');
+});
+
 test('a replay whose filter ends before uncommitted events runs at once', async () => {
   const client = await app.newProject();
   await subscribe(client, receiver.url, { eventTypes: ['old'] });
@@ -153,8 +205,10 @@ test('a replay whose filter ends before uncommitted events runs at once', async 
 test('the jobs of a deleted project are cancelled, and no error is logged', async () => {
   const client = await app.newProject();
   await subscribe(client, receiver.url);
-  await client.post('/events/broadcast', { event_type: 'a', data: {} });
-  const { job } = (await start(client, '/events/batchreplay')).answer;
+  const event = { event_type: 'a', data: {} };
+  await Promise.all(Array.from({ length: 20 }, () => client.post('/events/broadcast', event)));
+  // One event each second, so that the job has not ended when its project is deleted.
+  const { job } = (await start(client, '/events/batchreplay?rate=1')).answer;
   await eventually(
     () => client.get(`/jobs/${job.uid}`),
     ({ status }) => status === 'running',
