@@ -164,14 +164,13 @@ export class Engine {
       pull: this.#pull,
     });
     this.#heartbeat = new Heartbeat({
-      beat: () => this.#beat(),
+      ...deps,
+      beat: (heldFrom) => this.#beat(heldFrom),
       clock: systemClock,
-      databaseClock,
       lease,
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
       rateLeases: this.#rateLeases,
-      log,
     });
     this.#reaper = this.#createReaper();
     this.#deviceWatch = deviceWatch(deps);
@@ -179,10 +178,10 @@ export class Engine {
     this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }
 
-  #beat(): Promise<number> {
-    const { db, config, knows, sealer, held } = this.#deps;
-    const about = { roles: config.roles.join(','), knows, sealKeys: sealer.keyIds };
-    return beat(db, { id: this.nodeId, ...about, heldFrom: held.oldest() });
+  #beat(heldFrom: string): Promise<number> {
+    const { db, config, knows, sealer } = this.#deps;
+    const roles = config.roles.join(',');
+    return beat(db, { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, heldFrom });
   }
 
   #createReaper(): Reaper {

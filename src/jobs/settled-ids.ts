@@ -9,8 +9,8 @@ import { heldByOthers } from '../store/queue/nodes.ts';
  * How far a job may read events in id order. Ids are given before the commit, so an event with a smaller id may appear
  * after one with a greater id. A job must not read past an id that some node may still commit:
  *   this node     -> knows the ids that it holds;
- *   another node  -> writes with each beat below which id it commits nothing. A job that needs more asks all nodes to beat
- *                    at once. If the notification is lost, the next beat says it within 2 s;
+ *   another node  -> writes with each beat below which id it commits nothing, as of the beat before. A job that needs more
+ *                    asks all nodes to beat at once, twice. Without notifications it knows enough after 4 s;
  *   silent node   -> counts for the first 10 s of a job. None of its statements runs longer;
  *   starting node -> takes no id before its second beat, which measures the database's clock after its row is visible.
  *                    So its ids are later than the clock of the statement that did not see it.

@@ -32,6 +32,7 @@ import { SourceStore } from '../store/config/sources.ts';
 import type { Connection, Database } from '../store/database/database.ts';
 import { NEW_JOB } from '../store/database/notify-nodes.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
+import { databaseTime } from '../store/queue/nodes.ts';
 import { addKeyInUse } from '../store/secrets/secret-keys.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
@@ -109,7 +110,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   const { http, caPem, shared } = opened;
   const { db } = opened.database;
   await migrate(db, rawLog);
-  const databaseClock = new OffsetClock(systemClock);
+  const databaseClock = await measuredClock(db);
   const { now } = databaseClock;
   const ids = new IdFactory(now);
   const held = new HeldIds(ids);
@@ -162,6 +163,14 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   });
   const node = { ...observers, ...known, held, cache, stores, changes, people, sandbox, engine };
   return { ...node, address, authenticator, makePartitions, http };
+}
+
+/** The clock of the database, measured before the first id: ids never go back, so one from a fast clock would last. */
+async function measuredClock(db: Database): Promise<OffsetClock> {
+  const clock = new OffsetClock(systemClock);
+  const sentAt = systemClock.now();
+  clock.measured(await databaseTime(db), sentAt);
+  return clock;
 }
 
 type Core = Awaited<ReturnType<typeof buildCore>>;

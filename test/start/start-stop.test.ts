@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { idTime } from '../../src/domain/ids.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -62,4 +63,26 @@ test('a node that cannot listen stops what it had started', async () => {
   await expect(app.addNode({ POSTHORN_PORT: port })).rejects.toThrow(/in use|EADDRINUSE/);
   await eventually(connections, ({ length }) => length <= open);
   expect(await known()).toBe(nodes);
+});
+
+// The last one: the clock of the shared node jumps with that of its process.
+test('a node whose clock is an hour ahead gives ids in the time of the database, and its jobs run', async () => {
+  const realNow = Date.now.bind(Date);
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => realNow() + 3_600_000);
+  const fast = await startTestApp();
+  try {
+    await subscribe(fast.project, receiver.url);
+    const event = await fast.project.post('/events/broadcast', { event_type: 'a', data: {} });
+    expect(idTime(event.uid)).toBeLessThan(realNow() + 60_000);
+    const response = await fast.project.raw('POST', '/events/batchreplay');
+    const { job } = (await response.json()) as { job: { uid: string } };
+    const ended = await eventually(
+      () => fast.project.get(`/jobs/${job.uid}`),
+      ({ status }) => status === 'completed',
+    );
+    expect(ended.done).toBe(1);
+  } finally {
+    await fast.stop();
+    spy.mockRestore();
+  }
 });

@@ -13,15 +13,18 @@ function beatingNode() {
   const lease = new Lease(clock);
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
+  const published: string[] = [];
   const database = { isAway: false, aheadMs: 0, hang: undefined as Promise<void> | undefined };
   const leased = leasedDelivery();
   const heartbeat = new Heartbeat({
-    beat: async () => {
+    beat: async (heldFrom) => {
       done.push('beat');
+      published.push(heldFrom);
       await database.hang;
       if (database.isAway) throw new Error('away');
       return clock.now() + database.aheadMs;
     },
+    held: { oldest: () => String(databaseClock.now() - NOON) },
     clock,
     databaseClock,
     lease,
@@ -38,7 +41,7 @@ function beatingNode() {
   });
   /** The actions since the last call. */
   const sinceThen = () => done.splice(0);
-  return { clock, databaseClock, lease, heartbeat, database, sinceThen };
+  return { clock, databaseClock, lease, heartbeat, database, published, sinceThen };
 }
 
 async function startedNode() {
@@ -81,6 +84,14 @@ test('each beat measures the clock of the database', async () => {
   database.aheadMs = 500;
   await clock.advance(2_000);
   expect(databaseClock.now()).toBe(NOON + 2_500);
+});
+
+test('each beat says which ids were held when the last one had measured the clock', async () => {
+  const { clock, database, published } = await startedNode();
+  expect(published).toEqual(['', '0']);
+  database.aheadMs = 500;
+  await clock.advance(4_000);
+  expect(published).toEqual(['', '0', '0', '2500']);
 });
 
 test('the lease counts from when the beat was sent, not from its answer', async () => {

@@ -1,3 +1,4 @@
+import type { HeldIds } from '../../domain/held-ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -16,8 +17,12 @@ import type { Lease } from './lease.ts';
  *              have taken this node's rows, deliveries waiting in memory are released at the first confirmed one.
  */
 export interface HeartbeatDeps {
-  /** Says that this node is alive; returns the database's clock in milliseconds. */
-  beat(): Promise<number>;
+  /**
+   * Says that this node is alive and commits no event with an id below the given one. Returns the database's clock in
+   * milliseconds.
+   */
+  beat(heldFrom: string): Promise<number>;
+  held: Pick<HeldIds, 'oldest'>;
   clock: Clock;
   databaseClock: OffsetClock;
   lease: Lease;
@@ -33,6 +38,8 @@ export class Heartbeat {
   readonly #deps: HeartbeatDeps;
   readonly #loop: Loop;
   #connectedSince: number | null = null;
+  /** As of the last beat: a new id takes the time of the clock, so the clock is measured first. */
+  #heldFrom = '';
   #lastConfirmed: { at: number; elapsed: number } | null = null;
 
   constructor(deps: HeartbeatDeps) {
@@ -76,7 +83,8 @@ export class Heartbeat {
     const { clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
-    databaseClock.measured(await this.#deps.beat(), sentAt);
+    databaseClock.measured(await this.#deps.beat(this.#heldFrom), sentAt);
+    this.#heldFrom = this.#deps.held.oldest();
     // By both clocks, like the lease.
     const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
     const silentMs = Math.max(sentElapsed - last.elapsed, sentAt - last.at);

@@ -6,6 +6,14 @@ const REAPER_LOCK = 7_305_503;
 /** Longer than any statement of the hot path may take. */
 const REMEMBERED = '1 minute';
 
+const NOW_MS = 'extract(epoch from clock_timestamp())::float8 * 1000 as now_ms';
+
+/** The database's clock in milliseconds. */
+export async function databaseTime(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ now_ms: number }>(`select ${NOW_MS}`);
+  return row?.now_ms ?? Number.NaN;
+}
+
 export interface BeatingNode {
   id: string;
   roles: string;
@@ -19,14 +27,14 @@ export interface BeatingNode {
 
 /**
  * Renews this node's lease and says which ids it may still commit. Returns the database's clock in milliseconds. The
- * first beat of a node says nothing of ids: it has not measured the database's clock yet.
+ * first beat of a node says nothing of ids.
  */
 export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
     `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
      on conflict (id) do update set beat_at = clock_timestamp(), held_from = $5
-     returning extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
+     returning ${NOW_MS}`,
     [node.id, node.roles, node.knows, node.sealKeys, node.heldFrom],
   );
   return rows[0]?.now_ms ?? Number.NaN;
