@@ -1,8 +1,11 @@
-import { describe, expect, test } from 'vitest';
-import { metaEventTypes } from '../../src/domain/meta-event.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type MetaEventType, metaEventTypes } from '../../src/domain/meta-event.ts';
 import { startTestApp } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { cases, prepareCall } from '../support/operations/cases.ts';
+import { operations } from '../support/operations/documented.ts';
+import { type Scene as Calls, newScene as newCalls } from '../support/operations/scene.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import {
   boolean,
@@ -133,7 +136,6 @@ async function newScene(type: string, listener: Receiver, receiver: Receiver): P
     strategy: { type: 'linear', duration: 1, retry_count: 3 },
     meta_event: { is_enabled: true, url: listener.url, secret: 'meta secret', event_type: [type] },
   });
-  const link = await project.post('/portal-links', { name: 'p', owner_id: 'ann', can_manage_endpoint: true });
   let isBroken = true;
   receiver.answerAlways(({ path }, response) => {
     const status = path === '/gone' ? 410 : path === '/broken' && isBroken ? 500 : 200;
@@ -143,7 +145,7 @@ async function newScene(type: string, listener: Receiver, receiver: Receiver): P
     isBroken = false;
   };
   const alerts = () => app.database.query('select * from alerts where project_id = $1', [project.projectId]);
-  return { project, receiver, mend, alerts, portal: new ApiClient(`${app.url}/portal-api`, link.token) };
+  return { project, receiver, mend, alerts };
 }
 
 const sorted = (ids: unknown[]): string[] => ids.map(String).sort((a, b) => (a < b ? -1 : 1));
@@ -161,12 +163,27 @@ const quiet = (projectId: string) =>
     ([row]) => Number(row?.['open']) === 0,
   );
 
-describe.each(metaEventTypes)('%s', (type) => {
-  test.each(Object.keys(paths[type]))('by %s is received once per change', async (path) => {
+/** All that is stored was received, once, and has the fields of its type and no others. */
+async function expectReceived(project: ApiClient, listener: Receiver): Promise<void> {
+  const ids = listener.requests.map(({ headers }) => headers['webhook-id']);
+  const stored: Json[] = (await project.get('/meta-events?perPage=1000')).content;
+  expect(sorted(stored.map(({ uid }) => uid))).toEqual(sorted(ids));
+  expect(new Set(stored.map(({ status }) => status))).toEqual(new Set(['Success']));
+  const problems = listener.requests.flatMap(({ json }) => {
+    const type: string = json.event_type;
+    const [family = ''] = type.split('.');
+    const reason = type === 'endpoint.disabled' ? { reason: text } : {};
+    return only({ event_type: oneOf(type), data: only({ ...shapes[family], ...reason }) })(json, type);
+  });
+  expect(problems).toEqual([]);
+}
+
+describe.each(Object.entries(paths))('%s', (type, ways) => {
+  test.each(Object.entries(ways))('by %s is received once per change', async (_name, change) => {
     const [listener, receiver] = [await Receiver.start(), await Receiver.start()];
     try {
       const scene = await newScene(type, listener, receiver);
-      const changed = await paths[type][path]!(scene);
+      const changed = await change(scene);
       expect(changed.length).toBeGreaterThan(0);
       await listener.received(changed.length);
       scene.mend();
@@ -175,18 +192,61 @@ describe.each(metaEventTypes)('%s', (type) => {
       const received = listener.requests.map(({ json }) => json);
       expect(sorted(received.map(subject))).toEqual(sorted(changed));
       expect(new Set(received.map(({ event_type }) => event_type))).toEqual(new Set([type]));
-      const ids = listener.requests.map(({ headers }) => headers['webhook-id']);
-      const stored: Json[] = (await scene.project.get('/meta-events?perPage=1000')).content;
-      expect(sorted(stored.map(({ uid }) => uid))).toEqual(sorted(ids));
-      expect(new Set(stored.map(({ status }) => status))).toEqual(new Set(['Success']));
-      const [family = ''] = type.split('.');
-      const reason = type === 'endpoint.disabled' ? { reason: text } : {};
-      const shape = only({ event_type: oneOf(type), data: only({ ...shapes[family], ...reason }) });
-      expect(received.flatMap((body) => shape(body, type))).toEqual([]);
+      await expectReceived(scene.project, listener);
     } finally {
       await listener.stop();
       await receiver.stop();
     }
+  });
+});
+
+/** The meta event of an audited action. A change of a filter is one of its subscription. */
+function typeOf(action: string): MetaEventType | undefined {
+  const type = /^filter\.|^subscription\.(de)?activated$/.test(action) ? 'subscription.updated' : action;
+  return metaEventTypes.find((each) => each === type);
+}
+
+const listener = await shared(Receiver.start());
+const receiver = await shared(Receiver.start());
+
+describe('the meta events of a call are those of its audit entries:', () => {
+  const types = ['endpoint.*', 'source.*', 'subscription.*', 'project.*'];
+  let scene: Calls;
+  beforeAll(async () => {
+    scene = await newCalls(app, receiver, await app.newProject());
+    const meta_event = { is_enabled: true, url: listener.url, secret: 'meta secret', event_type: types };
+    await scene.project.put('', { config: { meta_event } });
+  });
+
+  const changing = operations.filter(({ caseId }) => {
+    const audit = cases[caseId]?.audit;
+    return Array.isArray(audit) && audit.some(({ action }) => typeOf(action) !== undefined);
+  });
+
+  test.each(changing)('$name', async (operation) => {
+    const { caller, ids, path, body } = await prepareCall(scene, operation);
+    const last = async (list: string) => (await scene.project.get(`${list}?perPage=1`)).content[0].uid;
+    const after = async (list: string, uid: string): Promise<Json[]> =>
+      (await scene.project.get(`${list}?perPage=100`)).content.filter((row: Json) => row.uid > uid);
+    const [lastEntry, lastMetaEvent] = [await last('/audit'), await last('/meta-events')];
+    await caller.call(operation.method, path, { body, expected: operation.status });
+    const wanted = (await after('/audit', lastEntry)).flatMap(({ action, resource }) => {
+      const uid = resource.type === 'filter' ? ids['subscriptionID'] : resource.uid;
+      const type = typeOf(action);
+      return type === undefined ? [] : [`${type} ${uid}`];
+    });
+    const made = await after('/meta-events', lastMetaEvent);
+    expect(wanted.length).toBeGreaterThan(0);
+    expect(sorted(made.map((row) => `${row.event_type} ${subject(row.metadata.data)}`))).toEqual(
+      sorted([...new Set(wanted)]),
+    );
+  });
+
+  test('each is received once', async () => {
+    await quiet(scene.project.projectId);
+    await expectReceived(scene.project, listener);
+    const received = listener.requests.map(({ json }) => json.event_type);
+    expect(new Set([...received, ...Object.keys(paths)])).toEqual(new Set(metaEventTypes));
   });
 });
 
