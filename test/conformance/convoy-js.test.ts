@@ -2,18 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
-import { Journey, type Send } from './journey.ts';
+import { Journey, type Send, withQuery } from './journey.ts';
 
 /** convoy.js 2: a content type only with a body, lists as repeated keys, one success code per call. */
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
-const send: Send = async (method, path, { body, query = {} } = {}) => {
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().map((each): [string, string] => [name, each]),
-  );
-  const suffix = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
-  const response = await app.project.raw(method, `${path}${suffix}`, {
+const send: Send = async (method, path, { body, query } = {}) => {
+  const response = await app.project.raw(method, withQuery(path, query), {
     body,
     headers: {
       accept: 'application/json',

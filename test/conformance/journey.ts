@@ -38,6 +38,14 @@ export interface Ask {
 }
 export type Send = (method: string, path: string, ask?: Ask) => Promise<{ status: number; answer: Json }>;
 
+/** Lists go as repeated keys. */
+export function withQuery(path: string, query: Ask['query'] = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((each): [string, string] => [name, each]),
+  );
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs).toString()}`;
+}
+
 const anything: Check = () => [];
 const eventType = fields({
   uid: id,
@@ -78,6 +86,13 @@ export class Journey {
     return answer.data;
   }
 
+  /** A page that has something. */
+  async page(path: string, item: Check, query: Ask['query'] = {}): Promise<Json> {
+    const { content } = await this.call(`200 GET ${path}`, pageOf(item), { query });
+    expect([path, content]).not.toEqual([path, []]);
+    return content;
+  }
+
   async run(): Promise<void> {
     await this.projects();
     const { uid } = await this.endpoints();
@@ -103,7 +118,7 @@ export class Journey {
   async endpoints(): Promise<Json> {
     const body = { name: 'endpoint', url: this.#hook, owner_id: 'owner', secret: 'secret', http_timeout: 10 };
     const made = await this.call('201 POST /endpoints', endpoint, { body });
-    await this.call('200 GET /endpoints', pageOf(endpoint), { query: { ownerId: 'owner', perPage: '5' } });
+    await this.page('/endpoints', endpoint, { ownerId: 'owner', perPage: '5' });
     await this.call(`200 GET /endpoints/${made.uid}`, endpoint);
     await this.call(`202 PUT /endpoints/${made.uid}`, endpoint, { body });
     await this.call(`202 PUT /endpoints/${made.uid}/pause`, endpoint);
@@ -124,8 +139,8 @@ export class Journey {
     };
     const made = await this.call('201 POST /subscriptions', subscription, { body });
     const query = { endpointId: [endpointId, 'none'], name: 'sub', perPage: '5' };
-    const page = await this.call('200 GET /subscriptions', pageOf(subscription), { query });
-    expect(page.content.map((row: Json) => row.uid)).toEqual([made.uid]);
+    const page = await this.page('/subscriptions', subscription, query);
+    expect(page.map((row: Json) => row.uid)).toEqual([made.uid]);
     await this.call(`200 GET /subscriptions/${made.uid}`, subscription);
     await this.call(`202 PUT /subscriptions/${made.uid}`, subscription, { body });
     await this.call(`202 PUT /subscriptions/${made.uid}/toggle_status`, object);
@@ -147,7 +162,7 @@ export class Journey {
     };
     const body = { name: 'source', type: 'http', provider: '', is_disabled: false, verifier };
     const made = await this.call('201 POST /sources', source, { body });
-    await this.call('200 GET /sources', pageOf(source), { query: { type: 'http', perPage: '5' } });
+    await this.page('/sources', source, { type: 'http', perPage: '5' });
     await this.call(`200 GET /sources/${made.uid}`, source);
     await this.call(`202 PUT /sources/${made.uid}`, source, { body });
     const linked = { name: 'linked', endpoint_id: endpointId, source_id: made.uid };
@@ -189,7 +204,7 @@ export class Journey {
     });
     await this.call(`200 GET /events/${sent.uid}`, event);
     const query = { endpointId: [endpointId], sort: 'ASC', perPage: '5' };
-    await this.call('200 GET /events', pageOf(listedEvent), { query });
+    await this.page('/events', listedEvent, query);
     await this.call('200 GET /events/countbatchreplayevents', fields({ num: integer }), { query });
     await this.call(`200 PUT /events/${sent.uid}/replay`, event);
     await this.call('200 POST /events/batchreplay', nothing, { query: { endpointId: [endpointId] } });
@@ -222,7 +237,7 @@ export class Journey {
   async portalLinks(endpointId: string): Promise<void> {
     const body = { name: 'link', owner_id: 'owner', endpoints: [endpointId], can_manage_endpoint: true };
     const made = await this.call('201 POST /portal-links', portalLink, { body });
-    await this.call('200 GET /portal-links', pageOf(portalLink), { query: { ownerId: 'owner', q: 'link' } });
+    await this.page('/portal-links', portalLink, { ownerId: 'owner', q: 'link' });
     await this.call(`200 GET /portal-links/${made.uid}`, portalLink);
     await this.call(`202 PUT /portal-links/${made.uid}`, portalLink, { body });
     await this.call(`200 PUT /portal-links/${made.uid}/revoke`, anything);
