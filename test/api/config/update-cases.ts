@@ -17,8 +17,8 @@ export interface Field {
 export interface Resource {
   operation: string;
   status: number;
-  /** Makes a resource with the fields given; returns its path. */
-  make(client: ApiClient, fields: Json): Promise<string>;
+  /** Makes a resource with the fields given; returns its path and the answer. */
+  make(client: ApiClient, fields: Json): Promise<{ path: string; answer: Json }>;
   read?(client: ApiClient, path: string): Promise<Json>;
   fields(ids: { endpoint: string; other: string; source: string; second: string }): Record<string, Field>;
 }
@@ -59,8 +59,10 @@ const kafka = (topic_name: string) => ({
 const NONE = { sqs: null, google: null, kafka: null, amqp: null };
 const without = (fields: Json, name: string): Json =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
-const created = async (client: ApiClient, path: string, fields: Json) =>
-  `${path}/${(await client.post(path, fields)).uid}`;
+const created = async (client: ApiClient, path: string, fields: Json) => {
+  const answer = await client.post(path, fields);
+  return { path: `${path}/${answer.uid}`, answer };
+};
 
 const endpoint: Resource = {
   operation: 'PUT /api/v1/projects/{projectID}/endpoints/{endpointID}',
@@ -112,15 +114,19 @@ const source: Resource = {
     is_disabled: field(true, false),
     body_function: field(code('first'), code('next'), leaves('')),
     header_function: field(code('first'), code('next'), leaves('')),
-    idempotency_keys: field(['request.body.id'], ['request.body.uid'], leaves([], [])),
+    idempotency_keys: field(
+      ['request.body.id', 'request.header.x-id', 'request.query.id'],
+      ['request.body.uid'],
+      leaves([], []),
+    ),
     event_type_location: field('request.body.type', 'request.body.kind', leaves('')),
-    forward_headers: field(['x-first'], ['x-next'], leaves([], [])),
+    forward_headers: field(['x-first', 'X-Second'], ['x-next'], leaves([], [])),
     custom_response: field(
-      { body: 'first', content_type: 'text/plain' },
+      { body: '<first/>', content_type: 'text/xml' },
       { body: 'next' },
       {
         as: [
-          { body: 'first', content_type: 'text/plain' },
+          { body: '<first/>', content_type: 'text/xml' },
           { body: 'next', content_type: '' },
         ],
         ...leaves({ body: '', content_type: '' }, {}),
@@ -155,7 +161,7 @@ const subscription: Resource = {
   status: 202,
   make: (client, fields) => created(client, '/subscriptions', without(fields, 'app_id')),
   fields: (ids) => ({
-    name: field('first', 'next', keeps()),
+    name: field('first', 'Ünïcode ✓', keeps()),
     endpoint_id: field(ids.endpoint, ids.other, {
       shown: (data) => data.endpoint_metadata.uid,
       ...keeps(),
@@ -168,14 +174,18 @@ const subscription: Resource = {
     function: field(code('first'), code('next'), leaves('')),
     delivery_mode: field('at_most_once', 'at_least_once', keeps()),
     key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
-    alert_config: field({ count: 3, threshold: '1h' }, { count: 4, threshold: '2h' }, leaves(undefined, {})),
+    alert_config: field(
+      { count: 3, threshold: '1h30m' },
+      { count: 4, threshold: '2h' },
+      leaves(undefined, {}),
+    ),
     rate_limit_config: field({ count: 3, duration: 60 }, { count: 4, duration: 61 }, leaves(undefined, {})),
     retry_config: field(
-      { type: 'exponential', duration: '7s', retry_count: 3 },
+      { type: 'exponential', duration: '1h3m', retry_count: 3 },
       { type: 'linear', interval_seconds: 8 },
       {
         as: [
-          { type: 'exponential', duration: 7, retry_count: 3 },
+          { type: 'exponential', duration: 3780, retry_count: 3 },
           // As the project's strategy has it, not as the first value had it.
           { type: 'linear', duration: 8, retry_count: 9 },
         ],
@@ -183,11 +193,14 @@ const subscription: Resource = {
       },
     ),
     filter_config: field(
-      { event_types: ['first'], filter: { body: { a: 1 }, headers: { h: 'x' } } },
+      { event_types: ['first', 'b.c'], filter: { body: { a: { $gt: 5 } }, headers: { h: 'x' } } },
       { event_types: ['first'], filter: { body: { a: 2 } } },
       {
         as: [
-          { event_types: ['first'], filter: { ...FILTER, body: { a: 1 }, headers: { h: 'x' } } },
+          {
+            event_types: ['first', 'b.c'],
+            filter: { ...FILTER, body: { a: { $gt: 5 } }, headers: { h: 'x' } },
+          },
           { event_types: ['first'], filter: { ...FILTER, body: { a: 2 } } },
         ],
         ...leaves({ event_types: ['*'], filter: FILTER }, {}),
@@ -268,10 +281,7 @@ const version = (uid: string) => ({
 const project: Resource = {
   operation: 'PUT /api/v1/projects/{projectID}',
   status: 202,
-  make: async (client, fields) => {
-    await client.put('', fields);
-    return '';
-  },
+  make: async (client, fields) => ({ path: '', answer: await client.put('', fields) }),
   fields: () => ({
     name: field(`first ${Math.random()}`, `next ${Math.random()}`, refuses()),
     logo_url: field('http://127.0.0.1:9/first', 'http://127.0.0.1:9/next', leaves('')),

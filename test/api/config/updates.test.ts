@@ -79,11 +79,16 @@ async function make(resource: Resource) {
   const client = await clientFor(resource);
   const fields = resource.fields(ids);
   const first = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.values[0]]));
-  const path = await resource.make(client, nested(first));
+  const { path, answer } = await resource.make(client, nested(first));
   const read = () => resource.read?.(client, path) ?? client.get(path);
-  const put = (change: Record<string, unknown>, expected = resource.status) =>
-    client.put(path, nested(change), expected);
   const view = async () => viewOf(await read(), fields);
+  expect(viewOf(answer, fields)).toEqual(await view());
+  /** Its answer shows what a read shows. */
+  const put = async (change: Record<string, unknown>, expected = resource.status) => {
+    const changed = await client.put(path, nested(change), expected);
+    if (expected === resource.status) expect(viewOf(changed, fields)).toEqual(await view());
+    return changed;
+  };
   return { fields, put, read, view };
 }
 
@@ -159,7 +164,7 @@ test('updating several filters at once follows the same rule', async () => {
   const bulk = bodyOf('PUT /api/v1/projects/{projectID}/subscriptions/{subscriptionID}/filters/bulk_update');
   expect(namesOf(bulk.items).sort()).toEqual(['uid', ...Object.keys(filter.fields(ids))].sort());
   const first = Object.entries(filter.fields(ids)).map(([name, field]) => [name, field.values[0]]);
-  const path = await filter.make(app.project, Object.fromEntries(first));
+  const { path } = await filter.make(app.project, Object.fromEntries(first));
   const before = await app.project.get(path);
   const change = async (body: Json) => {
     const where = path.replace(/[^/]+$/, 'bulk_update');
