@@ -8,7 +8,7 @@ import type { Given } from '../terminal/command.ts';
 import { readTime } from '../terminal/input.ts';
 import { printList } from '../terminal/output.ts';
 import { withService } from './connect.ts';
-import { many, one } from './resources.ts';
+import { many, one, several } from './resources.ts';
 import { optional } from './trigger.ts';
 
 /** The filters of events. */
@@ -45,11 +45,6 @@ function period(given: Given): { startDate?: string; endDate?: string } {
     ...optional('startDate', readTime(given, 'since')),
     ...optional('endDate', readTime(given, 'until')),
   };
-}
-
-function several(given: Given, flag: string): string[] | undefined {
-  const values = given.texts(flag);
-  return values.length === 0 ? undefined : values;
 }
 
 export const listEvents = many<Event>(

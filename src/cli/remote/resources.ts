@@ -133,7 +133,7 @@ const subscriptionColumns: readonly Column<Subscription>[] = [
 
 export const subscriptions: Record<string, Run> = {
   list: many(subscriptionColumns, (posthorn, given) =>
-    posthorn.subscriptions.list({ ...optional('endpointId', nonEmpty(given.texts('endpoint'))) }),
+    posthorn.subscriptions.list({ ...optional('endpointId', several(given, 'endpoint')) }),
   ),
   get: one((posthorn, given) => posthorn.subscriptions.get(given.operand())),
   create: one(async (posthorn, given) =>
@@ -157,7 +157,7 @@ async function setStatus(
 }
 
 async function subscriptionBody(given: Given): Promise<Record<string, unknown>> {
-  const types = nonEmpty(given.texts('event-type'));
+  const types = several(given, 'event-type');
   return {
     ...(await readObject(given)),
     ...optional('name', given.text('name')),
@@ -212,6 +212,8 @@ export const listEventTypes: Run = (given) =>
     return undefined;
   });
 
-function nonEmpty(values: string[]): string[] | undefined {
+/** The values of a flag. Undefined: it was not given. */
+export function several(given: Given, flag: string): string[] | undefined {
+  const values = given.texts(flag);
   return values.length === 0 ? undefined : values;
 }

@@ -45,51 +45,30 @@ export async function insertPerson(tx: Queryable, id: string, fields: PersonFiel
   return row as PersonRow;
 }
 
-/** Two changes of one person take turns: both lock the row. */
-export async function lockPerson(tx: Queryable, id: string): Promise<PersonWithCredentials | undefined> {
-  const [row] = await tx.query<PersonWithCredentials>(
-    `select ${CREDENTIALS} from people where id = $1 for update`,
-    [id],
+async function find(
+  db: Queryable,
+  where: string,
+  ...values: string[]
+): Promise<PersonWithCredentials | undefined> {
+  const [row] = await db.query<PersonWithCredentials>(
+    `select ${CREDENTIALS} from people where ${where}`,
+    values,
   );
   return row;
 }
 
-export async function findPersonByEmail(
-  db: Queryable,
-  email: string,
-): Promise<PersonWithCredentials | undefined> {
-  const [row] = await db.query<PersonWithCredentials>(`select ${CREDENTIALS} from people where email = $1`, [
-    email,
-  ]);
-  return row;
-}
+export const getPerson = (db: Queryable, id: string) => find(db, 'id = $1', id);
+export const findPersonByEmail = (db: Queryable, email: string) => find(db, 'email = $1', email);
+
+/** Two changes of one person take turns: both lock the row. */
+export const lockPerson = (tx: Queryable, id: string) => find(tx, 'id = $1 for update', id);
 
 /** As `lockPerson`. Nothing can give the account another address until the transaction ends. */
-export async function lockPersonByEmail(
-  tx: Queryable,
-  email: string,
-): Promise<PersonWithCredentials | undefined> {
-  const [row] = await tx.query<PersonWithCredentials>(
-    `select ${CREDENTIALS} from people where email = $1 for update`,
-    [email],
-  );
-  return row;
-}
-
-export async function getPerson(db: Queryable, id: string): Promise<PersonWithCredentials | undefined> {
-  const [row] = await db.query<PersonWithCredentials>(`select ${CREDENTIALS} from people where id = $1`, [
-    id,
-  ]);
-  return row;
-}
+export const lockPersonByEmail = (tx: Queryable, email: string) => find(tx, 'email = $1 for update', email);
 
 /** Finds the oldest account among the administrators of the instance who can sign in. */
-export async function firstAdministrator(tx: Queryable): Promise<PersonWithCredentials | undefined> {
-  const [row] = await tx.query<PersonWithCredentials>(
-    `select ${CREDENTIALS} from people where is_instance_admin and deactivated_at is null order by id limit 1`,
-  );
-  return row;
-}
+export const firstAdministrator = (tx: Queryable) =>
+  find(tx, 'is_instance_admin and deactivated_at is null order by id limit 1');
 
 export async function updatePerson(
   tx: Queryable,
