@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { syncDirectory } from '../platform/gzip-file.ts';
 import { StartupError } from '../platform/startup-error.ts';
-import { syncDirectory } from '../platform/sync-directory.ts';
 import { clustersAside, nameAside, removeUnfinished, versionOf } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import {

@@ -3,7 +3,6 @@ import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { syncDirectory } from './sync-directory.ts';
 
 /**
  * A gzip file that appears whole or not at all. It is written under a temporary name, synced to the disk and
@@ -71,6 +70,16 @@ export class GzipFile {
   async discard(): Promise<void> {
     await this.#handle.close();
     await rm(this.#temporary, { force: true });
+  }
+}
+
+/** Makes a file that was created or renamed in the directory durable under its name. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 
