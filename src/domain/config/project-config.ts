@@ -3,8 +3,10 @@ import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
-const seconds = (description: string, minimum = 0) =>
-  Type.Integer({ minimum, maximum: 31_536_000, description });
+const integer = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description });
+const seconds = (description: string, minimum = 0) => integer(minimum, 31_536_000, description);
+const flag = (description: string) => Type.Boolean({ description });
 
 export const Strategy = Type.Object({
   type: oneOf(
@@ -12,11 +14,7 @@ export const Strategy = Type.Object({
     '`linear`: the same wait before each retry. `exponential`: the wait doubles.',
   ),
   duration: seconds('Seconds between attempts, or before the first retry.', 1),
-  retry_count: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    description: 'Number of attempts, the first included.',
-  }),
+  retry_count: integer(1, 1000, 'Number of attempts, the first included.'),
 });
 
 const SignatureVersion = Type.Object({
@@ -29,35 +27,23 @@ const SignatureVersion = Type.Object({
 export const CircuitBreaker = Type.Object({
   sample_rate: seconds('Seconds between two checks of a failing endpoint.', 1),
   error_timeout: seconds('Seconds that deliveries wait before one is sent as a probe.', 1),
-  failure_threshold: Type.Integer({
-    minimum: 1,
-    maximum: 100,
-    description: 'Percentage of failures that opens the breaker.',
-  }),
-  success_threshold: Type.Integer({
-    minimum: 1,
-    maximum: 100,
-    description: 'Probes that must succeed to close it, as a percentage of `minimum_request_count`.',
-  }),
-  minimum_request_count: Type.Integer({
-    minimum: 1,
-    maximum: 1_000_000,
-    description: 'With fewer attempts the breaker does not open.',
-  }),
-  observability_window: Type.Integer({
-    minimum: 1,
-    maximum: 1440,
-    description: 'Minutes of attempts that count.',
-  }),
-  consecutive_failure_threshold: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    description: 'How often in a row the breaker opens before `disable_endpoint` applies.',
-  }),
+  failure_threshold: integer(1, 100, 'Percentage of failures that opens the breaker.'),
+  success_threshold: integer(
+    1,
+    100,
+    'Probes that must succeed to close it, as a percentage of `minimum_request_count`.',
+  ),
+  minimum_request_count: integer(1, 1_000_000, 'With fewer attempts the breaker does not open.'),
+  observability_window: integer(1, 1440, 'Minutes of attempts that count.'),
+  consecutive_failure_threshold: integer(
+    1,
+    1000,
+    'How often in a row the breaker opens before `disable_endpoint` applies.',
+  ),
 });
 
 export const MetaEventConfig = Type.Object({
-  is_enabled: Type.Boolean({ description: 'Meta events are sent.' }),
+  is_enabled: flag('Meta events are sent.'),
   type: oneOf(['http', ''], 'The transport. There is only `http`.'),
   event_type: Type.Array(RequiredText(256), {
     maxItems: 100,
@@ -68,40 +54,20 @@ export const MetaEventConfig = Type.Object({
 });
 
 export const RetentionPolicy = Type.Object({
-  policy: Type.String({
-    maxLength: 32,
-    description: '[Retention](retention.md) of the project, such as `720h`. Empty: that of the instance.',
-  }),
-  retention_policy_enabled: Type.Boolean({
-    description: 'The policy is in force. Omitted with a policy: true.',
-  }),
+  policy: Text(32, '[Retention](retention.md) of the project, such as `720h`. Empty: that of the instance.'),
+  retention_policy_enabled: flag('The policy is in force. Omitted with a policy: true.'),
 });
 
 /** How the portal page of a project looks, and which pages may embed it. Everybody who knows the project's id can read it. */
 export const PortalTheme = Type.Object({
-  title: Type.String({
-    maxLength: 64,
-    description: 'Name at the top of the [portal page](portal.md). Empty: Webhooks.',
-  }),
-  logo_url: Type.String({ maxLength: 2048, description: 'Image next to the name, an https URL.' }),
-  logo_url_dark: Type.String({
-    maxLength: 2048,
-    description: 'The same on a dark ground. Empty: `portal.logo_url`.',
-  }),
-  font: Type.String({
-    maxLength: 128,
-    description: 'Local fonts, such as `Inter, Helvetica`. Empty: the font of the system.',
-  }),
-  accent: Type.String({
-    maxLength: 7,
-    description: 'Colour of buttons and links, such as `#3b5bdb`.',
-  }),
-  radius: Type.Integer({ minimum: 0, maximum: 16, description: 'Radius of corners in pixels.' }),
+  title: Text(64, 'Name at the top of the [portal page](portal.md). Empty: Webhooks.'),
+  logo_url: Text(2048, 'Image next to the name, an https URL.'),
+  logo_url_dark: Text(2048, 'The same on a dark ground. Empty: `portal.logo_url`.'),
+  font: Text(128, 'Local fonts, such as `Inter, Helvetica`. Empty: the font of the system.'),
+  accent: Text(7, 'Colour of buttons and links, such as `#3b5bdb`.'),
+  radius: integer(0, 16, 'Radius of corners in pixels.'),
   color_scheme: oneOf(['auto', 'light', 'dark'], '`auto` follows the system of the reader.'),
-  language: Type.String({
-    maxLength: 2,
-    description: '`en`, `de`, `fr` or `es`. Empty: as the browser asks.',
-  }),
+  language: Text(2, '`en`, `de`, `fr` or `es`. Empty: as the browser asks.'),
   frame_origins: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: 20,
     description: 'Origins whose pages may embed the portal. Empty: none.',
@@ -122,37 +88,22 @@ export const DEFAULT_PORTAL_THEME: PortalTheme = {
 };
 
 export const ProjectConfig = Type.Object({
-  max_payload_read_size: Type.Integer({
-    minimum: 1,
-    maximum: 104_857_600,
-    description: 'Largest payload in bytes; a larger one is 413.',
-  }),
-  replay_attacks_prevention_enabled: Type.Boolean({
-    description: 'The Convoy signature of every endpoint includes a timestamp.',
-  }),
-  add_event_id_trace_headers: Type.Boolean({
-    description: 'Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`.',
-  }),
-  disable_endpoint: Type.Boolean({ description: 'An endpoint that keeps failing becomes inactive.' }),
-  hide_payload_from_viewers: Type.Boolean({
-    description: 'Viewers see no payloads, responses and query strings, and cannot search payloads.',
-  }),
-  require_second_factor: Type.Boolean({
-    description: 'People need a session with a second factor. Keys do not.',
-  }),
-  multiple_endpoint_subscriptions: Type.Boolean({
-    description: 'False: one subscription per endpoint.',
-  }),
-  verify_dynamic_events: Type.Boolean({
-    description: 'A dynamic event to a forbidden URL is refused. False: it is stored as failed.',
-  }),
-  allow_unmatched_dynamic_urls: Type.Boolean({
-    description: 'A dynamic event to a new URL creates an endpoint. False: it is stored as failed.',
-  }),
-  search_policy: Type.String({
-    maxLength: 32,
-    description: 'How far back a search without dates reaches, such as `720h`. Empty: everything.',
-  }),
+  max_payload_read_size: integer(1, 104_857_600, 'Largest payload in bytes; a larger one is 413.'),
+  replay_attacks_prevention_enabled: flag('The Convoy signature of every endpoint includes a timestamp.'),
+  add_event_id_trace_headers: flag('Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`.'),
+  disable_endpoint: flag('An endpoint that keeps failing becomes inactive.'),
+  hide_payload_from_viewers: flag(
+    'Viewers see no payloads, responses and query strings, and cannot search payloads.',
+  ),
+  require_second_factor: flag('People need a session with a second factor. Keys do not.'),
+  multiple_endpoint_subscriptions: flag('False: one subscription per endpoint.'),
+  verify_dynamic_events: flag(
+    'A dynamic event to a forbidden URL is refused. False: it is stored as failed.',
+  ),
+  allow_unmatched_dynamic_urls: flag(
+    'A dynamic event to a new URL creates an endpoint. False: it is stored as failed.',
+  ),
+  search_policy: Text(32, 'How far back a search without dates reaches, such as `720h`. Empty: everything.'),
   retention_policy: RetentionPolicy,
   ratelimit: Type.Object({
     count: Type.Integer({
@@ -162,7 +113,7 @@ export const ProjectConfig = Type.Object({
     duration: seconds('Length of that interval in seconds.'),
   }),
   strategy: Strategy,
-  ssl: Type.Object({ enforce_secure_endpoints: Type.Boolean({ description: 'Endpoints must use https.' }) }),
+  ssl: Type.Object({ enforce_secure_endpoints: flag('Endpoints must use https.') }),
   signature: Type.Object({
     header: Type.String({ minLength: 1, maxLength: 128, description: 'Header of the Convoy signature.' }),
     versions: Type.Array(SignatureVersion, { minItems: 1, maxItems: 10 }),
