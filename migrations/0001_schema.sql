@@ -166,6 +166,20 @@ create table views (
   unique (project_id, page, name)
 );
 
+-- Calls that created config and may be repeated within a day.
+create table idempotency_keys (
+  -- a hash of credential, project, operation and key
+  id text collate "C" primary key,
+  -- a hash of the request
+  request text not null,
+  -- of what the call created
+  ids text[] not null default '{}',
+  -- what the response shows only once
+  sealed bytea,
+  made_at timestamptz not null default now()
+);
+create index idempotency_keys_by_time on idempotency_keys (made_at);
+
 -- Groups of failures that people do not want to see among the others for a while.
 create table failure_mutes (
   id text collate "C" primary key,

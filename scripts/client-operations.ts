@@ -3,7 +3,7 @@ import { isAlwaysNull, type JsonSchema } from './client-types.ts';
 /** The operations of the API as methods of the client: their names, parameters and results. */
 interface Parameter {
   name: string;
-  in: 'path' | 'query';
+  in: 'path' | 'query' | 'header';
   required?: boolean;
   description?: string;
   schema: JsonSchema;
@@ -45,6 +45,8 @@ export interface Method {
   result: Result;
   /** A second execution changes nothing. */
   isRepeatable: boolean;
+  /** It takes an Idempotency-Key, and so creates once however often it is sent. */
+  creates: boolean;
   /** Portal links may call it, under /portal-api. */
   isInPortal: boolean;
 }
@@ -68,7 +70,6 @@ const REPEATABLE = new Set([
   'testSubscriptionFunction',
   'testSourceFunction',
   'testSourceConnection',
-  'importEventTypes',
 ]);
 
 const EVENTS = new Set(['createEvent', 'fanoutEvent', 'broadcastEvent', 'dynamicEvent']);
@@ -102,6 +103,7 @@ export function methodsOf(document: Document): Method[] {
           operation.operationId.startsWith('update') ||
           EVENTS.has(operation.operationId) ||
           REPEATABLE.has(operation.operationId),
+        creates: operation.parameters?.some(({ name }) => name === 'Idempotency-Key') ?? false,
         isInPortal: inPortal.has(`${operation.operationId}InPortal`) || path.startsWith(`${PORTAL}/`),
       }))
   );

@@ -135,7 +135,7 @@ function methodText(method: Method): string {
 
 const argument = (parameter: string): string => parameter.replace(/ID$/, 'Id');
 
-function callText({ verb, path, body, query, result, isRepeatable }: Method): string {
+function callText({ verb, path, body, query, result, isRepeatable, creates }: Method): string {
   const inner = path.replace('/api/v1/projects/{projectID}/', '/');
   const start = inner === path ? 'path' : 'this.scope.at';
   const at = `${start}\`${inner.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `\${${argument(name)}}`)}\``;
@@ -145,6 +145,7 @@ function callText({ verb, path, body, query, result, isRepeatable }: Method): st
     ...(body === undefined ? [] : ['body']),
     ...(query === undefined ? [] : ['query']),
     ...(isRepeatable ? ['repeatable: true'] : []),
+    ...(creates ? ['creates: true'] : []),
     'options',
   ];
   return `this.scope.${result.kind}('${verb}', ${at}, { ${extra.join(', ')} })`;

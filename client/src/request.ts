@@ -8,7 +8,8 @@
  *                                                  -> wait -> attempt, if the call may be repeated
  *
  * A call may be repeated if a second execution changes nothing: reads, updates, deletions, tests that store
- * nothing, and events, which have an idempotency key. Every other call is sent again only if nothing was done.
+ * nothing, and calls with an idempotency key: events and everything that creates. Every other call is sent again only if
+ * nothing was done.
  */
 import { type FieldProblem, PosthornError } from './errors.ts';
 import type { ErrorCode } from './generated/error-codes.ts';
@@ -39,6 +40,8 @@ export interface CallOptions {
   retries?: number;
   /** The id of the request in the log of the server; a new one by default. */
   requestId?: string;
+  /** The key under which a call creates once, for a day; a new one by default. Other calls ignore it. */
+  idempotencyKey?: string;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -50,6 +53,8 @@ export interface Call {
   body?: unknown;
   /** A second execution changes nothing. */
   repeatable: boolean;
+  /** It has an Idempotency-Key. */
+  creates?: boolean;
   options?: CallOptions | undefined;
 }
 
@@ -133,12 +138,13 @@ export class Caller {
     throw 'error' in answer ? answer.error : new TypeError('the server answered without a stream');
   }
 
-  #request({ method, body }: Call, requestId: string): RequestInit {
+  #request({ method, body, creates, options }: Call, requestId: string): RequestInit {
     const headers: Record<string, string> = {
       accept: 'application/json',
       ...this.#credentials,
       'x-request-id': requestId,
     };
+    if (creates === true) headers['idempotency-key'] = options?.idempotencyKey ?? crypto.randomUUID();
     if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';
     if (body === undefined) return { method, headers, redirect: 'manual' };
     headers['content-type'] = 'application/json';

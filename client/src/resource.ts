@@ -7,6 +7,8 @@ import { follow, type StreamMessage } from './stream.ts';
 type Extra = Partial<Pick<Call, 'body' | 'query' | 'options'>> & {
   /** A second execution changes nothing. True of every GET and DELETE. */
   repeatable?: boolean;
+  /** It creates something, once per Idempotency-Key, so that it can be sent again. */
+  creates?: boolean;
 };
 
 /** The calls of one project or of one portal link. */
@@ -65,7 +67,7 @@ export class Scope {
   }
 
   #call(method: Call['method'], at: string, extra: Extra): Promise<Answer> {
-    const repeatable = extra.repeatable ?? (method === 'GET' || method === 'DELETE');
+    const repeatable = extra.repeatable ?? extra.creates ?? (method === 'GET' || method === 'DELETE');
     return this.#caller.call({ ...extra, method, path: at, repeatable });
   }
 }

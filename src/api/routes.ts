@@ -45,6 +45,7 @@ import { registerSources } from './sources/sources.ts';
 import { registerTestConnection } from './sources/test-connection.ts';
 import { registerStream } from './stream/stream.ts';
 import { registerFilters } from './subscriptions/filters.ts';
+import { registerNewEndpoint } from './subscriptions/new-endpoint.ts';
 import { registerSubscriptions } from './subscriptions/subscriptions.ts';
 import { registerEndpointTest } from './trials/endpoint-test.ts';
 import { registerExplainEvent } from './trials/explain-event.ts';
@@ -59,6 +60,7 @@ const resources = [
   registerEndpoints,
   registerSources,
   registerTestConnection,
+  registerNewEndpoint,
   registerSubscriptions,
   registerPreviewSubscription,
   registerFilters,
@@ -107,6 +109,7 @@ export async function registerRoutes(
     metricsPage: Parameters<typeof registerMetrics>[1] | null;
   },
 ): Promise<void> {
+  app.decorate('sealer', deps.context.sealer);
   const { context, roles } = deps;
   countRequests(app, deps.metrics);
   if (deps.tracer !== null) traceRequests(app, deps.tracer);

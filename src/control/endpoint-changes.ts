@@ -2,7 +2,7 @@ import type { Alert, LastFailure } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import type { EndpointStatus } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
-import { AppError, found, invalid, wrongState } from '../domain/errors.ts';
+import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
@@ -16,6 +16,7 @@ import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
+import { addSubscription, type NewSubscription } from './subscription-changes.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
 export interface OneEndpoint extends Author {
@@ -28,8 +29,25 @@ type EndpointAction = EndpointEvent['type'] & AuditAction;
 
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
-export function createEndpoint(changes: ConfigChanges, by: Author, made: NewEndpoint): Promise<EndpointRow> {
-  return changes.change(by, (change) => addEndpoint(changes, change, made));
+/** Creates an endpoint and its subscriptions. If one is refused, nothing is created. */
+export function createEndpoint(
+  changes: ConfigChanges,
+  by: Author,
+  wanted: {
+    made: NewEndpoint;
+    subscriptions: readonly NewSubscription[];
+    scope: EndpointScope | undefined;
+  },
+): Promise<EndpointRow> {
+  return changes.change(by, async (change) => {
+    const { result, audit } = await addEndpoint(changes, change, wanted.made);
+    const notes = [...audit];
+    for (const [index, one] of wanted.subscriptions.entries())
+      await within(`subscriptions.${index}`, async () => {
+        notes.push(await addSubscription(changes, change, { ...one, scope: wanted.scope }));
+      });
+    return { result, audit: notes };
+  });
 }
 
 /** Creates an endpoint as part of a change. */

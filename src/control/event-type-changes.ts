@@ -1,6 +1,6 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
-import { type Changed, insertAudit } from '../store/audit/audit-entries.ts';
+import { auditedIn, type Changed } from '../store/audit/audit-entries.ts';
 import { raiseConfigVersion } from '../store/changes/config-change.ts';
 import {
   deprecateEventType as deprecateRow,
@@ -24,9 +24,7 @@ function changeCatalogue<T>(
 ): Promise<T> {
   return changes.inTurn(by, async (tx) => {
     await raiseConfigVersion(tx, by);
-    const { result, audit } = await work(tx);
-    await insertAudit(tx, { ids: changes.deps.ids, ...by }, audit);
-    return result;
+    return auditedIn(tx, { ids: changes.deps.ids, ...by }, () => work(tx));
   });
 }
 

@@ -3,6 +3,7 @@ import { found } from '../domain/errors.ts';
 import type { Role } from '../domain/role.ts';
 import { randomText } from '../platform/random.ts';
 import { audited, insertAudit } from '../store/audit/audit-entries.ts';
+import { onceIn } from '../store/audit/once.ts';
 import { insertApiKey, revokeApiKey } from '../store/changes/api-key-writes.ts';
 import type { ApiKeyRow } from '../store/config/api-keys.ts';
 import type { Queryable } from '../store/database/database.ts';
@@ -28,7 +29,12 @@ export interface CreatedKey {
 }
 
 export function createKey(changes: ConfigChanges, wanted: NewKey): Promise<CreatedKey> {
-  return changes.deps.db.transaction((tx) => addKey(changes, tx, wanted));
+  return changes.deps.db.transaction((tx) =>
+    onceIn(tx, wanted.actor, async () => {
+      const result = await addKey(changes, tx, wanted);
+      return { result, ids: [result.row.id], secret: result.key };
+    }),
+  );
 }
 
 /** Creates a key in a transaction that does more. Only its keyed hash is stored. */

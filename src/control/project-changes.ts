@@ -4,6 +4,7 @@ import { AppError } from '../domain/errors.ts';
 import type { ProjectId } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
 import { audited, insertAudit } from '../store/audit/audit-entries.ts';
+import { onceIn } from '../store/audit/once.ts';
 import { addEventTypes } from '../store/changes/event-type-writes.ts';
 import {
   deleteProject as deleteRow,
@@ -31,7 +32,12 @@ export interface CreatedProject {
 }
 
 export function createProject(changes: ConfigChanges, wanted: NewProject): Promise<CreatedProject> {
-  return changes.deps.db.transaction((tx) => addProject(changes, tx, wanted));
+  return changes.deps.db.transaction((tx) =>
+    onceIn(tx, wanted.actor, async () => {
+      const result = await addProject(changes, tx, wanted);
+      return { result, ids: [result.project.id, result.apiKey.row.id], secret: result.apiKey.key };
+    }),
+  );
 }
 
 /** Creates a project, its first key and its first event type, in a transaction that does more. */

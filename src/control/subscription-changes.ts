@@ -1,4 +1,4 @@
-import { type AuditAction, changeOf } from '../domain/audit.ts';
+import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
@@ -69,6 +69,22 @@ export async function putSubscription(
   const saved = await saveSubscription(change, { id, fields });
   const action = known === undefined ? 'subscription.created' : 'subscription.updated';
   return { result: saved, audit: [changeOf(action, known, saved)] };
+}
+
+export interface NewSubscription {
+  id: SubscriptionId;
+  fields: SubscriptionFields;
+}
+
+/** Creates a subscription of an endpoint that the same change creates. */
+export async function addSubscription(
+  changes: ConfigChanges,
+  change: ConfigChange,
+  { id, fields, scope }: NewSubscription & { scope: EndpointScope | undefined },
+): Promise<AuditNote> {
+  requireEventTypes(scope, fields.event_types);
+  await checkLinks(changes, change, { fields, known: undefined });
+  return changeOf('subscription.created', null, await saveSubscription(change, { id, fields }));
 }
 
 /**

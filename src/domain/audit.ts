@@ -62,6 +62,40 @@ export type AuditAction = keyof typeof auditActions;
 export const actorTypes = ['person', 'api_key', 'portal_link', 'instance_key', 'cli', 'instance'] as const;
 
 /**
+ * The `Idempotency-Key` of a call that creates something. The call may be repeated, after a lost answer for example, and
+ * creates it once. The key is reserved in the transaction that creates: a call at the same time waits for its commit.
+ */
+export interface Once {
+  /** Id of the row: a hash of credential, project, operation and key. */
+  readonly id: string;
+  /** A hash of the request. Another request with the same key is refused. */
+  readonly request: string;
+  /** Seals what the response shows only once. */
+  seal(secret: string): Buffer;
+}
+
+/** The outcome of the first call. */
+export interface Made {
+  /** Id of the row. */
+  onceId: string;
+  /** The ids of what it created, in the order of its audit entries. */
+  ids: readonly string[];
+  /** Null: its response can be rendered again without a secret. */
+  sealed: Buffer | null;
+}
+
+/** Ends the transaction of a repeated call, which must change nothing. */
+export class RepeatedCall extends Error {
+  override name = 'RepeatedCall';
+  readonly made: Made;
+
+  constructor(made: Made) {
+    super('the call was made before');
+    this.made = made;
+  }
+}
+
+/**
  * The actor of a change: a person, the holder of a key or link, the system user who ran a command, or the service. The
  * credential is the session of a person, or the key of a command. The address is where the call came from.
  */
@@ -71,6 +105,8 @@ export type Actor =
       id: string;
       credentialId?: string;
       address?: string;
+      /** The call may be repeated, and makes its change once. */
+      once?: Once;
     }
   | { type: 'instance'; id: null };
 

@@ -65,6 +65,8 @@ export const errorTable = {
     request_timeout: 'The request did not arrive in time; try again.',
   }),
   ...refusals(409, {
+    idempotency_key_used:
+      'Another request was made with this Idempotency-Key. Nothing was changed; use a new key for a new request.',
     name_taken: 'There is already a {resource} named {name}.',
     person_deactivated: 'The account of {email} is deactivated; activate it first.',
     person_unverified:
@@ -165,6 +167,21 @@ export const wrongState = (detail: string) => new AppError('wrong_state', { deta
 /** A 400 of the same form as a schema's own, for rules that a schema cannot say. */
 export function invalid(field: string, problem: string): AppError {
   return invalidFields([{ field, problem }]);
+}
+
+/** Names the fields of a refusal as parts of another one. */
+export async function within<T>(field: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.fields.length > 0)
+      throw invalidFields(error.fields.map((one) => ({ ...one, field: `${field}.${one.field}` })));
+    const { params } = error;
+    throw 'field' in params
+      ? new AppError(error.code, { ...params, field: `${field}.${params['field']}` })
+      : error;
+  }
 }
 
 /** The same for several fields. The response lists them, and its message names them all. */

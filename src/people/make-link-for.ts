@@ -1,6 +1,6 @@
 import { type Actor, type AuditNote, changeOf } from '../domain/audit.ts';
 import { AppError, found } from '../domain/errors.ts';
-import { insertAudit } from '../store/audit/audit-entries.ts';
+import { audited } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import {
@@ -39,12 +39,11 @@ export async function makeLinkFor(
   { email, purpose, endsSecondFactor }: Wanted,
 ): Promise<{ person: PersonRow; link: string }> {
   const attempt = () =>
-    deps.db.transaction(async (tx) => {
+    audited(deps, { projectId: null, actor }, async (tx) => {
       const { person, notes } = await (email === undefined ? administrator(tx, deps) : accountOf(tx, email));
       const link = await makeLink(tx, deps, person, { purpose, wasMailed: false, endsSecondFactor });
-      const place = { ids: deps.ids, projectId: null, actor };
-      await insertAudit(tx, place, [...notes, linkMade(person, purpose)]);
-      return { person, link };
+      const audit = [...notes, linkMade(person, purpose)];
+      return { result: { person, link }, audit, ids: [person.id], secret: link };
     });
   const made = await attempt().catch((error: unknown) => {
     // Another call has made the account meanwhile.

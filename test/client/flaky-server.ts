@@ -13,6 +13,9 @@ const faults = [
   { name: 'bad gateway', stored: true },
 ] as const;
 
+const LOST = { name: 'dropped after', stored: true } as const;
+const OF_CONNECTION = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+
 /**
  * A server in front of the real one. The number in `data.n` of an event says which faults its attempts meet,
  * one after another, so that a run is the same each time: its digits to the base of the number of faults.
@@ -26,12 +29,17 @@ export class FlakyServer {
     this.#handle(request, response).catch(() => response.destroy());
   });
 
-  private constructor(target: string) {
+  #answers = 0;
+  /** It loses every second answer, and has no other fault. */
+  readonly #isLossy: boolean;
+
+  private constructor(target: string, isLossy: boolean) {
     this.#target = target;
+    this.#isLossy = isLossy;
   }
 
-  static async start(target: string): Promise<FlakyServer> {
-    const server = new FlakyServer(target);
+  static async start(target: string, { isLossy = false } = {}): Promise<FlakyServer> {
+    const server = new FlakyServer(target, isLossy);
     await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
     return server;
   }
@@ -54,7 +62,9 @@ export class FlakyServer {
     if (fault?.stored === false) return refuse(fault.name, response);
     const answer = await fetch(`${this.#target}${request.url}`, {
       method: request.method ?? 'GET',
-      headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+      headers: Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
+        OF_CONNECTION.has(name) ? [] : values.map((value): [string, string] => [name, value]),
+      ),
       ...(body.length > 0 && { body }),
     });
     const text = await answer.text();
@@ -64,6 +74,7 @@ export class FlakyServer {
   }
 
   #nextFault(body: Buffer): (typeof faults)[number] | undefined {
+    if (this.#isLossy) return this.#answers++ % 2 === 0 ? LOST : undefined;
     if (body.length === 0) return undefined;
     const { n } = (JSON.parse(body.toString()) as { data: { n: number } }).data;
     const attempt = this.#attempts.get(n) ?? 0;

@@ -12,7 +12,7 @@ import { Receiver } from '../support/servers/receiver.ts';
 import { SessionClient } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
 import { callLine, missingOperations } from '../support/suite/operation-coverage.ts';
-import { recordedFetch } from './clients.ts';
+import { callMethod, recordedFetch } from './clients.ts';
 
 /** Every operation through the client, against the real server. The last test checks that none is missing. */
 const mails = await shared(MailServer.start());
@@ -52,21 +52,6 @@ function clientFor({ caller }: Call): Posthorn {
   const browserFetch: typeof fetch = (input, init) =>
     watchedFetch(input, { ...init, headers: { ...(init?.headers as object), cookie, origin } });
   return new Posthorn({ url: app.url, fetch: browserFetch, project: app.projectId });
-}
-
-/** The method's own call of the table. */
-async function callMethod(
-  client: Posthorn | PosthornPortal,
-  { resource, name, pathParameters, body, query, result }: Method,
-  call: Call,
-): Promise<unknown> {
-  const resources = client as unknown as Record<string, Record<string, (...args: unknown[]) => unknown>>;
-  const made = resources[`${resource[0]!.toLowerCase()}${resource.slice(1)}`]![name]!(
-    ...pathParameters.map((parameter) => call.ids[parameter]),
-    ...(body === undefined ? [] : [call.body]),
-    ...(query === undefined ? [] : [call.query]),
-  );
-  return result.kind === 'list' ? (made as { page(): unknown }).page() : made;
 }
 
 function expectResult({ result: { kind } }: Method, result: unknown): void {

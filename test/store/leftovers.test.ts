@@ -257,6 +257,14 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'idempotency_keys',
+    'id',
+    {
+      goes: [{ id: 'of the day before', made_at: daysAgo(1.1) }],
+      stays: [{ id: 'of today', made_at: daysAgo(0.9) }],
+    },
+  ],
+  [
     'failure_mutes',
     'id',
     {

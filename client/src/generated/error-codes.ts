@@ -39,6 +39,7 @@ export type ErrorCode =
   | 'route_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
+  | 'idempotency_key_used'
   | 'name_taken'
   | 'person_deactivated'
   | 'person_unverified'

@@ -144,7 +144,7 @@ export class Projects extends Resource {
 
   /** Create a project and its first key. */
   create(body: CreateProjectBody, options?: CallOptions): Promise<CreateProjectResult> {
-    return this.scope.data('POST', path`/api/v1/projects`, { body, options });
+    return this.scope.data('POST', path`/api/v1/projects`, { body, creates: true, options });
   }
 
   /** Get a project. */
@@ -171,7 +171,7 @@ export class Keys extends Resource {
 
   /** Create another key for a project. */
   create(body: CreateKeyBody, options?: CallOptions): Promise<NewApiKey> {
-    return this.scope.data('POST', this.scope.at`/keys`, { body, options });
+    return this.scope.data('POST', this.scope.at`/keys`, { body, creates: true, options });
   }
 
   /** Revoke a key. */
@@ -181,14 +181,14 @@ export class Keys extends Resource {
 }
 
 export class Endpoints extends Resource {
-  /** Create an endpoint. */
-  create(body: CreateEndpoint, options?: CallOptions): Promise<Endpoint> {
-    return this.scope.data('POST', this.scope.at`/endpoints`, { body, options });
-  }
-
   /** List endpoints. */
   list(query: ListEndpointsQuery = {}, options?: CallOptions): List<Endpoint> {
     return this.scope.list(this.scope.at`/endpoints`, query, options);
+  }
+
+  /** Create an endpoint, with its subscriptions. */
+  create(body: CreateEndpoint, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('POST', this.scope.at`/endpoints`, { body, creates: true, options });
   }
 
   /** Get an endpoint. */
@@ -242,7 +242,7 @@ export class Endpoints extends Resource {
 
   /** Start a job that creates many endpoints with their subscriptions. */
   onboard(body: OnboardBody, query: OnboardQuery = {}, options?: CallOptions): Promise<OnboardResult> {
-    return this.scope.data('POST', this.scope.at`/onboard`, { body, query, options });
+    return this.scope.data('POST', this.scope.at`/onboard`, { body, query, creates: true, options });
   }
 
   /** Count the deliveries of up to 100 endpoints between two dates by outcome. */
@@ -276,7 +276,7 @@ export class Endpoints extends Resource {
 export class Sources extends Resource {
   /** Create a source. */
   create(body: CreateSource, options?: CallOptions): Promise<Source> {
-    return this.scope.data('POST', this.scope.at`/sources`, { body, options });
+    return this.scope.data('POST', this.scope.at`/sources`, { body, creates: true, options });
   }
 
   /** List sources. */
@@ -323,7 +323,7 @@ export class Sources extends Resource {
 export class Subscriptions extends Resource {
   /** Create a subscription: subscribe an endpoint to event types. */
   create(body: CreateSubscription, options?: CallOptions): Promise<Subscription> {
-    return this.scope.data('POST', this.scope.at`/subscriptions`, { body, options });
+    return this.scope.data('POST', this.scope.at`/subscriptions`, { body, creates: true, options });
   }
 
   /** List subscriptions. */
@@ -400,6 +400,7 @@ export class Filters extends Resource {
   create(subscriptionId: string, body: CreateFilter, options?: CallOptions): Promise<Filter> {
     return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/filters`, {
       body,
+      creates: true,
       options,
     });
   }
@@ -450,6 +451,7 @@ export class Filters extends Resource {
   createMany(subscriptionId: string, body: CreateFilter[], options?: CallOptions): Promise<Filter[]> {
     return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/filters/bulk`, {
       body,
+      creates: true,
       options,
     });
   }
@@ -472,7 +474,7 @@ export class EventTypes extends Resource {
 
   /** Create an event type. */
   create(body: CreateEventType, options?: CallOptions): Promise<EventType> {
-    return this.scope.data('POST', this.scope.at`/event-types`, { body, options });
+    return this.scope.data('POST', this.scope.at`/event-types`, { body, creates: true, options });
   }
 
   /** Update the description of an event type. Fields that are not named keep their value. */
@@ -491,7 +493,7 @@ export class EventTypes extends Resource {
 
   /** Create or update event types from the webhooks of an OpenAPI document. */
   import(body: ImportEventTypes, options?: CallOptions): Promise<EventType[]> {
-    return this.scope.data('POST', this.scope.at`/event-types/import`, { body, repeatable: true, options });
+    return this.scope.data('POST', this.scope.at`/event-types/import`, { body, creates: true, options });
   }
 }
 
@@ -607,7 +609,7 @@ export class EventDeliveries extends Resource {
 
   /** Mute a group of failures until a time, for all users of the project. */
   muteFailures(body: MuteFailuresBody, options?: CallOptions): Promise<MuteFailuresResult> {
-    return this.scope.data('POST', this.scope.at`/failures/mutes`, { body, options });
+    return this.scope.data('POST', this.scope.at`/failures/mutes`, { body, creates: true, options });
   }
 
   /** Unmute a group of failures. */
@@ -696,7 +698,7 @@ export class Views extends Resource {
 
   /** Save a view. A view with the same page and name is replaced. */
   save(body: SaveViewBody, options?: CallOptions): Promise<SavedView> {
-    return this.scope.data('POST', this.scope.at`/views`, { body, options });
+    return this.scope.data('POST', this.scope.at`/views`, { body, creates: true, options });
   }
 
   /** Delete a saved view. */
@@ -720,7 +722,7 @@ export class Nodes extends Resource {
 export class PortalLinks extends Resource {
   /** Create a portal link for the endpoints of an owner. */
   create(body: CreatePortalLink, options?: CallOptions): Promise<PortalLink> {
-    return this.scope.data('POST', this.scope.at`/portal-links`, { body, options });
+    return this.scope.data('POST', this.scope.at`/portal-links`, { body, creates: true, options });
   }
 
   /** List portal links. */
@@ -872,7 +874,7 @@ export class People extends Resource {
 
   /** Give a person a role in a project. A person without an account gets one, and an invitation. */
   inviteToProject(body: InviteToProjectBody, options?: CallOptions): Promise<InviteToProjectResult> {
-    return this.scope.data('POST', this.scope.at`/people`, { body, options });
+    return this.scope.data('POST', this.scope.at`/people`, { body, creates: true, options });
   }
 
   /** Give a person another role in a project. */
@@ -892,7 +894,7 @@ export class People extends Resource {
 
   /** Make a person an administrator of the instance. A person without an account gets one, and an invitation. */
   inviteToInstance(body: InviteToInstanceBody, options?: CallOptions): Promise<InviteToProjectResult> {
-    return this.scope.data('POST', path`/api/v1/people`, { body, options });
+    return this.scope.data('POST', path`/api/v1/people`, { body, creates: true, options });
   }
 
   /** Change an account. Deactivation ends all of its sessions at once. */
@@ -906,7 +908,7 @@ export class People extends Resource {
 
   /** Create a link that signs a person in once, or resets the password. */
   createSignInLink(body: CreateSignInLinkBody, options?: CallOptions): Promise<CreateSignInLinkResult> {
-    return this.scope.data('POST', path`/api/v1/sign-in-links`, { body, options });
+    return this.scope.data('POST', path`/api/v1/sign-in-links`, { body, creates: true, options });
   }
 }
 
@@ -993,8 +995,8 @@ export class ProjectResources {
 export class PortalResources {
   readonly endpoints: Pick<
     Endpoints,
-    | 'create'
     | 'list'
+    | 'create'
     | 'get'
     | 'update'
     | 'delete'

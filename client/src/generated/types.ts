@@ -1115,6 +1115,28 @@ export interface CreateEndpoint extends UpdateEndpoint {
   name: string;
   /** Second name of the endpoint for events, on create only. Default: its id. */
   app_id?: string | null;
+  /** Subscriptions of the new endpoint. If one is refused, nothing is created. */
+  subscriptions?: SubscriptionOfEndpoint[] | null;
+}
+
+export interface SubscriptionOfEndpoint {
+  /** Name for people. Default: that of the endpoint. */
+  name?: string | null;
+  /** Only events of this source. Empty: events of any origin. */
+  source_id?: string | null;
+  /** JavaScript that returns the payload to send. */
+  function?: string | null;
+  /** `at_most_once` never repeats a request that may have arrived. */
+  delivery_mode?: 'at_least_once' | 'at_most_once' | '' | null;
+  /** Failed attempts that raise an alert. Needs both members. `{}` removes it. */
+  alert_config?: AlertConfigInput | null;
+  /** Limit of sends. Needs both members. `{}` removes it. */
+  rate_limit_config?: RateLimitConfigInput | null;
+  /** Retries. `{}`: as the project. */
+  retry_config?: RetryConfigInput | null;
+  /** Name in the file of a project, unique per kind. */
+  key?: string | null;
+  filter_config?: FilterConfigInput | null;
 }
 
 export interface ExpireSecret {

@@ -9,6 +9,7 @@ import {
   countFailureMutes,
   deleteFailureMute,
   failureMuteOf,
+  listFailureMutes,
   type NamedMuteRow,
   saveFailureMute,
 } from '../../store/saved/failure-mutes.ts';
@@ -82,6 +83,15 @@ export function registerFailureMutes(app: FastifyInstance, context: ApiContext):
         const result = await saveFailureMute(tx, mute);
         return { result, audit: [changeOf('failures.muted', known, result)] };
       });
+      return { uid: id, endpoint_id, outcome, until: iso(until) };
+    },
+    again: async ({ project }, made) => {
+      const mutes = await listFailureMutes(context.db, project.id);
+      const { id, endpoint_id, outcome, until } = found(
+        mutes.find((mute) => mute.id === made.id),
+        'mute',
+        made.id,
+      );
       return { uid: id, endpoint_id, outcome, until: iso(until) };
     },
   });

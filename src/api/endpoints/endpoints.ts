@@ -1,29 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import {
   activateEndpoint,
-  createEndpoint,
   deleteEndpoint,
   rollSecret,
   togglePause,
   updateEndpoint,
 } from '../../control/endpoint-changes.ts';
-import { owned } from '../../domain/endpoint-scope.ts';
+import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
+import { asId, type ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { endpointChanges, newEndpointChanges } from '../http/versions/endpoint-changes.ts';
-import {
-  changedEndpoint,
-  checkEndpoint,
-  createdEndpoint,
-  requireOwnCredentials,
-  warnOfOwnUrl,
-} from './endpoint-input.ts';
-import { CreateEndpoint, Endpoint, ExpireSecret, toEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
+import { endpointChanges } from '../http/versions/endpoint-changes.ts';
+import { changedEndpoint, checkEndpoint, requireOwnCredentials, warnOfOwnUrl } from './endpoint-input.ts';
+import { Endpoint, ExpireSecret, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
@@ -33,26 +27,8 @@ const route = operationsOf('Endpoints');
 export function registerEndpoints(app: FastifyInstance, context: ApiContext): void {
   const { db, endpoints, changes } = context;
   const show = async (row: EndpointRow) => (await endpointView(context, row.project_id, [row.id]))(row);
-  route.post(app, path, {
-    id: 'createEndpoint',
-    summary: 'Create an endpoint.',
-    body: CreateEndpoint,
-    status: 201,
-    message: 'Endpoint created',
-    data: Endpoint,
-    portal: 'manage',
-    changes: newEndpointChanges,
-    dryRun: true,
-    access: 'developer',
-    handle: async ({ project, by, scope, body }, request) => {
-      await checkEndpoint(context, project.config, body);
-      warnOfOwnUrl(context, body, request);
-      const made = createdEndpoint(context, body);
-      // A key belongs to the file of the project, so a portal link cannot claim one.
-      if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '' });
-      return toEndpoint(await createEndpoint(changes, by, made));
-    },
-  });
+  const get = async (projectId: ProjectId, scope: EndpointScope | undefined, id: string) =>
+    show(found(owned(scope, await endpoints.get(db, projectId, asId(id))), 'endpoint', id));
   route.get(app, path, {
     id: 'listEndpoints',
     summary: 'List endpoints.',
@@ -86,10 +62,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     portal: 'read',
     changes: endpointChanges,
     access: 'viewer',
-    handle: async ({ project, params, scope }) => {
-      const id = params.endpointID;
-      return show(found(owned(scope, await endpoints.get(db, project.id, id)), 'endpoint', id));
-    },
+    handle: ({ project, params, scope }) => get(project.id, scope, params.endpointID),
   });
   route.put(app, onePath, {
     id: 'updateEndpoint',

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
-import type { Actor } from '../../domain/audit.ts';
-import { AppError, invalid, invalidFields } from '../../domain/errors.ts';
-import type { ProjectId } from '../../domain/ids.ts';
+import { AppError, found, invalid, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
 import { multipartBoundary, parseMultipart } from '../../ingest/request/multipart.ts';
 import { ONBOARD_CHUNK, type OnboardItem } from '../../jobs/onboard-job.ts';
 import { parseCsv } from '../../platform/csv.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
+import { getJob, type JobRow } from '../../store/jobs/jobs.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -84,26 +83,21 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
       const checked = { total_rows: items.length, valid_count: items.length - invalidRows.size, errors };
       if (isDryRun(query)) return checked;
       if (errors.length > 0) throw validationFailed(checked);
-      return accept(context, { projectId: project.id, actor, reply }, items as OnboardItem[]);
+      const input = items as OnboardItem[];
+      const wanted = { type: 'onboard' as const, input, isSecret: true, count: items.length };
+      return onboardJob(reply, await startJob(context, { projectId: project.id, actor }, wanted));
     },
+    again: async ({ project }, { id }, reply) =>
+      onboardJob(reply, found(await getJob(context.db, project.id, id), 'job', id)),
   });
 }
 
-async function accept(
-  context: ApiContext,
-  { reply, ...by }: { projectId: ProjectId; actor: Actor; reply: FastifyReply },
-  items: OnboardItem[],
-): Promise<Static<typeof OnboardJob>> {
-  const job = await startJob(context, by, {
-    type: 'onboard',
-    input: items,
-    isSecret: true,
-    count: items.length,
-  });
+function onboardJob(reply: FastifyReply, job: JobRow): Static<typeof OnboardJob> {
+  const items = job.total ?? 0;
   return {
     ...startedJob(reply, job),
-    batch_count: Math.ceil(items.length / ONBOARD_CHUNK),
-    total_items: items.length,
+    batch_count: Math.ceil(items / ONBOARD_CHUNK),
+    total_items: items,
     message: `Job ${job.id} creates the endpoints.`,
   };
 }

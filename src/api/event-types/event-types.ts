@@ -6,6 +6,8 @@ import {
   updateEventType,
 } from '../../control/event-type-changes.ts';
 import { seesEventType } from '../../domain/endpoint-scope.ts';
+import { found } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -27,6 +29,8 @@ const route = operationsOf('Event types');
 /** The validators of schemas are loaded by the first call that needs them. */
 export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
+  const typesOf = async (projectId: ProjectId, ids: readonly string[]) =>
+    (await listEventTypes(db, projectId)).filter(({ id }) => ids.includes(id)).map(toEventType);
   route.get(app, path, {
     id: 'listEventTypes',
     summary: 'List the event types of the project by name.',
@@ -56,6 +60,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       const type = { name: body.name, ...describe(UNDESCRIBED, body) };
       return toEventType(await createEventType(context.changes, by, type));
     },
+    again: async ({ project }, { ids, id }) => found((await typesOf(project.id, ids))[0], 'event type', id),
   });
   route.put(app, onePath, {
     id: 'updateEventType',
@@ -99,5 +104,6 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       const rows = await importEventTypes(context.changes, by, types);
       return rows.map(toEventType);
     },
+    again: ({ project }, { ids }) => typesOf(project.id, ids),
   });
 }

@@ -50,7 +50,10 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
 
 function registerCreation(app: FastifyInstance, context: ApiContext): void {
   const accept = async (
-    call: Pick<Call<Static<typeof BroadcastEvent>>, 'project' | 'body' | 'bodyText' | 'trace'>,
+    call: Pick<
+      Call<Static<typeof BroadcastEvent>>,
+      'project' | 'body' | 'bodyText' | 'trace' | 'idempotencyKey'
+    >,
     target: EventTarget,
   ): Promise<Out> => {
     const accepted = await context.acceptor.accept(await newEvent(context, call, target));

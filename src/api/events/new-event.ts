@@ -19,7 +19,7 @@ type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 /** An event for storing, from the body of any call that creates one. */
 export async function newEvent(
   context: ApiContext,
-  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace'>,
+  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace' | 'idempotencyKey'>,
   target: EventTarget,
 ): Promise<NewEvent> {
   const { project, body } = call;
@@ -41,7 +41,7 @@ export async function newEvent(
     headers,
     // A trace given for the event overrides that of the request.
     trace: givenTrace(headers) ?? call.trace,
-    idempotencyKey: idempotencyKey(project, body),
+    idempotencyKey: idempotencyKey(project, body, call.idempotencyKey),
     sourceId: await eventSource(context, project, body.source_id),
     appId: body.app_id || null,
     acknowledgedAtMs:
@@ -53,11 +53,14 @@ export async function newEvent(
 }
 
 /** A project with its own header for the key relies on it, so every event must have a key. */
-function idempotencyKey(project: ProjectRow, body: Input): string | null {
+function idempotencyKey(project: ProjectRow, body: Input, ofHeader: string | undefined): string | null {
   const isCustom = project.config.request_id_header !== DEFAULT_REQUEST_ID_HEADER;
-  if (isCustom && !body.idempotency_key)
+  const key = body.idempotency_key || ofHeader || null;
+  if (ofHeader !== undefined && key !== ofHeader)
+    throw invalid('idempotency_key', 'must be the same as the header Idempotency-Key');
+  if (isCustom && key === null)
     throw invalid('idempotency_key', 'is required if the project has its own request_id_header');
-  return body.idempotency_key || null;
+  return key;
 }
 
 function customHeaders(given: Record<string, string>): Record<string, string[]> {

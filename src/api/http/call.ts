@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Author } from '../../control/config-changes.ts';
+import type { Once } from '../../domain/audit.ts';
 import {
   type Actor,
   CLI_USER_HEADER,
@@ -61,6 +62,8 @@ export interface Call<Body, Path extends string = string> {
   scope: EndpointScope | undefined;
   /** The trace of the call. */
   trace: TraceContext | null;
+  /** The header, which is another spelling of `idempotency_key` for events. */
+  idempotencyKey: string | undefined;
   /** Further fields of the envelope, set by the handler. */
   beside: Record<string, unknown>;
 }
@@ -84,8 +87,9 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
   readonly isDryRun: boolean;
   wasScoped: boolean;
   readonly #request: FastifyRequest;
+  readonly #once: Once | undefined;
 
-  constructor(request: FastifyRequest, hasDryRun: boolean) {
+  constructor(request: FastifyRequest, { hasDryRun, once }: { hasDryRun: boolean; once: Once | undefined }) {
     this.params = request.params as Call<Body, Path>['params'];
     this.query = request.query as Call<unknown>['query'];
     this.body = request.body as Body;
@@ -96,15 +100,22 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
     this.isDryRun = wantsDryRun(request, hasDryRun);
     this.wasScoped = request.scope === undefined;
     this.#request = request;
+    this.#once = once;
   }
 
   get actor(): Actor {
     const { caller } = this.#request;
-    return caller === undefined ? INSTANCE : actorOf(caller, originOf(this.#request));
+    if (caller === undefined) return INSTANCE;
+    const actor = actorOf(caller, originOf(this.#request));
+    return this.#once === undefined || actor.type === 'instance' ? actor : { ...actor, once: this.#once };
   }
 
   get by(): Author {
     return { projectId: this.project.id, actor: this.actor, config: this.config, isDryRun: this.isDryRun };
+  }
+
+  get idempotencyKey(): string | undefined {
+    return idempotencyKeyOf(this.#request);
   }
 
   get trace(): TraceContext | null {
@@ -132,6 +143,16 @@ function wantsDryRun({ headers }: FastifyRequest, hasDryRun: boolean): boolean {
   if (given !== 'true' && given !== 'false') throw invalid(DRY_RUN_HEADER, 'must be true or false');
   if (given === 'true' && !hasDryRun) throw invalid(DRY_RUN_HEADER, 'this call has no dry run');
   return given === 'true';
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const given = headers['idempotency-key'];
+  if (given === undefined || given === '') return undefined;
+  if (typeof given !== 'string' || !IDEMPOTENCY_KEY.test(given))
+    throw invalid('Idempotency-Key', 'must be 1 to 255 visible characters of ASCII');
+  return given;
 }
 
 function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
-import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
+import { CONFIG_VERSION_HEADER, RepeatedCall } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
@@ -11,6 +11,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access/access.ts';
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
+import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
 import { type Call, RequestCall } from './call.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
@@ -72,6 +73,11 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
   warn?(body: Static<Body>): string[];
+  /**
+   * It creates something, and takes an `Idempotency-Key`. Renders the response of a repeated call again, from what the
+   * first one made.
+   */
+  again?(call: Call<Static<Body>, Path>, made: MadeBefore, reply: FastifyReply): Promise<Static<Data>>;
   /** `X-Posthorn-Dry-Run: true` checks the change of config and does not make it. */
   dryRun?: true;
   /** The right that it needs of a key or a person. */
@@ -164,6 +170,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       ...securityOf(operation.access, at.method),
       ...(operation.portal !== undefined && { [PORTAL_RIGHT]: operation.portal }),
       params: pathParameters(at.path),
+      ...(operation.again !== undefined && { headers: IDEMPOTENCY_KEY }),
       ...(body !== undefined && { body }),
       response: {
         ...envelopes(operation.dataByStatus ?? { [status]: data }, operation.beside),
@@ -193,12 +200,15 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     },
     handler: async (request, reply) => {
       request.isUnderWay = true;
-      const call = new RequestCall<Static<Body>, Path>(request, operation.dryRun === true);
+      const call = new RequestCall<Static<Body>, Path>(request, {
+        hasDryRun: operation.dryRun === true,
+        once: operation.again && onceOf(request, at.id),
+      });
       if (operation.warn !== undefined) {
         request.warnings = [...(request.warnings ?? []), ...operation.warn(call.body)];
         refuseIfStrict(request);
       }
-      const result = (await operation.handle(call, request, reply)) ?? null;
+      const result = (await answerOf(operation, call, { request, reply })) ?? null;
       if (operation.portal !== 'anyone' && !call.wasScoped)
         throw new Error(`operation ${at.id} is open to portals and ignores their scope`);
       if (call.config.made !== null) reply.header(CONFIG_VERSION_HEADER, call.config.made);
@@ -223,6 +233,21 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       });
     },
   });
+}
+
+/** The response of an operation. A call that was made before changes nothing, and gets the same one again. */
+async function answerOf<Body extends TSchema, Data extends TSchema, Path extends string>(
+  operation: Operation<Body, Data, Path>,
+  call: RequestCall<Static<Body>, Path>,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Promise<Static<Data>> {
+  try {
+    return await operation.handle(call, request, reply);
+  } catch (error) {
+    if (!(error instanceof RepeatedCall) || operation.again === undefined) throw error;
+    reply.header('idempotency-replayed', 'true');
+    return operation.again(call, madeBefore(request, error.made), reply);
+  }
 }
 
 const ownHeaders = ({ signature, request_id_header }: ProjectRow['config']): string[] => [

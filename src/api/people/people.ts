@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { invalid } from '../../domain/errors.ts';
+import { found, invalid } from '../../domain/errors.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { roles } from '../../domain/role.ts';
 import { invite } from '../../people/invitations.ts';
@@ -7,10 +7,11 @@ import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
 import { isEmail, normalEmail } from '../../people/people-deps.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
-import { listAccounts, listMembers } from '../../store/people/people.ts';
+import { getPerson, listAccounts, listMembers } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';
 import { isInstance } from '../http/access/access.ts';
+import type { MadeBefore } from '../http/access/once.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -41,6 +42,10 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   const { people } = context;
   registerMembers(app, context);
   registerAccounts(app, context);
+  const invited = async ({ id, secret }: MadeBefore) => ({
+    person: toPerson(found(await getPerson(context.db, id), 'person', id)),
+    link: secret,
+  });
   route.post(app, '/api/v1/projects/:projectID/people', {
     id: 'inviteToProject',
     summary: 'Give a person a role in a project. A person without an account gets one, and an invitation.',
@@ -56,6 +61,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       const { person, link } = await invite(people, inviter, wanted);
       return { person: toPerson(person), link };
     },
+    again: (_call, made) => invited(made),
   });
   route.post(app, '/api/v1/people', {
     id: 'inviteToInstance',
@@ -71,6 +77,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       const { person, link } = await invite(people, { actor, isInstance: true }, wanted);
       return { person: toPerson(person), link };
     },
+    again: (_call, made) => invited(made),
   });
   route.post(app, '/api/v1/sign-in-links', {
     id: 'createSignInLink',
@@ -95,6 +102,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       const { person, link } = await makeLinkFor(people, actor, wanted);
       return { person: toPerson(person), link };
     },
+    again: async (_call, made) => ({ ...(await invited(made)), link: made.secret ?? '' }),
   });
 }
 

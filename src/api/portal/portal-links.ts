@@ -41,6 +41,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
     data: PortalLink,
     access: 'admin',
     handle: async ({ by, body }) => shown(context, await create(context, by, body)),
+    again: async ({ project }, { id }) => shown(context, await get(project, id)),
   });
   route.get(app, path, {
     id: 'listPortalLinks',

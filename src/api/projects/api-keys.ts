@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { createKey, revokeKey } from '../../control/key-changes.ts';
-import { invalid } from '../../domain/errors.ts';
+import { found, invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { readRole, roles } from '../../domain/role.ts';
 import { oneOf, RequiredText, Type } from '../../platform/type.ts';
@@ -86,6 +86,19 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
       const wanted = { ...by, name: body.name, role, expiresAtMs };
       const { row, key } = await createKey(context.changes, wanted);
       return { ...toApiKey(row), key };
+    },
+    again: async ({ project }, { id, secret }) => {
+      const keys = await listApiKeys(db, project.id);
+      return {
+        ...toApiKey(
+          found(
+            keys.find((row) => row.id === id),
+            'key',
+            id,
+          ),
+        ),
+        key: secret ?? '',
+      };
     },
   });
   route.delete(app, `${path}/:keyID`, {

@@ -4,10 +4,11 @@ import type { Author } from '../../control/config-changes.ts';
 import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { ProjectConfig } from '../../domain/config/project-config.ts';
-import { AppError } from '../../domain/errors.ts';
-import { idTime } from '../../domain/ids.ts';
+import { AppError, found } from '../../domain/errors.ts';
+import { asId, idTime } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { listApiKeys } from '../../store/config/api-keys.ts';
 import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access/access.ts';
@@ -116,6 +117,19 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
         project: toProject(made.project),
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
       };
+    },
+    again: async (_call, { ids: [id = '', keyId = ''], secret }) => {
+      const project = await context.projects.get(context.db, asId(id));
+      if (project === undefined) throw new AppError('project_not_found', { id });
+      const keys = await listApiKeys(context.db, id);
+      const key = toApiKey(
+        found(
+          keys.find((row) => row.id === keyId),
+          'key',
+          keyId,
+        ),
+      );
+      return { project: toProject(project), api_key: { ...key, key: secret ?? '' } };
     },
   });
   route.get(app, '/api/v1/projects/:projectID', {

@@ -56,6 +56,7 @@ import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/so
 import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import { FilterMatch } from '../subscriptions/filters.ts';
+import { CreateEndpointWithSubscriptions, SubscriptionOfEndpoint } from '../subscriptions/new-endpoint.ts';
 import {
   CreateSubscription,
   Subscription,
@@ -116,7 +117,8 @@ export const answerSchemas = {
 
 /** The same for bodies of requests. */
 export const requestSchemas = {
-  CreateEndpoint,
+  CreateEndpoint: CreateEndpointWithSubscriptions,
+  SubscriptionOfEndpoint,
   ExpireSecret,
   UpdateEndpoint,
   BroadcastEvent,

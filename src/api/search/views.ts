@@ -66,6 +66,16 @@ export function registerViews(app: FastifyInstance, context: ApiContext): void {
       });
       return toView(saved);
     },
+    again: async ({ project }, { id }) => {
+      const views = await listViews(db, project.id);
+      return toView(
+        found(
+          views.find((view) => view.id === id),
+          'view',
+          id,
+        ),
+      );
+    },
   });
   route.delete(app, `${path}/:viewID`, {
     id: 'deleteView',

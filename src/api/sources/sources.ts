@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
 import { sourceTypes } from '../../domain/config/source.ts';
 import { found } from '../../domain/errors.ts';
-import type { ProjectId } from '../../domain/ids.ts';
+import { asId, type ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
@@ -40,6 +40,8 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       await checkFunctions(context, by.projectId, body);
       return show(await createSource(changes, by, made));
     },
+    again: async ({ project }, { id }) =>
+      show(found(await sources.get(db, project.id, asId(id)), 'source', id)),
   });
   route.get(app, path, {
     id: 'listSources',

@@ -97,6 +97,10 @@ function registerWrites(app: FastifyInstance, context: ApiContext): void {
       const row = await save(context, call, (known) => addedFilters(context, known, given));
       return toFilter(row, found(row.filters.at(-1), 'filter', ''));
     },
+    again: async (call, { id }) => {
+      const row = await subscriptionOf(context, call);
+      return toFilter(row, recordOf(row.filters, id));
+    },
   });
   route.put(app, onePath, {
     id: 'updateFilter',
@@ -147,6 +151,10 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
       const given = call.body.map((filter, index) => ({ filter, field: `${index}.` }));
       const row = await save(context, call, (known) => addedFilters(context, known, given));
       return row.filters.slice(-given.length).map((record) => toFilter(row, record));
+    },
+    again: async (call, { ids }) => {
+      const row = await subscriptionOf(context, call);
+      return ids.map((id) => toFilter(row, recordOf(row.filters, id)));
     },
   });
   route.put(app, `${path}/bulk_update`, {

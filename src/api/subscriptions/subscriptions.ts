@@ -7,7 +7,7 @@ import {
 } from '../../control/subscription-changes.ts';
 import { type EndpointScope, requireFunctionRight, visible } from '../../domain/endpoint-scope.ts';
 import { found, invalid } from '../../domain/errors.ts';
-import type { SubscriptionId } from '../../domain/ids.ts';
+import { asId, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { compileFilter } from '../../matcher/filter.ts';
@@ -31,6 +31,11 @@ const route = operationsOf('Subscriptions');
 export function registerSubscriptions(app: FastifyInstance, context: ApiContext): void {
   const { db, ids, changes } = context;
   const show = async (row: SubscriptionRow) => (await subscriptionView(context, row.project_id, [row]))(row);
+  const get = async (projectId: ProjectId, scope: EndpointScope | undefined, id: SubscriptionId) => {
+    const row = await subscriptions.get(db, projectId, id);
+    const seen = visible(scope, row, (known) => known.endpoint_id);
+    return show(found(seen, 'subscription', id));
+  };
   const check = (project: ProjectRow, code = '') =>
     checkFunction(context, 'function', { projectId: project.id, code });
   route.post(app, path, {
@@ -51,6 +56,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       const make = () => withoutKey(scope, newSubscriptionFields(body, project.config, by.isDryRun), '');
       return show(await createSubscription(changes, one, make));
     },
+    again: ({ project, scope }, { id }) => get(project.id, scope, asId(id)),
   });
   route.get(app, path, {
     id: 'listSubscriptions',
@@ -82,17 +88,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     data: Subscription,
     portal: 'read',
     access: 'viewer',
-    handle: async ({ project, params, scope }) => {
-      const id = params.subscriptionID;
-      const row = await subscriptions.get(db, project.id, id);
-      return show(
-        found(
-          visible(scope, row, (known) => known.endpoint_id),
-          'subscription',
-          id,
-        ),
-      );
-    },
+    handle: ({ project, params, scope }) => get(project.id, scope, params.subscriptionID),
   });
   route.put(app, onePath, {
     id: 'updateSubscription',

@@ -4,6 +4,7 @@ import type { IdFactory } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { addIdRange, listPage, Where } from '../database/list-page.ts';
+import { onceIn } from './once.ts';
 
 export interface AuditRow {
   id: string;
@@ -35,6 +36,10 @@ export interface AuditPlace {
 export interface Changed<T> {
   result: T;
   audit: readonly AuditNote[];
+  /** The ids of what was created, if they are not those of the audit entries. */
+  ids?: readonly string[];
+  /** A secret that the response shows only once. */
+  secret?: string | null | undefined;
 }
 
 /** A change outside the config, and its entries, in one transaction. Config changes through `ConfigChanges`. */
@@ -43,10 +48,19 @@ export function audited<T>(
   by: { projectId: string | null; actor: Actor },
   change: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  return deps.db.transaction(async (tx) => {
-    const { result, audit } = await change(tx);
-    await insertAudit(tx, { ids: deps.ids, ...by }, audit);
-    return result;
+  return deps.db.transaction((tx) => auditedIn(tx, { ids: deps.ids, ...by }, () => change(tx)));
+}
+
+/** The same in a transaction that does more. A call that may be repeated makes its change once. */
+export async function auditedIn<T>(
+  tx: Queryable,
+  place: AuditPlace,
+  change: () => Promise<Changed<T>>,
+): Promise<T> {
+  return onceIn(tx, place.actor, async () => {
+    const { result, audit, ids = audit.map(({ resourceId }) => resourceId ?? ''), secret } = await change();
+    await insertAudit(tx, place, audit);
+    return { result, ids, secret };
   });
 }
 

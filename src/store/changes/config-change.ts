@@ -3,7 +3,7 @@ import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
-import { type Changed, insertAudit } from '../audit/audit-entries.ts';
+import { auditedIn, type Changed } from '../audit/audit-entries.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
 import { insertMetaEvents } from '../queue/insert-meta-events.ts';
@@ -102,11 +102,7 @@ export async function changeConfig<T>(
     'version = version + 1, config_version = config_version + 1',
   );
   checkVersion(by, project);
-  return changeRaised(deps, project, async (change) => {
-    const { result, audit } = await work(change);
-    await insertAudit(change, { ids, ...by }, audit);
-    return result;
-  });
+  return changeRaised(deps, project, (change) => auditedIn(change, { ids, ...by }, () => work(change)));
 }
 
 /**

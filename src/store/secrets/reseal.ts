@@ -25,6 +25,7 @@ const columns: readonly SealedColumn[] = [
   { table: 'sources', id: 'id', column: 'sealed', place: (id) => `source ${id}` },
   { table: 'portal_links', id: 'id', column: 'sealed_token', place: (id) => `portal link ${id}` },
   { table: 'people', id: 'id', column: 'sealed_totp', place: (id) => `second factor of ${id}` },
+  { table: 'idempotency_keys', id: 'id', column: 'sealed', place: (id) => `idempotency key ${id}` },
   { table: 'jobs', id: 'id', column: 'sealed', place: (id) => `job ${id}` },
   { table: 'change_stream_slots', id: 'id', column: 'sealed', place: (id) => `change stream ${id}` },
   { table: 'instance_secrets', id: 'name', column: 'sealed', place: (name) => `instance secret ${name}` },

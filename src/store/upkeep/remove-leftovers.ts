@@ -37,6 +37,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['api_keys', `revoked_at < ${RETENTION}`],
   ['portal_tokens', 'expires_at < now()'],
   ['failure_mutes', 'until < now()'],
+  ['idempotency_keys', "made_at < now() - interval '1 day'"],
   ['portal_links', `deleted_at < ${RETENTION}`],
   // The newest event that was let in is older than the limit reaches back.
   ['intake_windows', 'coalesce(times[cardinality(times)], 0) + seconds + 3600 < extract(epoch from now())'],

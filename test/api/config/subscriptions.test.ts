@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import type { Json } from '../../support/client.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -316,4 +316,67 @@ test('a value nested thousands of levels deep or huge is explained without being
     await app.project.raw('POST', '/subscriptions/test_filter', { body: huge })
   ).json();
   expect(shown.explain.actual.length).toBeLessThan(5_000);
+});
+
+describe('an endpoint with its subscriptions', () => {
+  const create = (subscriptions: object[], expected = 201, client = app.project): Promise<Json> =>
+    client.post('/endpoints', { name: 'with', url: 'http://127.0.0.1:9', subscriptions }, expected);
+  const counted = async () =>
+    app.database.query(
+      'select (select count(*) from endpoints) as endpoints, (select count(*) from subscriptions) as subscriptions',
+    );
+
+  test('is created with all of them', async () => {
+    const { uid } = await create([
+      {},
+      { name: 'second', filter_config: { event_types: ['a.b'], filter: { body: { n: 1 } } } },
+    ]);
+    const { content } = await app.project.get(`/subscriptions?endpointId=${uid}&sort=ASC`);
+    expect(content.map((one: Json) => [one.name, one.filter_config.event_types])).toEqual([
+      ['with', ['*']],
+      ['second', ['a.b']],
+    ]);
+    const { content: entries } = await app.project.get('/audit?perPage=3&sort=DESC');
+    expect(entries.map(({ action }: Json) => action)).toEqual([
+      'subscription.created',
+      'subscription.created',
+      'endpoint.created',
+    ]);
+  });
+
+  test.each([
+    [
+      'a filter that is wrong',
+      { filter_config: { filter: { body: { $nonsense: 1 } } } },
+      'subscriptions.1.filter',
+    ],
+    ['a function that does not compile', { function: 'function (' }, 'subscriptions.1.function'],
+    ['a source that is not there', { source_id: 'none' }, 'subscriptions.1.source_id'],
+    ['a key that is taken', { key: 'taken' }, 'key'],
+  ])('is not created if one of them has %s', async (_what, wrong, place) => {
+    if ('key' in wrong) await create([{ key: 'taken' }]);
+    const before = await counted();
+    const { message } = await create([{}, wrong], 400);
+    expect(message).toContain(place);
+    expect(await counted()).toEqual(before);
+  });
+
+  test('is not created with two of them where a project allows one per endpoint', async () => {
+    const project = await app.newProject({ multiple_endpoint_subscriptions: false });
+    expect((await create([{}, {}], 400, project)).message).toContain('one per endpoint');
+    expect((await project.get('/endpoints')).content).toEqual([]);
+    expect((await create([{}], 201, project)).name).toBe('with');
+  });
+
+  test('of a portal link has the owner of the link, no key, and only its event types', async () => {
+    const rights = { can_manage_endpoint: true, event_types: ['mine.*'] };
+    const { token } = await app.project.post('/portal-links', { name: 'l', owner_id: 'with', ...rights });
+    const portal = new ApiClient(`${app.url}/portal-api`, token);
+    const made = await create([{ key: 'claimed', filter_config: { event_types: ['mine.a'] } }], 201, portal);
+    const { content } = await app.project.get(`/subscriptions?endpointId=${made.uid}`);
+    expect([made.owner_id, content[0].key]).toEqual(['with', '']);
+    const before = await counted();
+    await create([{ filter_config: { event_types: ['others.a'] } }], 403, portal);
+    expect(await counted()).toEqual(before);
+  });
 });

@@ -7,7 +7,7 @@ import { Link } from '../ui/text/link.tsx';
 import { ActDialog } from './act-dialog.tsx';
 import { AttemptView } from './attempt-view.tsx';
 import { pickedTypes } from './event-types.ts';
-import { type Site, useSite } from './site.ts';
+import { useSite } from './site.ts';
 import { useWords } from './words.ts';
 
 interface Props {
@@ -35,11 +35,12 @@ export function AddEndpoint({ title, action, fieldsOf, isTested, note, onClose, 
   const add = async (form: FormData) => {
     const url = formText(form, 'url');
     const name = formText(form, 'name') || new URL(url).host;
-    const endpoint = await create(
-      api,
-      { name, ...(url === '' ? {} : { url }), ...fieldsOf?.(form) },
-      pickedTypes(form),
-    );
+    const endpoint = await api.endpoints.create({
+      name,
+      ...(url === '' ? {} : { url }),
+      ...fieldsOf?.(form),
+      subscriptions: [{ filter_config: { event_types: pickedTypes(form) } }],
+    });
     const added: Added = { endpoint };
     if (isTested(form))
       await test(endpoint.uid).then(
@@ -53,19 +54,6 @@ export function AddEndpoint({ title, action, fieldsOf, isTested, note, onClose, 
       {children}
     </ActDialog>
   );
-}
-
-/** An endpoint without its subscription is taken back: the reader mends the form, and there is one endpoint then. */
-async function create(api: Site['api'], fields: CreateEndpoint, event_types: string[]): Promise<Endpoint> {
-  const endpoint = await api.endpoints.create(fields);
-  const { name, uid: endpoint_id } = endpoint;
-  try {
-    await api.subscriptions.create({ name, endpoint_id, filter_config: { event_types } });
-  } catch (error) {
-    await api.endpoints.delete(endpoint_id);
-    throw error;
-  }
-  return endpoint;
 }
 
 /** The answer of the test, and the way to the endpoint. */
