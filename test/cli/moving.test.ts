@@ -7,6 +7,7 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
 import { startRecordedConvoy } from './recorded-convoy.ts';
+import { RECORDED_KEY, startRecordedOutpost, startRecordedSvix } from './recorded-services.ts';
 
 const app = await shared(startTestApp());
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-moving-'));
@@ -114,10 +115,132 @@ it('a key that is refused is named, and a key of Posthorn is never sent to a Con
   expect(convoy.requests).toHaveLength(read);
   expect((await runPosthorn(fromConvoy, { env: { ...own, ...ofConvoy } })).code).toBe(0);
   expect(convoy.requests.join()).not.toContain(target.key);
-  const [, , , , , , project] = fromConvoy;
-  const unknown = fromConvoy.map((word) => (word === project ? 'none' : word));
+  const unknown = [...fromConvoy.slice(0, -1), 'none'];
   expect(await runPosthorn(unknown, { env: ofConvoy })).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/ answered 404 to .*; check --url and --project\n$/),
   });
+});
+
+/** Exports from a service, applies the file to a new project, and gives what each said. */
+async function moved(from: 'svix' | 'outpost', { url }: { url: string }, path = '') {
+  const variable = `${from.toUpperCase()}_API_KEY`;
+  const env = { [variable]: RECORDED_KEY };
+  const args = ['export', '--from', from, '--url', url + path];
+  const exported = await runPosthorn([...args, '--secrets', join(folder, from)], { env });
+  expect([exported.code, exported.stdout]).toEqual([0, expect.stringMatching(/^# not carried over/)]);
+  const target = await app.newProject();
+  const file = save(`${from}.yaml`, exported.stdout);
+  expect(await posthorn(target, 'plan', '-f', file)).toMatchObject({ code: 2, stderr: '' });
+  expect(await posthorn(target, 'apply', '-f', file)).toMatchObject({ code: 0, stderr: '' });
+  expect(await posthorn(target, 'plan', '-f', file)).toMatchObject({ code: 0, stdout: 'No changes.\n' });
+  const wrong = await runPosthorn(args, {
+    env: { [variable]: 'wrong', POSTHORN_API_KEY: target.key },
+  });
+  expect([wrong.code, wrong.stderr]).toEqual([
+    3,
+    expect.stringMatching(new RegExp(`refused the key of \\w+ with 401; it is the value of ${variable}, `)),
+  ]);
+  const { content: endpoints } = await target.get('/endpoints?sort=ASC');
+  const { content: subscriptions } = await target.get('/subscriptions?sort=ASC');
+  const byName = (items: Json[]): Json => Object.fromEntries(items.map((item) => [item.name, item]));
+  return {
+    endpoints: byName(endpoints),
+    subscriptions: byName(subscriptions),
+    eventTypes: byName(await target.get('/event-types')),
+    lost: exported.stderr
+      .split('\n')
+      .filter((line) => line.startsWith('  - '))
+      .map((line) => line.slice(4)),
+  };
+}
+
+const ONE_OWNER =
+  'The way of an event to one customer: send it as a fan-out event with the owner_id, because other events go to the endpoints of all.';
+
+it('a Svix comes over: applications, endpoints, event types, secrets and one header', async () => {
+  const svix = await shared(startRecordedSvix());
+  const { endpoints, subscriptions, eventTypes, lost } = await moved('svix', svix);
+  expect(endpoints['Acme billing']).toMatchObject({
+    url: 'http://127.0.0.1:9/acme',
+    owner_id: 'acme',
+    status: 'active',
+    rate_limit: 7,
+    rate_limit_duration: 1,
+    standard_webhooks_secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
+    authentication: { type: 'api_key', api_key: { header_name: 'authorization', header_value: 'Bearer b' } },
+  });
+  expect(endpoints['Acme 127.0.0.1:9/some']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
+  expect(endpoints['Acme off']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
+  expect(endpoints['Bolt 127.0.0.1:9/bolt']).toMatchObject({ owner_id: 'app_2', status: 'inactive' });
+  expect(subscriptions['Acme billing'].filter_config.event_types).toEqual(['invoice.paid']);
+  expect(subscriptions['Acme off'].filter_config.event_types).toEqual(['*']);
+  expect(eventTypes['invoice.paid']).toMatchObject({
+    category: 'billing',
+    json_schema: { required: ['id'] },
+  });
+  expect(eventTypes['invoice.old'].deprecated_at).not.toBeNull();
+  expect(lost).toEqual([
+    'The rate limit of the application Bolt: endpoints have theirs.',
+    'The endpoint Acme billing loses its header x-hidden, whose value Svix does not show.',
+    'The endpoint Acme billing loses its metadata.',
+    'The endpoint Acme billing loses its header x-team, because there is room for one.',
+    'The endpoint Acme 127.0.0.1:9/some is inactive in the file: it took only the channels project_1.',
+    'The endpoint Bolt 127.0.0.1:9/bolt is inactive in the file: its transformation stays in Svix.',
+    'The endpoint Bolt 127.0.0.1:9/bolt is inactive in the file: its key of asymmetric signatures stays in Svix.',
+    ONE_OWNER,
+    'The headers svix-id, svix-timestamp and svix-signature: deliveries have webhook-id, webhook-timestamp and webhook-signature, with the same signature.',
+    'Messages, attempts, ingest sources, connectors, operational webhooks and portal access stay in Svix.',
+  ]);
+  expect(svix.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+  const args = ['export', '--from', 'svix', '--url', svix.url, '--project'];
+  const env = { SVIX_API_KEY: RECORDED_KEY };
+  expect((await runPosthorn([...args, 'app_2'], { env })).stdout).not.toContain('acme');
+  expect((await runPosthorn([...args, 'none'], { env })).stderr).toContain('there is no application none');
+});
+
+it('an Outpost comes over: tenants, webhook destinations, topics, filters, secrets and one header', async () => {
+  const outpost = await shared(startRecordedOutpost());
+  const { endpoints, subscriptions, eventTypes, lost } = await moved('outpost', outpost, '/api/v1');
+  expect(endpoints['acme 127.0.0.1:9/acme']).toMatchObject({
+    owner_id: 'acme',
+    status: 'active',
+    secrets: [{ value: 'a secret of outpost' }],
+    authentication: { type: 'api_key', api_key: { header_name: 'x-api-key', header_value: 'of acme' } },
+  });
+  expect(endpoints['acme 127.0.0.1:9/filtered']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
+  expect(endpoints['bolt 127.0.0.1:9/bolt']).toMatchObject({ owner_id: 'bolt', status: 'inactive' });
+  expect(subscriptions['acme 127.0.0.1:9/acme'].filter_config).toMatchObject({
+    event_types: ['user.created', 'user.updated'],
+    filter: { body: { amount: { $gte: 100 } } },
+  });
+  expect(subscriptions['bolt 127.0.0.1:9/bolt'].filter_config.event_types).toEqual(['*']);
+  expect(Object.keys(eventTypes)).toEqual(['*', 'user.created', 'user.updated']);
+  expect(lost).toEqual([
+    'The destination des_2 of the tenant acme, which is of the type aws_sqs.',
+    'The endpoint acme 127.0.0.1:9/acme loses its previous secret.',
+    'The endpoint acme 127.0.0.1:9/filtered is inactive in the file: write its filter {"data":{"name":{"$startsWith":"a"}}} as a filter or a function.',
+    'The endpoint bolt 127.0.0.1:9/bolt is inactive in the file: its secret is not shown.',
+    'The endpoint bolt 127.0.0.1:9/bolt loses its metadata.',
+    ONE_OWNER,
+    'The signature header of Outpost: deliveries have X-Convoy-Signature and webhook-signature.',
+    'Events, attempts, metadata of tenants and portal access stay in Outpost.',
+  ]);
+  expect(outpost.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+});
+
+it('a service that is not there, or is another one, is an error of one line', async () => {
+  const env = { SVIX_API_KEY: RECORDED_KEY, OUTPOST_API_KEY: RECORDED_KEY };
+  const refused = await runPosthorn(['export', '--from', 'svix', '--url', 'http://127.0.0.1:9'], { env });
+  expect(refused).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'posthorn: the service at http://127.0.0.1:9 does not answer; start it, or name another with --url\n',
+  });
+  const other = await runPosthorn(['export', '--from', 'outpost', '--url', app.url], { env });
+  expect([other.code, other.stderr]).toEqual([
+    1,
+    `posthorn: ${app.url} answered 404 to /tenants?limit=100; check --url and --project\n`,
+  ]);
 });

@@ -10,11 +10,11 @@ export const projectFileCommands: Commands = {
     summary:
       'Prints a project as YAML: settings, event types, sources, endpoints, subscriptions and filters.',
     details:
-      'Items without a key get one, which is stored. Secrets are left out. From Convoy it reads with CONVOY_API_KEY, writes nothing there, and lists what it cannot carry over.',
+      'Items without a key get one, which is stored. Secrets are left out. Another system is read with CONVOY_API_KEY, SVIX_API_KEY or OUTPOST_API_KEY. Nothing is written there, and what cannot be carried over is listed.',
     flags: {
       from: {
         value: 'SYSTEM',
-        oneOf: ['posthorn', 'convoy'],
+        oneOf: ['posthorn', 'convoy', 'svix', 'outpost'],
         summary: 'The system to read; posthorn by default.',
       },
       secrets: { value: 'DIRECTORY', summary: 'Write the secrets to files there, which the YAML names.' },
@@ -23,6 +23,7 @@ export const projectFileCommands: Commands = {
     examples: [
       'posthorn export > shop.yaml',
       'posthorn export --from convoy --url https://convoy.example.com --project 01H --secrets secrets > shop.yaml',
+      'posthorn export --from svix --url https://api.svix.com --secrets secrets > shop.yaml',
     ],
     load: async () => (await import('./run.ts')).exportProject,
   } satisfies Command,

@@ -1,6 +1,9 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseDocument } from './document.ts';
-import { withSecrets } from './secrets.ts';
+import { documentText, parseDocument } from './document.ts';
+import { moveSecrets, withSecrets } from './secrets.ts';
 
 it.each([
   ['a: [', /^the file is not YAML: /],
@@ -33,4 +36,20 @@ it('a key that is not JSON is refused, and the error does not quote it', async (
     'authentication.oauth2.signing_key of endpoint a is not JSON; give it a JSON Web Key',
   );
   await expect(filled).rejects.not.toThrow('hush');
+});
+
+it('a key cannot put a secret into another folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-secrets-'));
+  try {
+    await moveSecrets(join(folder, 'in'), 'endpoints', { key: 'a/../../out', secret: 'hush' });
+    expect(readdirSync(folder)).toEqual(['in']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('a line break in a comment does not end it', async () => {
+  const document = await parseDocument('version: 1');
+  const text = await documentText(document, ['a\nendpoints: [{key: b, name: b}]']);
+  expect((await parseDocument(text)).endpoints).toEqual([]);
 });

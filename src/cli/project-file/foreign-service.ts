@@ -14,13 +14,15 @@ export interface ForeignService {
   name: string;
   /** The environment variable with its key. A key of one service is never sent to another. */
   keyVariable: string;
+  /** The one that may name the project. */
+  projectVariable?: string;
   read(at: ForeignPlace): Promise<ForeignConfig>;
 }
 
 export interface ForeignPlace {
   url: string;
   key: string;
-  /** Absent: the service has no projects, or it was not named. */
+  /** The project, application or tenant to read. Absent: none was named. */
   project: string | undefined;
 }
 
@@ -28,6 +30,18 @@ export interface ForeignConfig {
   answers: Answers;
   /** Everything that a file cannot say, or that was changed on the way, a sentence each. */
   lost: string[];
+}
+
+/** An answer that is no success. */
+export class ForeignRefusal extends Error {
+  readonly status: number;
+  readonly path: string;
+
+  constructor(path: string, status: number) {
+    super(`answered ${status} to ${path}`);
+    this.status = status;
+    this.path = path;
+  }
 }
 
 export async function readForeign(
@@ -42,7 +56,7 @@ export async function readForeign(
       exitCode: EXIT.refused,
     });
   try {
-    const project = given.text('project') ?? given.env['CONVOY_PROJECT'];
+    const project = given.text('project') ?? given.env[service.projectVariable ?? ''];
     const { answers, lost } = await service.read({ url, key, project });
     const state = stateOf(answers);
     const secrets =
@@ -59,13 +73,13 @@ function explained(
   error: unknown,
   { url, name, keyVariable }: { url: string; name: string; keyVariable: string },
 ): unknown {
-  if (!(error instanceof PosthornError)) return error;
+  if (!(error instanceof PosthornError) && !(error instanceof ForeignRefusal)) return error;
   if (error.status === 401 || error.status === 403)
     return new StartupError(
       `${url} refused the key of ${name} with ${error.status}; it is the value of ${keyVariable}, so set that to a key of this ${name} (${notSent(name)})`,
       { cause: error, exitCode: EXIT.refused },
     );
-  if (error.status === 0) return explanation(error, url);
+  if (error instanceof PosthornError && error.status === 0) return explanation(error, url);
   return new StartupError(`${url} answered ${error.status} to ${error.path}; check --url and --project`, {
     cause: error,
   });

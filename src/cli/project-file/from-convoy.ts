@@ -14,7 +14,12 @@ import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-serv
 import { type Answers, all } from './read-project.ts';
 
 /** A Convoy, whose lists and resources have the form of ours. */
-export const convoy: ForeignService = { name: 'Convoy', keyVariable: 'CONVOY_API_KEY', read };
+export const convoy: ForeignService = {
+  name: 'Convoy',
+  keyVariable: 'CONVOY_API_KEY',
+  projectVariable: 'CONVOY_PROJECT',
+  read,
+};
 
 async function read({ url, key, project }: ForeignPlace): Promise<ForeignConfig> {
   if (!project) throw new StartupError('name the project of Convoy with --project');

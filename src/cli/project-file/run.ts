@@ -10,13 +10,15 @@ import { type Document, documentText, type Item, kinds, parseDocument } from './
 import { findRefusals } from './find-refusals.ts';
 import { type ForeignService, readForeign } from './foreign-service.ts';
 import { convoy } from './from-convoy.ts';
+import { outpost } from './from-outpost.ts';
+import { svix } from './from-svix.ts';
 import { type Change, changeLine, itemName, makePlan } from './make-plan.ts';
 import { OnVersion } from './on-version.ts';
 import { forgetPlan, type Place, readPlan, savePlan } from './plan-record.ts';
 import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
 import { moveSecrets } from './secrets.ts';
 
-const foreignServices = { convoy } satisfies Record<string, ForeignService>;
+const foreignServices = { convoy, svix, outpost } satisfies Record<string, ForeignService>;
 
 /** Prints a project as a file. Items without a key get one, which is stored. */
 export async function exportProject(given: Given): Promise<undefined> {

@@ -77,7 +77,8 @@ export async function moveSecrets(folder: string, kind: Kind, item: Item): Promi
       continue;
     }
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = join(folder, `${kind}.${item.key}.${path}`);
+    // A key comes from a service, and must not lead to another folder.
+    const file = join(folder, `${kind}.${encodeURIComponent(item.key)}.${path}`);
     await writeFile(file, typeof value === 'string' ? value : JSON.stringify(value), { mode: 0o600 });
     left = withValue(left, path, `file:${file}`);
   }

@@ -1,0 +1,127 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Endpoint, EventType, Project, Subscription } from '../../../client/src/posthorn.ts';
+import { StartupError } from '../../platform/startup-error.ts';
+import type { Fields } from './document.ts';
+import { type ForeignConfig, type ForeignPlace, ForeignRefusal } from './foreign-service.ts';
+
+/*
+ * For services whose API is not like ours, and whose endpoints choose their events themselves: each becomes an endpoint
+ * with one subscription. The customer that has it becomes its owner.
+ */
+export interface ForeignEndpoint {
+  id: string;
+  name: string;
+  url: string;
+  owner: string;
+  /** Empty: the service does not show it. */
+  secret: string;
+  isActive: boolean;
+  /** Sends per second; 0 = no limit. */
+  perSecond: number;
+  headers: Record<string, string>;
+  eventTypes: string[];
+  /** Conditions on the payload. */
+  body: Fields;
+  /** Reasons why its receiver would get other requests than before. It starts inactive then. */
+  differs: string[];
+  /** Other things that it had: `its metadata`. */
+  lost: string[];
+}
+
+export const ONE_OWNER =
+  'The way of an event to one customer: send it as a fan-out event with the owner_id, because other events go to the endpoints of all.';
+
+export function configOf(
+  endpoints: readonly ForeignEndpoint[],
+  eventTypes: readonly Partial<EventType>[],
+): ForeignConfig {
+  return {
+    answers: {
+      project: { config: {} } as unknown as Project,
+      eventTypes: eventTypes.map((type) => ({ uid: type.name, deprecated_at: null, ...type }) as EventType),
+      sources: [],
+      endpoints: endpoints.map(endpointOf),
+      subscriptions: endpoints.map(subscriptionOf),
+      filters: new Map(),
+    },
+    lost: endpoints.flatMap((one) => [
+      ...one.differs.map((what) => `The endpoint ${one.name} is inactive in the file: ${what}`),
+      ...[...one.lost, ...lostHeaders(one)].map((what) => `The endpoint ${one.name} loses ${what}.`),
+    ]),
+  };
+}
+
+/** An endpoint has one header of its own, as its authentication. */
+function endpointOf(one: ForeignEndpoint): Endpoint {
+  const [header] = headersOf(one);
+  return {
+    uid: one.id,
+    name: one.name,
+    url: one.url,
+    owner_id: one.owner,
+    status: one.isActive && one.differs.length === 0 ? 'active' : 'inactive',
+    secrets: one.secret === '' ? [] : [{ value: one.secret, expires_at: null }],
+    rate_limit: one.perSecond,
+    rate_limit_duration: one.perSecond === 0 ? 0 : 1,
+    ...(header !== undefined && {
+      authentication: { type: 'api_key', api_key: { header_name: header[0], header_value: header[1] } },
+    }),
+  } as unknown as Endpoint;
+}
+
+/** Those that look like a credential are first. */
+function headersOf({ headers }: ForeignEndpoint): [string, string][] {
+  const isPlain = ([name]: [string, string]) => Number(!/authorization|key|token|secret/i.test(name));
+  return Object.entries(headers).sort((a, b) => isPlain(a) - isPlain(b));
+}
+
+function lostHeaders(one: ForeignEndpoint): string[] {
+  const [, ...others] = headersOf(one);
+  return others.map(([header]) => `its header ${header}, because there is room for one`);
+}
+
+function subscriptionOf({ id, name, eventTypes, body }: ForeignEndpoint): Subscription {
+  return {
+    uid: id,
+    name,
+    status: 'active',
+    endpoint_metadata: { uid: id },
+    filter_config: { event_types: eventTypes, filter: { body } },
+  } as unknown as Subscription;
+}
+
+const TIMEOUT_MS = 30_000;
+const MOST_TRIES = 10;
+
+/** The JSON of a path. It waits where the service asks for that. */
+export async function getJson<T>({ url, key }: ForeignPlace, path: string): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const response = await fetch(url.replace(/\/+$/, '') + path, {
+      headers: { authorization: `Bearer ${key}`, accept: 'application/json' },
+      // A key goes to the named address only.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((cause: unknown) => {
+      throw new StartupError(`the service at ${url} does not answer; start it, or name another with --url`, {
+        cause,
+      });
+    });
+    if (response.ok) return parsed(url, await response.text()) as T;
+    if (response.status !== 429 || tries === MOST_TRIES) throw new ForeignRefusal(path, response.status);
+    await wait(1000 * (Number(response.headers.get('retry-after')) || 1));
+  }
+}
+
+function parsed(url: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new StartupError(`${url} does not answer with JSON; check --url`, { cause });
+  }
+}
+
+/** A name for people, where the service has none. */
+export function placeOf(url: string): string {
+  const { host, pathname } = URL.parse(url) ?? { host: url, pathname: '' };
+  return host + pathname;
+}
