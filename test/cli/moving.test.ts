@@ -51,6 +51,7 @@ it('a Convoy is read, planned and applied, and what stays behind is listed', asy
   expect([code, stderr]).toEqual([0, expect.stringContaining(`posthorn: ${listed}`)]);
   expect(stdout.startsWith(listed.replaceAll(/^/gm, '# ').slice(0, -2))).toBe(true);
   expect(convoy.writes).toEqual([]);
+  expect(convoy.requests.join()).not.toMatch(/\/(events|eventdeliveries|portal-links|keys)\b/);
 
   const target = await app.newProject();
   const file = save('convoy.yaml', stdout);
@@ -84,7 +85,8 @@ posthorn: 1 refusal, and nothing was changed; correct the items above in ${file}
   expect(new Set(disabled)).toEqual(new Set(['bound', 'clicks', 'old', 'orders']));
   expect(known.bound.pub_sub.amqp).toMatchObject({ bindedExchange: 'shop', routingKey: 'orders.*' });
   expect(stdout.match(/bindExchange/g)).toHaveLength(1);
-  // Secrets of brokers and verifiers are carried over, also.
+  // Secrets of brokers, verifiers and meta events are carried over, too.
+  expect((await target.get('')).config.meta_event.secret).toBe('of meta events');
   expect(known.orders.pub_sub.amqp.auth.password).toBe('of amqp');
   expect(known.github.verifier.hmac.secret).toBe('of github');
   for (const name of readdirSync(secrets))
@@ -94,7 +96,7 @@ posthorn: 1 refusal, and nothing was changed; correct the items above in ${file}
 it('without --secrets an export says that secrets stay behind, and what is in the file has none', async () => {
   const { stdout, stderr } = await runPosthorn(fromConvoy, { env: ofConvoy });
   expect(stderr).toMatch(/^ {2}- Secrets, unless --secrets names a directory\.$/m);
-  expect(stdout).not.toMatch(/the secret of convoy|of amqp|of github/);
+  expect(stdout).not.toMatch(/the secret of convoy|of amqp|of github|of meta events/);
 });
 
 it('a key that is refused is named, and a key of Posthorn is never sent to a Convoy', async () => {

@@ -130,9 +130,8 @@ function unknownSettings(project: Project): string[] {
   });
 }
 
-function lostOf({ endpoints, sources, project }: Answers): string[] {
+function lostOf({ endpoints, sources }: Answers): string[] {
   return [
-    ...(project.config.meta_event?.secret ? ['The secret of meta events.'] : []),
     ...endpoints.flatMap(({ name, secrets }) =>
       (secrets ?? []).some(({ expires_at }) => expires_at !== null)
         ? [`Old secrets of the endpoint ${name}, which are about to expire.`]

@@ -62,6 +62,11 @@ async function withSecretFiles(state: ProjectState, folder: string): Promise<Doc
       items.push(await moveSecrets(folder, kind, state.whole[kind].get(key) ?? { key }));
     document[kind] = items;
   }
+  const { key: _key, ...settings } = await moveSecrets(folder, 'settings', {
+    ...state.settings,
+    key: 'project',
+  });
+  document.settings = settings;
   note(
     `posthorn: the secrets are in ${folder}, readable by you alone; delete it when they are no longer needed`,
   );
@@ -139,7 +144,7 @@ export function apply(given: Given): Promise<number> {
         `the config changed since the plan (version ${expected} then, ${version} now); run posthorn plan again`,
       );
     stopIfRefused(planned);
-    await applyAll(planned, { isPlanned: record !== undefined });
+    await applyAll(planned, { isPlanned: record !== undefined, isFixed: given.has('config-version') });
     await forgetPlan(place);
     for (const key of target.generated)
       line(
@@ -154,13 +159,16 @@ export function apply(given: Given): Promise<number> {
  * Stops at the first change that fails. The record of the plan keeps up with the changes, so that the next apply goes on
  * there, also after a kill.
  */
-async function applyAll(planned: Planned, { isPlanned }: { isPlanned: boolean }): Promise<void> {
+async function applyAll(
+  planned: Planned,
+  { isPlanned, isFixed }: { isPlanned: boolean; isFixed: boolean },
+): Promise<void> {
   const { changes, target, onVersion, place } = planned;
   for (const [done, change] of changes.entries()) {
     try {
       await applyChange(target, change);
     } catch (error) {
-      throw error instanceof PosthornError ? stoppedAt(planned, done, error) : error;
+      throw error instanceof PosthornError ? stoppedAt(planned, { done, isFixed }, error) : error;
     } finally {
       if (isPlanned) await savePlan(place, onVersion.version ?? '');
     }
@@ -168,7 +176,11 @@ async function applyAll(planned: Planned, { isPlanned }: { isPlanned: boolean })
   }
 }
 
-function stoppedAt({ changes, place }: Planned, done: number, cause: PosthornError): StartupError {
+function stoppedAt(
+  { changes, place, onVersion }: Planned,
+  { done, isFixed }: { done: number; isFixed: boolean },
+  cause: PosthornError,
+): StartupError {
   if (cause.code === 'config_changed')
     return new StartupError(
       `another caller changed the config after ${done} of ${counted(changes.length, 'change')}; run posthorn plan again, which shows what is left`,
@@ -177,7 +189,7 @@ function stoppedAt({ changes, place }: Planned, done: number, cause: PosthornErr
   const { message, exitCode } = explanation(cause, place.url);
   const change = changes[done] as Change;
   return new StartupError(
-    `stopped at change ${done + 1} of ${changes.length}, ${change.action} ${itemName(change)}: ${message}. ${done} were made. Then run posthorn apply again: it goes on there`,
+    `stopped at change ${done + 1} of ${changes.length}, ${change.action} ${itemName(change)}: ${message}. ${done} were made. Then run posthorn apply again${isFixed ? `, with --config-version ${onVersion.version}` : ''}: it goes on there`,
     { cause, exitCode },
   );
 }

@@ -68,7 +68,7 @@ function hasPlace(item: Fields, path: string): boolean {
 }
 
 /** Writes the secrets of an item to files that only their owner may read, and names the files in the item. */
-export async function moveSecrets(folder: string, kind: Kind, item: Item): Promise<Item> {
+export async function moveSecrets(folder: string, kind: Kind | 'settings', item: Item): Promise<Item> {
   let left: Fields = item;
   for (const path of secretPaths(kind)) {
     const value = valueAt(item, path);
