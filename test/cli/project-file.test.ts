@@ -191,9 +191,10 @@ describe('a project as a file', () => {
         { key: 'plain', name: 'plain', url: 'http://127.0.0.1:9/' },
         { key: 'far', name: 'far', url: 'ftp://example.com' },
         { key: 'unset', name: 'unset', url, secret: 'env:UNSET' },
+        { key: 'odd', name: 'odd', url, status: 'stopped' },
       ],
       subscriptions: [
-        { key: 'first', name: 'first', endpoint: 'fine' },
+        { key: 'first', name: 'first', endpoint: 'fine', status: 'paused' },
         { key: 'second', name: 'second', endpoint: 'fine', filter: { body: { a: { $nonsense: 1 } } } },
         {
           key: 'third',
@@ -211,11 +212,13 @@ describe('a project as a file', () => {
 ! endpoint plain: url must start with https://, because ssl.enforce_secure_endpoints is true
 ! endpoint far: url must be an http or https URL with a host
 ! endpoint unset: the environment variable UNSET has no secret; set it and run the command again
+! endpoint odd: status must be active, paused or inactive
+! subscription first: status must be active or inactive
 ! subscription second: endpoint fine has the subscription first, and multiple_endpoint_subscriptions is false: set it to true
 ! subscription second: filter.body.a.$nonsense there is no operator $nonsense
 ! subscription third: function line 1: Unexpected end of input (line 1)
 ! subscription third: the filter of c.d: body.$or $or takes a list of filters
-posthorn: 10 refusals, and nothing was changed; correct the items above in ${wrong} and run posthorn plan again
+posthorn: 12 refusals, and nothing was changed; correct the items above in ${wrong} and run posthorn plan again
 `;
     for (const command of ['plan', 'apply'])
       expect(await posthorn(target, command, '-f', wrong)).toMatchObject({ code: 1, stderr: refusals });
@@ -233,6 +236,17 @@ posthorn: 10 refusals, and nothing was changed; correct the items above in ${wro
     });
     expect(await posthorn(target, 'plan', '-f', file)).toMatchObject({ code: 2, stderr: '' });
     expect(await posthorn(target, 'apply', '-f', file)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('gives an endpoint each status from each other', async () => {
+    const target = await app.newProject();
+    const states = ['inactive', 'paused', 'active', 'paused', 'inactive', 'active'];
+    for (const status of states) {
+      const endpoints = [{ key: 'e', name: 'e', url: 'http://127.0.0.1:9/', status }];
+      const applied = await posthorn(target, 'apply', '-f', save('status.yaml', { version: 1, endpoints }));
+      expect([status, applied.code, applied.stderr]).toEqual([status, 0, '']);
+      expect((await target.get('/endpoints')).content).toMatchObject([{ status }]);
+    }
   });
 
   it('an apply that was cut off says how far it came, and the next one goes on there', async () => {

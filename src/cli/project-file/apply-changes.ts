@@ -130,9 +130,10 @@ async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<vo
   ids.endpoints.set(key, saved.uid);
   if (id === '' && !secret) generated.push(key);
   if (!status || status === saved.status) return;
-  if (status === 'active') await posthorn.endpoints.activate(saved.uid);
-  else if (status === 'paused') await posthorn.endpoints.pause(saved.uid);
-  else await posthorn.endpoints.update(saved.uid, { is_disabled: true });
+  // Only an active endpoint can be paused.
+  if (status === 'active' || saved.status === 'inactive') await posthorn.endpoints.activate(saved.uid);
+  if (status === 'paused') await posthorn.endpoints.pause(saved.uid);
+  if (status === 'inactive') await posthorn.endpoints.update(saved.uid, { is_disabled: true });
 }
 
 async function saveSubscription(

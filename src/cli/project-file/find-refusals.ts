@@ -30,6 +30,7 @@ export async function findRefusals(checked: Checked, changes: readonly Change[])
     const problems =
       change.problem === undefined
         ? [
+            ...statusProblems(change),
             ...ruleProblems(change),
             ...(await refused(() => applyChange(target, alone(change)))),
             ...(await filterProblems(checked.posthorn, change)),
@@ -65,6 +66,16 @@ function alone(change: Change): Change {
   if (kind !== 'subscriptions') return change;
   const { endpoint: _endpoint, source: _source, ...rest } = wanted;
   return { ...change, wanted: rest, fields: fields.filter((name) => name in rest) };
+}
+
+/** A status is set by calls of its own, which take none. */
+function statusProblems({ kind, wanted = {} }: Change): string[] {
+  const status = wanted['status'] ?? '';
+  if (kind === 'endpoints' && !['', 'active', 'paused', 'inactive'].includes(status as string))
+    return ['status must be active, paused or inactive'];
+  if (kind === 'subscriptions' && !['', 'active', 'inactive'].includes(status as string))
+    return ['status must be active or inactive'];
+  return [];
 }
 
 function rulesOf(state: ProjectState, changes: readonly Change[]): (change: Change) => string[] {

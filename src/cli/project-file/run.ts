@@ -189,7 +189,7 @@ function stoppedAt(
   const { message, exitCode } = explanation(cause, place.url);
   const change = changes[done] as Change;
   return new StartupError(
-    `stopped at change ${done + 1} of ${changes.length}, ${change.action} ${itemName(change)}: ${message}. ${done} were made. Then run posthorn apply again${isFixed ? `, with --config-version ${onVersion.version}` : ''}: it goes on there`,
+    `stopped at change ${done + 1} of ${changes.length}, ${change.action} ${itemName(change)}: ${message.replace(/\.$/, '')}. ${done} were made. Then run posthorn apply again${isFixed ? `, with --config-version ${onVersion.version}` : ''}: it goes on there`,
     { cause, exitCode },
   );
 }
