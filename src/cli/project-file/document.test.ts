@@ -17,6 +17,23 @@ it.each([
   await expect(parseDocument(text)).rejects.toThrow(reason);
 });
 
+it('everything that is wrong with a file is said at once', async () => {
+  const text = `version: 1
+setings: {}
+endpoints: [{key: a, urll: b}, {name: c}, {key: d, name: d}]
+subscriptions: [{key: e, name: e, endpoint: a, source: f}, {key: g, name: g, endpoint: h}]`;
+  await expect(parseDocument(text)).rejects.toThrow(
+    [
+      'the file has an unknown section "setings"',
+      'endpoint a has an unknown field "urll"',
+      'endpoint a has no name',
+      'item 2 of endpoints has no key',
+      'subscription e names a source that is not in the file',
+      'subscription g names an endpoint that is not in the file',
+    ].join('\n'),
+  );
+});
+
 it('an empty section counts as none', async () => {
   expect(await parseDocument('version: 1\nsettings:\nendpoints:\n')).toEqual({
     version: 1,

@@ -111,7 +111,7 @@ export function withValue(item: Fields, path: string, value: unknown): Fields {
   return { ...item, [first]: withValue(inner as Fields, rest.join('.'), value) };
 }
 
-/** Reads the YAML of a file. Says what is wrong with it, and where. */
+/** Reads the YAML of a file. Says everything that is wrong with it, and where. */
 export async function parseDocument(text: string): Promise<Document> {
   const { parse } = await import('yaml');
   let given: unknown;
@@ -123,50 +123,75 @@ export async function parseDocument(text: string): Promise<Document> {
   }
   if (!isFields(given) || given['version'] !== 1)
     throw usageError('the file must begin with "version: 1"; posthorn export writes one');
-  const unknown = Object.keys(given).find((name) => !['version', 'settings', ...kinds].includes(name));
-  if (unknown !== undefined) throw usageError(`the file has an unknown section "${unknown}"`);
+  const problems = Object.keys(given)
+    .filter((name) => !['version', 'settings', ...kinds].includes(name))
+    .map((name) => `the file has an unknown section ${JSON.stringify(name)}`);
   const settings = given['settings'] ?? {};
-  if (!isFields(settings)) throw usageError('settings must be an object');
-  const lists = kinds.map((kind) => [kind, itemsOf(kind, given[kind] ?? [])]);
-  const read = { version: 1 as const, settings, ...(Object.fromEntries(lists) as Record<Kind, Item[]>) };
-  checkReferences(read);
+  if (!isFields(settings)) problems.push('settings must be an object');
+  const lists = kinds.map((kind) => [kind, itemsOf(kind, given[kind] ?? [], problems)]);
+  const read = {
+    version: 1 as const,
+    settings: settings as Fields,
+    ...(Object.fromEntries(lists) as Record<Kind, Item[]>),
+  };
+  problems.push(...referenceProblems(read));
+  if (problems.length > 0) throw usageError(problems.join('\n'));
   return read;
 }
 
-function itemsOf(kind: Kind, given: unknown): Item[] {
-  if (!Array.isArray(given)) throw usageError(`${kind} must be a list`);
+function itemsOf(kind: Kind, given: unknown, problems: string[]): Item[] {
+  if (!Array.isArray(given)) {
+    problems.push(`${kind} must be a list`);
+    return [];
+  }
   const keys = new Set<string>();
-  return given.map((item: unknown, index) => {
-    if (!isFields(item)) throw usageError(`item ${index + 1} of ${kind} is not an object`);
+  return given.flatMap((item: unknown, index) => {
+    if (!isFields(item)) {
+      problems.push(`item ${index + 1} of ${kind} is not an object`);
+      return [];
+    }
     const key = kind === 'event_types' ? (item['key'] ?? item['name']) : item['key'];
-    if (typeof key !== 'string' || key === '') throw usageError(`item ${index + 1} of ${kind} has no key`);
-    if (keys.has(key)) throw usageError(`two ${kind} have the key ${key}; keys are unique per kind`);
+    if (typeof key !== 'string' || key === '') {
+      problems.push(`item ${index + 1} of ${kind} has no key`);
+      return [];
+    }
+    if (keys.has(key)) problems.push(`two ${kind} have the key ${key}; keys are unique per kind`);
     keys.add(key);
     const { name, ...rest } = item;
-    const fields = kind === 'event_types' ? rest : { ...rest, name };
-    const known = ['key', ...Object.keys(fieldsOf[kind])];
-    const unknown = Object.keys(fields).find((field) => !known.includes(field));
-    if (unknown !== undefined) throw usageError(`${singular[kind]} ${key} has an unknown field "${unknown}"`);
-    for (const [field, usual] of Object.entries(fieldsOf[kind]))
-      if (usual === undefined && fields[field] === undefined)
-        throw usageError(`${singular[kind]} ${key} has no ${field}`);
-    return { ...fields, key };
+    const fields: Fields = kind === 'event_types' ? rest : { ...rest, name };
+    problems.push(...fieldProblems(kind, fields).map((problem) => `${singular[kind]} ${key} ${problem}`));
+    return [{ ...fields, key }];
   });
 }
 
-function checkReferences({ endpoints, sources, subscriptions }: Document): void {
+function fieldProblems(kind: Kind, fields: Fields): string[] {
+  const known = ['key', ...Object.keys(fieldsOf[kind])];
+  return [
+    ...Object.keys(fields)
+      .filter((field) => !known.includes(field))
+      .map((field) => `has an unknown field ${JSON.stringify(field)}`),
+    ...Object.entries(fieldsOf[kind])
+      .filter(([field, usual]) => usual === undefined && fields[field] === undefined)
+      .map(([field]) => `has no ${field}`),
+  ];
+}
+
+function referenceProblems({ endpoints, sources, subscriptions }: Document): string[] {
   const has = (items: Item[], key: unknown) => items.some((item) => item.key === key);
-  for (const { key, endpoint, source = '', event_types = ['*'], filters = [] } of subscriptions) {
-    if (!has(endpoints, endpoint))
-      throw usageError(`subscription ${key} names an endpoint that is not in the file`);
-    if (source !== '' && !has(sources, source))
-      throw usageError(`subscription ${key} names a source that is not in the file`);
-    for (const { event_type } of filters as Fields[])
-      if (!(event_types as unknown[]).includes(event_type))
-        throw usageError(
+  return subscriptions.flatMap(({ key, endpoint, source = '', event_types = ['*'], filters = [] }) => [
+    ...(endpoint === undefined || has(endpoints, endpoint)
+      ? []
+      : [`subscription ${key} names an endpoint that is not in the file`]),
+    ...(source === '' || has(sources, source)
+      ? []
+      : [`subscription ${key} names a source that is not in the file`]),
+    ...(filters as Fields[])
+      .filter(({ event_type }) => !(event_types as unknown[]).includes(event_type))
+      .map(
+        ({ event_type }) =>
           `subscription ${key} has a filter for ${String(event_type)}, which is not in event_types`,
-        );
-  }
+      ),
+  ]);
 }
 
 export function isFields(value: unknown): value is Fields {
