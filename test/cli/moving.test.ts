@@ -7,7 +7,7 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
 import { startRecordedConvoy } from './recorded-convoy.ts';
-import { RECORDED_KEY, startRecordedOutpost, startRecordedSvix } from './recorded-services.ts';
+import { RECORDED_KEY, startRecorded, startRecordedOutpost, startRecordedSvix } from './recorded-services.ts';
 
 const app = await shared(startTestApp());
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-moving-'));
@@ -222,6 +222,7 @@ it('an Outpost comes over: tenants, webhook destinations, topics, filters, secre
     'The destination des_2 of the tenant acme, which is of the type aws_sqs.',
     'The endpoint acme 127.0.0.1:9/acme loses its previous secret.',
     'The endpoint acme 127.0.0.1:9/filtered is inactive in the file: write its filter {"data":{"name":{"$startsWith":"a"}}} as a filter or a function.',
+    'The endpoint bolt 127.0.0.1:9/bolt is inactive in the file: its custom headers are not JSON.',
     'The endpoint bolt 127.0.0.1:9/bolt is inactive in the file: its secret is not shown.',
     'The endpoint bolt 127.0.0.1:9/bolt loses its metadata.',
     ONE_OWNER,
@@ -245,4 +246,14 @@ it('a service that is not there, or is another one, is an error of one line', as
     1,
     `posthorn: ${app.url} answered 404 to /tenants?limit=100; check --url and --project\n`,
   ]);
+  const { url } = await shared(startRecorded(() => ({})));
+  for (const [from, path] of [
+    ['svix', '/api/v1/app'],
+    ['outpost', '/tenants'],
+  ] as const)
+    expect(await runPosthorn(['export', '--from', from, '--url', url], { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `posthorn: ${url} answered ${path} without a list; check --url and the version of the service\n`,
+    });
 });

@@ -15,7 +15,9 @@ export interface RecordedService {
 
 const REFUSED = 429;
 
-async function start(answer: (path: string, query: URLSearchParams) => unknown): Promise<RecordedService> {
+export async function startRecorded(
+  answer: (path: string, query: URLSearchParams) => unknown,
+): Promise<RecordedService> {
   const requests: string[] = [];
   const server = createServer(({ method = '', url = '', headers }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://recorded');
@@ -92,7 +94,7 @@ const svixItems: Record<string, unknown> = {
 /** The first request of all is refused as one too many. */
 export function startRecordedSvix(): Promise<RecordedService> {
   let calls = 0;
-  return start((path, query) => {
+  return startRecorded((path, query) => {
     calls += 1;
     if (calls === 1) return REFUSED;
     const items = svixLists[path];
@@ -143,7 +145,7 @@ const destinations: Record<string, object[]> = {
       id: 'des_4',
       topics: ['*'],
       disabled_at: '2024-01-31T12:00:00Z',
-      config: { url: 'http://127.0.0.1:9/bolt' },
+      config: { url: 'http://127.0.0.1:9/bolt', custom_headers: '{' },
       credentials: { secret: 'some***********' },
       metadata: { team: 'b' },
     },
@@ -152,7 +154,7 @@ const destinations: Record<string, object[]> = {
 
 /** Its API is under /api/v1. */
 export function startRecordedOutpost(): Promise<RecordedService> {
-  return start((path, query) => {
+  return startRecorded((path, query) => {
     if (path === '/api/v1/topics') return ['user.created', 'user.updated'];
     const tenants = Object.keys(destinations).map((id) => ({ id, created_at: '2024-01-31T12:00:00Z' }));
     if (path === '/api/v1/tenants') {

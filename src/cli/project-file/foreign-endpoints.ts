@@ -120,6 +120,14 @@ function parsed(url: string, text: string): unknown {
   }
 }
 
+/** Another version of a service may answer in another form. */
+export function requireList({ url }: ForeignPlace, value: unknown, path: string): void {
+  if (!Array.isArray(value))
+    throw new StartupError(
+      `${url} answered ${path} without a list; check --url and the version of the service`,
+    );
+}
+
 /** A name for people, where the service has none. */
 export function placeOf(url: string): string {
   const { host, pathname } = URL.parse(url) ?? { host: url, pathname: '' };

@@ -1,5 +1,12 @@
 import { type Fields, isFields } from './document.ts';
-import { configOf, type ForeignEndpoint, getJson, ONE_OWNER, placeOf } from './foreign-endpoints.ts';
+import {
+  configOf,
+  type ForeignEndpoint,
+  getJson,
+  ONE_OWNER,
+  placeOf,
+  requireList,
+} from './foreign-endpoints.ts';
 import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
 
 /** An Outpost. `--url` ends where its API begins. Each of its tenants becomes an owner of endpoints. */
@@ -23,13 +30,13 @@ async function read(at: ForeignPlace): Promise<ForeignConfig> {
   const others: string[] = [];
   for (const tenant of tenants) {
     const path = `/tenants/${encodeURIComponent(tenant)}/destinations`;
-    for (const one of await getJson<Destination[]>(at, path)) {
+    for (const one of await getList<Destination>(at, path)) {
       if (one.type === 'webhook') endpoints.push(endpointOf(tenant, one));
       else
         others.push(`The destination ${one.id} of the tenant ${tenant}, which is of the type ${one.type}.`);
     }
   }
-  const topics = await getJson<string[]>(at, '/topics');
+  const topics = await getList<string>(at, '/topics');
   const { answers, lost } = configOf(
     endpoints,
     topics.map((name) => ({ name })),
@@ -46,6 +53,12 @@ async function read(at: ForeignPlace): Promise<ForeignConfig> {
   };
 }
 
+async function getList<T>(at: ForeignPlace, path: string): Promise<T[]> {
+  const items = await getJson<T[]>(at, path);
+  requireList(at, items, path);
+  return items;
+}
+
 async function listTenants(at: ForeignPlace): Promise<string[]> {
   const ids: string[] = [];
   for (let next: string | null = null; ; ) {
@@ -54,6 +67,7 @@ async function listTenants(at: ForeignPlace): Promise<string[]> {
       at,
       `/tenants?${query}`,
     );
+    requireList(at, page.models, '/tenants');
     ids.push(...page.models.map(({ id }) => id));
     next = page.pagination.next ?? null;
     if (next === null) return ids;
@@ -64,6 +78,7 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
   const { url = '', custom_headers } = one.config;
   const { secret = '', previous_secret } = one.credentials;
   const filter = one.filter ?? {};
+  const headers = headersOf(custom_headers);
   const isKnown = Object.keys(filter).every((scope) => scope === 'data') && hasOurOperators(filter);
   return {
     id: one.id,
@@ -73,11 +88,12 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
     secret: secret.includes('*') ? '' : secret,
     isActive: one.disabled_at == null,
     perSecond: 0,
-    headers: headersOf(custom_headers),
+    headers: headers ?? {},
     eventTypes: one.topics === '*' || one.topics.includes('*') ? ['*'] : one.topics,
     body: isKnown ? ((filter['data'] ?? {}) as Fields) : {},
     differs: [
       ...(isKnown ? [] : [`write its filter ${JSON.stringify(filter)} as a filter or a function.`]),
+      ...(headers === undefined ? ['its custom headers are not JSON.'] : []),
       ...(secret === '' || secret.includes('*') ? ['its secret is not shown.'] : []),
     ],
     lost: [
@@ -87,10 +103,14 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
   };
 }
 
-/** The service keeps them as the text of an object. */
-function headersOf(text = ''): Record<string, string> {
-  const value: unknown = text === '' ? {} : JSON.parse(text);
-  return isFields(value) ? (value as Record<string, string>) : {};
+/** The service keeps them as the text of an object. Undefined: the text is none. */
+function headersOf(text = ''): Record<string, string> | undefined {
+  try {
+    const value: unknown = JSON.parse(text || '{}');
+    return isFields(value) ? (value as Record<string, string>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const isEmpty = (given: Fields | null | undefined): boolean => Object.keys(given ?? {}).length === 0;

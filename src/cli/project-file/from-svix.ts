@@ -1,7 +1,14 @@
 import type { EventType } from '../../../client/src/posthorn.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { type Fields, isFields } from './document.ts';
-import { configOf, type ForeignEndpoint, getJson, ONE_OWNER, placeOf } from './foreign-endpoints.ts';
+import {
+  configOf,
+  type ForeignEndpoint,
+  getJson,
+  ONE_OWNER,
+  placeOf,
+  requireList,
+} from './foreign-endpoints.ts';
 import {
   type ForeignConfig,
   type ForeignPlace,
@@ -81,6 +88,7 @@ async function list<T>(at: ForeignPlace, path: string): Promise<T[]> {
       at,
       path + (path.includes('?') ? '&' : '?') + query,
     );
+    requireList(at, page.data, path);
     items.push(...page.data);
     if (page.done || page.iterator === null) return items;
     ({ iterator } = page);
