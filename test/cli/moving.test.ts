@@ -103,7 +103,7 @@ it('a key that is refused is named, and a key of Posthorn is never sent to a Con
   expect(await runPosthorn(fromConvoy, { env: { CONVOY_API_KEY: 'wrong' } })).toEqual({
     code: 3,
     stdout: '',
-    stderr: `posthorn: ${convoy.url} refused the key of Convoy with 401; it is the value of CONVOY_API_KEY, so set that to a key of this Convoy (POSTHORN_API_KEY is not sent to a Convoy)\n`,
+    stderr: `posthorn: ${convoy.url} refused the key of Convoy with 401; it is the value of CONVOY_API_KEY, so set that to a key of this Convoy (POSTHORN_API_KEY is never sent to Convoy)\n`,
   });
   const read = convoy.requests.length;
   const target = await app.newProject();
@@ -112,7 +112,7 @@ it('a key that is refused is named, and a key of Posthorn is never sent to a Con
     code: 3,
     stdout: '',
     stderr:
-      'posthorn: there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is not sent to a Convoy)\n',
+      'posthorn: there is no key of Convoy; set CONVOY_API_KEY (POSTHORN_API_KEY is never sent to Convoy)\n',
   });
   expect(convoy.requests).toHaveLength(read);
   expect((await runPosthorn(fromConvoy, { env: { ...own, ...ofConvoy } })).code).toBe(0);

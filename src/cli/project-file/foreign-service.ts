@@ -67,7 +67,7 @@ export async function readForeign(
   }
 }
 
-const notSent = (name: string): string => `POSTHORN_API_KEY is not sent to a ${name}`;
+const notSent = (name: string): string => `POSTHORN_API_KEY is never sent to ${name}`;
 
 function explained(
   error: unknown,
