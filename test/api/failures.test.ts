@@ -4,6 +4,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
+import { completedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** Failures by endpoint and cause, and what a retry, a cancel or a replay of them would do. */
@@ -213,10 +214,7 @@ test('a job keeps to its rate and shows its progress', async () => {
   );
   const job = await paced.post('/eventdeliveries/cancel?rate=4', undefined, 200);
   expect(job).toMatchObject({ status: 'queued', rate: 4, total: 12, dry_run: null });
-  const done = await eventually(
-    () => paced.get(`/jobs/${job.uid}`),
-    ({ status }) => status === 'completed',
-  );
+  const done = await completedJob(paced, job);
   expect(done).toMatchObject({ done: 12, failed: 0, total: 12, rate: 4 });
   // Chunks of 4, each at least a second after the one before.
   expect(Date.parse(done.finished_at) - Date.parse(done.started_at)).toBeGreaterThanOrEqual(2_000);

@@ -5,10 +5,10 @@ import { Database } from '../../src/store/database/database.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** Differences from Convoy that no other test is about. */
@@ -73,11 +73,7 @@ test('a redirect is not followed and counts as failed', async () => {
   receiver.answerNext((_request, response) => response.writeHead(302, { location: '/elsewhere' }).end());
   const before = receiver.requests.length;
   const event = await app.project.post('/events/broadcast', { event_type: 'moved', data: {} });
-  const { content } = await eventually(
-    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
-    (page) => page.content[0]?.status === 'Failure',
-  );
-  expect(content[0].endpoint_id).toBe(endpoint.uid);
+  expect((await deliveryOf(app.project, event, 'Failure')).endpoint_id).toBe(endpoint.uid);
   expect(receiver.requests.length).toBe(before + 1);
 });
 
@@ -103,13 +99,12 @@ test('a resend to a paused endpoint waits until it is unpaused', async () => {
   });
   receiver.answerNext(500);
   const event = await app.project.post('/events/broadcast', { event_type: 'held', data: {} });
-  const list = () => app.project.get(`/eventdeliveries?eventId=${event.uid}`);
-  const { content } = await eventually(list, (page) => page.content[0]?.status === 'Failure');
+  const failed = await deliveryOf(app.project, event, 'Failure');
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
-  const held = await app.project.put(`/eventdeliveries/${content[0].uid}/resend`, undefined, 200);
+  const held = await app.project.put(`/eventdeliveries/${failed.uid}/resend`, undefined, 200);
   expect(held).toMatchObject({ status: 'Scheduled', description: expect.stringContaining('paused') });
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);
-  await eventually(list, (page) => page.content[0]?.status === 'Success');
+  await deliveryOf(app.project, event);
 });
 
 test('projects have no organisations: the parameter is ignored, the field empty', async () => {

@@ -4,6 +4,7 @@ import { subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { cookieOf, SessionClient, signIn, tokenOf } from '../support/session-client.ts';
+import { deliveryOf } from '../support/settled.ts';
 
 const RECEIVER = 'https://receiver.posthorn.invalid/';
 
@@ -63,12 +64,12 @@ export class ReferenceScene {
       data: { invoice: 7 },
     });
     const sent = (page: Json) => page.content[0]?.status === 'Success';
-    const { content } = await eventually(() => project.get(`/eventdeliveries?eventId=${event.uid}`), sent);
-    const [attempt] = await project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
+    const delivery = await deliveryOf(project, event);
+    const [attempt] = await project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
     const metaEvents = await eventually(() => project.get('/meta-events'), sent);
     Object.assign(this.ids, {
       event_id: event.uid,
-      event_delivery_id: content[0].uid,
+      event_delivery_id: delivery.uid,
       delivery_attempt_id: attempt.uid,
       meta_event_id: metaEvents.content[0].uid,
     });

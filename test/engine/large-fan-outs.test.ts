@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { endedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** A fan-out over 1,000 deliveries is stored as a list of subscriptions and expanded in chunks. */
@@ -134,10 +135,7 @@ test('a batch replay whose commits fail at times loses and doubles nothing, and 
   await app.database.query(`create trigger fail before update of cursor on jobs ${ofProject}`);
   await app.database.query(`create trigger fail before update or delete on expansions ${ofProject}`);
   const started = (await (await client.raw('POST', '/events/batchreplay', {})).json()) as Json;
-  const job = await eventually(
-    () => client.get(`/jobs/${started.job.uid}`),
-    ({ status }) => status !== 'queued' && status !== 'running',
-  );
+  const job = await endedJob(client, started.job);
   expect(job).toMatchObject({ status: 'completed', total: 4, done: 4, failed: 0 });
   const counts = await Promise.all(events.map(deliveriesOf));
   expect(counts).toEqual([1, 1_200, 1, 1_200].map((count) => ({ all: 2 * count, distinct: count })));

@@ -3,6 +3,7 @@ import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/servers/receiver.ts';
+import { completedJob } from '../support/settled.ts';
 
 /**
  * The ways to a meta event that are no single call of test/support/operations. Each makes some changes and returns the
@@ -27,14 +28,9 @@ const send = ({ project }: Scene, event_type = 'e') =>
   project.post('/events/broadcast', { event_type, data: { n: 1 } });
 const deliveries = async ({ project }: Scene): Promise<Json[]> =>
   (await project.get('/eventdeliveries?perPage=100')).content;
-const ended = ({ project }: Scene, job: Json) =>
-  eventually(
-    () => project.get(`/jobs/${job.uid}`),
-    ({ status }) => status === 'completed',
-  );
 const onboard = async (scene: Scene) => {
   const items = ['a', 'b'].map((name) => ({ name, url: `${scene.receiver.url}/${name}` }));
-  await ended(scene, await scene.project.post('/onboard', { items }, 202));
+  await completedJob(scene.project, await scene.project.post('/onboard', { items }, 202));
 };
 const all = async ({ project }: Scene, list: string) => uids((await project.get(list)).content);
 const dynamic = ({ project, receiver }: Scene, event_types?: string[]) =>
@@ -137,7 +133,10 @@ export const paths: Partial<Record<MetaEventType, Record<string, Path>>> = {
       const endpoint = await held(scene, 2);
       const [first, second] = await deliveries(scene);
       const cancel = async (eventId: string) =>
-        ended(scene, await scene.project.post(`/eventdeliveries/cancel?eventId=${eventId}`, {}, 200));
+        completedJob(
+          scene.project,
+          await scene.project.post(`/eventdeliveries/cancel?eventId=${eventId}`, {}, 200),
+        );
       await cancel(first.event_id);
       // Again, which finds nothing, and nothing of what went out.
       await cancel(first.event_id);
@@ -151,7 +150,7 @@ export const paths: Partial<Record<MetaEventType, Record<string, Path>>> = {
     'cancelling many': async (scene) => {
       // More than are read at a time.
       await held(scene, 45);
-      await ended(scene, await scene.project.post('/eventdeliveries/cancel', {}, 200));
+      await completedJob(scene.project, await scene.project.post('/eventdeliveries/cancel', {}, 200));
       return uids(await deliveries(scene));
     },
   },

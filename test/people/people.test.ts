@@ -14,6 +14,7 @@ import {
   tokenOf,
   use,
 } from '../support/session-client.ts';
+import { completedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -250,10 +251,7 @@ test('the audit log names the person behind a job, the session and the address',
   const { uid, client, auth } = await member(app, 'developer');
   const { session } = await auth.get('/me');
   const job = await client.post('/onboard', { items: [{ name: 'by a job', url: app.url }] }, 202);
-  await eventually(
-    () => client.get(`/jobs/${job.uid}`),
-    ({ status }: Json) => status === 'completed',
-  );
+  await completedJob(client, job);
   const { content } = await app.project.get(`/audit?actorId=${uid}`);
   expect(content.map(({ action }: Json) => action).toSorted()).toEqual([
     'endpoint.created',

@@ -14,6 +14,7 @@ import {
   tokenOf,
   use,
 } from '../support/session-client.ts';
+import { completedJob } from '../support/settled.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 
 /** A use of everything that takes a secret, so that afterwards each of them could be somewhere. */
@@ -259,11 +260,7 @@ export async function sendEvents({ app, receiver, secrets }: Scene): Promise<voi
       auth_password: secrets.make('onboarded password'),
     },
   ];
-  const { uid } = await app.project.post('/onboard', { items }, 202);
-  await eventually(
-    () => app.project.get(`/jobs/${uid}`),
-    (job) => job.status === 'completed',
-  );
+  await completedJob(app.project, await app.project.post('/onboard', { items }, 202));
   const { content } = await app.project.get('/events?perPage=1');
   await app.project.put(`/events/${content[0].uid}/replay`, undefined, 200);
 }

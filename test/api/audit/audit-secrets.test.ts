@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { completedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -126,10 +126,7 @@ describe('no secret is in any entry:', () => {
     });
     const items = [{ name: 'o', url, auth_username: secret('o user'), auth_password: secret('o password') }];
     const job = await client.post('/onboard', { items }, 202);
-    await eventually(
-      () => client.get(`/jobs/${job.uid}`),
-      ({ status }) => status === 'completed',
-    );
+    await completedJob(client, job);
     secrets.push((await client.post('/keys', { name: 'k' })).key);
     const link = await client.post('/portal-links', { name: 'l', owner_id: 'o' });
     secrets.push(link.token);

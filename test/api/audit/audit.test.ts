@@ -7,6 +7,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { completedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -82,10 +83,7 @@ test('the actor of an onboarding is the caller who started it', async () => {
   const { client, keyId: starter } = await newProject();
   const items = Array.from({ length: 60 }, (_, n) => ({ name: `e${n}`, url: receiver.url }));
   const job = await client.post('/onboard', { items }, 202);
-  await eventually(
-    () => client.get(`/jobs/${job.uid}`),
-    ({ status }) => status === 'completed',
-  );
+  await completedJob(client, job);
   for (const action of ['endpoint.created', 'subscription.created']) {
     const made = await list(`&action=${action}&actorId=${starter}`, client);
     expect(made.length).toBe(60);

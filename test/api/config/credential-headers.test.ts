@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { deliveryOf } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** Headers that hold credentials by their name, and those that a project lists as visible. */
@@ -22,11 +22,7 @@ const show = (...visible_headers: string[]) => app.project.put('', { config: { v
 
 /** The shown and stored forms of an event, its delivery and its attempt, and the request. */
 async function seen(event: Json): Promise<Json> {
-  const { content } = await eventually(
-    () => app.project.get(`/eventdeliveries?eventId=${event['uid']}`),
-    (page) => page.content[0]?.status === 'Success',
-  );
-  const [delivery] = content;
+  const delivery = await deliveryOf(app.project, event);
   const [attempt] = await app.project.get(`/eventdeliveries/${delivery.uid}/deliveryattempts`);
   const [row] = await app.database.query('select headers, forwarded_headers from events where id = $1', [
     event['uid'],

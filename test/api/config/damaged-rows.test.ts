@@ -5,6 +5,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { deliveryOf } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** A stored row that cannot be shown fails alone: lists go on without it and name it. */
@@ -38,10 +39,7 @@ test.each(["'infinity'", "'-infinity'", "'0001-06-01 00:00:00 BC'", "'10000-01-0
   async (time) => {
     await send();
     const { uid } = await send();
-    const [delivery] = await eventually(
-      async () => (await service.project.get(`/eventdeliveries?eventId=${uid}`)).content,
-      ([one]) => one?.status === 'Success',
-    );
+    const delivery = await deliveryOf(service.project, { uid });
     await service.database.query(`update events set acknowledged_at = ${time} where id = $1`, [uid]);
     await failsAlone('/events', uid, 'row_damaged');
     await failsAlone('/eventdeliveries', delivery.uid, 'row_damaged');
@@ -90,10 +88,7 @@ test('an endpoint whose secret cannot be opened fails alone; other endpoints kee
     expect([url, (await call('GET', url)).status]).toEqual([url, 200]);
   const body = { endpoint_id: endpoint.uid, event_type: 'others', data: {} };
   const made = (await (await call('POST', '/events', body)).json()) as Json;
-  await eventually(
-    async () => (await service.project.get(`/eventdeliveries?eventId=${made.data.uid}`)).content,
-    ([one]) => one?.status === 'Success',
-  );
+  await deliveryOf(service.project, made.data);
   const held = (await (await call('POST', '/events', { ...body, endpoint_id: uid })).json()) as Json;
   const [waiting] = await eventually(
     async () => (await service.project.get(`/eventdeliveries?eventId=${held.data.uid}`)).content,
@@ -152,10 +147,7 @@ test('a project whose secret cannot be opened fails only where the secret is nee
   ]);
   for (const path of ['/endpoints', '/subscriptions', '/events', '/sources']) await project.get(path);
   const event = await project.post('/events/broadcast', { event_type: 'damaged', data: {} });
-  await eventually(
-    async () => (await project.get(`/eventdeliveries?eventId=${event.uid}`)).content,
-    ([one]) => one?.status === 'Success',
-  );
+  await deliveryOf(project, event);
   // The meta event of this change waits, and says why.
   await project.put(`/endpoints/${own.endpoint.uid}`, { description: 'changed' });
   const waiting = () =>

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { endedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -12,12 +12,6 @@ let project: ApiClient;
 beforeEach(async () => {
   project = await app.newProject();
 });
-
-const ended = (job: Json): Promise<Json> =>
-  eventually(
-    () => project.get(`/jobs/${job.uid}`),
-    ({ status }) => status !== 'queued' && status !== 'running',
-  );
 
 async function upload(csv: string, query = ''): Promise<Response> {
   const form = new FormData();
@@ -44,7 +38,7 @@ test('items become endpoints with subscriptions and credentials, which the job s
     [job.uid, 'escape'],
   );
   expect(JSON.stringify(rows)).not.toContain('very secret');
-  expect(await ended(job)).toMatchObject({ status: 'completed', done: 120, failed: 0 });
+  expect(await endedJob(project, job)).toMatchObject({ status: 'completed', done: 120, failed: 0 });
   const [forgotten] = await app.database.query('select sealed from jobs where id = $1', [job.uid]);
   expect(forgotten).toEqual({ sealed: null });
   const { content: endpoints } = await project.get('/endpoints?perPage=1000&sort=ASC');
@@ -66,7 +60,7 @@ test('a CSV file works like JSON', async () => {
   const answer = await upload(csv);
   expect(answer.status).toBe(202);
   const job = ((await answer.json()) as Json).data;
-  await ended(job);
+  await endedJob(project, job);
   const { content } = await project.get('/endpoints?sort=ASC');
   expect(content.map((endpoint: Json) => endpoint.name)).toEqual(['Zoë, Inc', 'plain']);
   expect(content[0].authentication.basic_auth).toEqual({ username: 'u', password: 'p,"w"' });

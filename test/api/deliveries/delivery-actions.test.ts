@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { deliveryOf, endedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -20,15 +21,7 @@ beforeEach(async () => {
 /** Sends an event and waits until its one delivery has this status. */
 async function deliver(status: string, client = project): Promise<Json> {
   const event = await client.post('/events/broadcast', { event_type: 'a', data: { n: 1 } });
-  return reached(event.uid, status, client);
-}
-
-async function reached(eventId: string, status: string, client = project): Promise<Json> {
-  const { content } = await eventually(
-    () => client.get(`/eventdeliveries?eventId=${eventId}`),
-    (page) => page.content[0]?.status === status,
-  );
-  return content[0];
+  return deliveryOf(client, event, status);
 }
 
 const settled = (id: string, status: string): Promise<Json> =>
@@ -37,11 +30,7 @@ const settled = (id: string, status: string): Promise<Json> =>
     (delivery) => delivery.status === status,
   );
 
-const jobEnds = (job: Json): Promise<Json> =>
-  eventually(
-    () => project.get(`/jobs/${job.uid}`),
-    ({ status }) => status !== 'queued' && status !== 'running',
-  );
+const jobEnds = (job: Json): Promise<Json> => endedJob(project, job);
 
 test('a failed delivery is resent with a fresh budget while its attempts keep counting', async () => {
   await subscribe(project, receiver.url, {
@@ -123,7 +112,7 @@ test('a batch retry takes failed and discarded deliveries, and counts those that
   await project.put(`/endpoints/${good.endpoint.uid}/pause`);
   const gone = await subscribe(project, `${receiver.url}/gone`, { eventTypes: ['b'] });
   const lost = await project.post('/events/broadcast', { event_type: 'b', data: {} });
-  await reached(lost.uid, 'Failure');
+  await deliveryOf(project, lost, 'Failure');
   await project.delete(`/endpoints/${gone.endpoint.uid}`);
   await project.put(`/endpoints/${good.endpoint.uid}/pause`);
   receiver.answerAlways(200);
@@ -231,7 +220,7 @@ test('a delivery cancelled while it is being sent stays discarded, and the old a
   const event = await project.post('/events/broadcast', { event_type: 'a', data: {} });
   await receiver.received(1);
   await jobEnds(await project.post('/eventdeliveries/cancel', undefined, 200));
-  const delivery = await reached(event.uid, 'Discarded');
+  const delivery = await deliveryOf(project, event, 'Discarded');
   receiver.answerAlways(500);
   await project.put(`/eventdeliveries/${delivery.uid}/resend`, undefined, 200);
   answers[0]?.();
@@ -253,9 +242,9 @@ test('deliveries are listed by each filter', async () => {
     idempotency_key: 'k',
     custom_headers: { 'x-broker-message-id': 'm-7' },
   });
-  await reached(a.uid, 'Success');
+  await deliveryOf(project, a, 'Success');
   const b = await project.post('/events/broadcast', { event_type: 'b', data: {} });
-  await reached(b.uid, 'Success');
+  await deliveryOf(project, b, 'Success');
   const events = async (query: string) =>
     (await project.get(`/eventdeliveries?${query}`)).content.map((delivery: Json) => delivery.event_id);
   expect(await events('')).toEqual([b.uid, a.uid]);

@@ -7,6 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { holdKey } from '../../support/held-key.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { deliveryOf, endedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const { log, lines } = linesOf('debug');
@@ -22,12 +23,6 @@ async function start(
   expect(response.ok).toBe(true);
   return { answer: await response.json(), location: response.headers.get('location') ?? '' };
 }
-
-const ended = (client: ApiClient, job: Json) =>
-  eventually(
-    () => client.get(`/jobs/${job.uid}`),
-    ({ status }) => status !== 'queued' && status !== 'running',
-  );
 
 test('a batch replay returns null and the job, other jobs return the job; all name its path', async () => {
   const client = await app.newProject();
@@ -62,7 +57,7 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
       ({ endpoint_metadata: endpoint }: Json) => new URL(endpoint.url).pathname,
     );
   const replay = async (query: string) =>
-    ended(client, (await start(client, `/events/batchreplay?${query}`)).answer.job);
+    endedJob(client, (await start(client, `/events/batchreplay?${query}`)).answer.job);
   await replay(`endpointId=${one.endpoint.uid}&only_endpoint=true`);
   expect((await sentTo()).sort()).toEqual(['/one', '/one', '/two']);
   await replay(`endpointId=${one.endpoint.uid}`);
@@ -107,7 +102,7 @@ test('a dry run counts what the replay makes under the current subscriptions', a
   const replays = async ({ uid }: Json) => (await client.get(`/events/${uid}/explain`)).replay_deliveries;
   expect([await replays(direct), await replays(none)]).toEqual([1, 0]);
   expect(await deliveries()).toHaveLength(before.length);
-  await ended(client, (await start(client, '/events/batchreplay')).answer.job);
+  await endedJob(client, (await start(client, '/events/batchreplay')).answer.job);
   expect(await deliveries()).toHaveLength(before.length + 6);
 });
 
@@ -196,7 +191,7 @@ test('a replay whose filter ends before uncommitted events runs at once', async 
   );
   const endDate = new Date(hourAgo + 60_000).toISOString().slice(0, 19);
   const { job } = (await start(client, `/events/batchreplay?endDate=${endDate}`)).answer;
-  const done = await ended(client, job);
+  const done = await endedJob(client, job);
   expect(done).toMatchObject({ status: 'completed', total: 1, done: 1 });
   // Both are set by the chunk that ends the job, if it is the first: one that waits comes 5 s later.
   expect(Date.parse(done.finished_at) - Date.parse(done.started_at)).toBeLessThan(4_000);
@@ -230,10 +225,7 @@ test('failure rates of a period count deliveries, not attempts', async () => {
   expect(await rates()).toMatchObject({ period_failure_rate: null, success_count: 0, failure_count: 0 });
   receiver.answerAlways(500);
   const event = await client.post('/events/broadcast', { event_type: 'a', data: {} });
-  await eventually(
-    () => client.get(`/eventdeliveries?eventId=${event.uid}`),
-    ({ content }) => content[0]?.status === 'Failure',
-  );
+  await deliveryOf(client, event, 'Failure');
   receiver.answerAlways(200);
   await client.post('/events/broadcast', { event_type: 'a', data: {} });
   const counted = await eventually(rates, ({ success_count }) => success_count > 0);

@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { completedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -274,10 +275,7 @@ test('a batch replay sends matching events, skips duplicates and reports as a jo
   const { job } = (await (await project.raw('POST', '/events/batchreplay')).json()) as Json;
   expect(job).toMatchObject({ type: 'batch_replay', total: 4, done: 0 });
   await receiver.received(6);
-  const done = await eventually(
-    () => project.get(`/jobs/${job.uid}`),
-    ({ status }) => status === 'completed',
-  );
+  const done = await completedJob(project, job);
   expect(done).toMatchObject({ total: 4, done: 3, failed: 1, error: '' });
   expect(uids(await project.get('/jobs'))).toEqual([job.uid]);
   for (const path of ['/events/countbatchreplayevents', '/events/batchreplay']) {

@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { completedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** A link that lists event types: `paid` and all that begin with `order.`. Everything went to its own endpoint. */
@@ -136,10 +137,7 @@ test('it resends, retries and replays its types alone, by id and by filter', asy
   await portal.post('/eventdeliveries/forceresend', { ids: [of('paid').uid, uid] }, 400);
   await portal.post('/eventdeliveries/forceresend', { ids: [of('paid').uid] }, 200);
   const { job } = (await (await portal.raw('POST', '/events/batchreplay')).json()) as Json;
-  const done = await eventually(
-    () => app.project.get(`/jobs/${job.uid}`),
-    (found) => found.status === 'completed',
-  );
+  const done = await completedJob(app.project, job);
   expect(done.done).toBe(2);
   const copies = async (name: string) =>
     (await app.project.get(`/eventdeliveries?eventId=${of(name).event_id}`)).content.length;

@@ -4,6 +4,7 @@ import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { operations, pathWith } from '../../support/operations/documented.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { completedJob, deliveryOf } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The holder of a portal link acts on its own deliveries, subscriptions and filters, and on no others. */
@@ -32,12 +33,9 @@ beforeAll(async () => {
 async function delivered(endpointId: string, answer: number): Promise<Json> {
   receiver.answerAlways(answer);
   const event = await app.project.post('/events', { endpoint_id: endpointId, event_type: 'x', data: {} });
-  const { content } = await eventually(
-    () => app.project.get(`/eventdeliveries?eventId=${event.uid}`),
-    (page) => page.content[0]?.status === (answer === 200 ? 'Success' : 'Failure'),
-  );
+  const delivery = await deliveryOf(app.project, event, answer === 200 ? 'Success' : 'Failure');
   receiver.answerAlways(200);
-  return content[0];
+  return delivery;
 }
 
 const state = async (delivery: Json): Promise<string> =>
@@ -65,10 +63,7 @@ describe('through a portal', () => {
       0,
     );
     const { job } = (await (await portal.raw('POST', '/events/batchreplay')).json()) as Json;
-    await eventually(
-      () => app.project.get(`/jobs/${job.uid}`),
-      (found) => found.status === 'completed',
-    );
+    await completedJob(app.project, job);
     expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([3, 1]);
     await portal.get('/events/countbatchreplayevents?startDate=never', 400);
     await portal.post('/events/batchreplay?startDate=never', undefined, 400);
@@ -107,10 +102,7 @@ describe('through a portal', () => {
     await portal.get('/eventdeliveries/countbatchretryevents?startDate=soon', 400);
     await portal.post('/eventdeliveries/batchretry?startDate=soon', undefined, 400);
     const job = await portal.post('/eventdeliveries/batchretry?status=Failure', undefined, 200);
-    const seen = await eventually(
-      () => portal.get(`/jobs/${job.uid}`),
-      ({ status }) => status === 'completed',
-    );
+    const seen = await completedJob(portal, job);
     expect(seen).toMatchObject({ total: 1, done: 1 });
     // Jobs that others have started are not found, also those of another link of the same owner.
     const { token } = await app.project.post('/portal-links', { name: 'other', owner_id: 'own' });
