@@ -1,45 +1,35 @@
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ReadGate } from '../../src/brokers/amqp/read-gate.ts';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { RABBITMQ_VHOST, type RabbitMqFacts } from '../support/brokers/rabbitmq-server.ts';
-import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { AmqpSide, amqpSettings, queueName } from './amqp-driver.ts';
-import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import {
+  BROADCAST,
+  BrokerScene,
+  numbered,
+  numberedFrom,
+  PATIENCE_MS,
+  range,
+  startScene,
+} from './broker-scene.ts';
+import { brokerTests } from './broker-tests.ts';
 
 /** Behaviour that only AMQP has: schemas, virtual hosts, bindings, dead letters, ids of messages, and what a broker may do. */
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
-
 let facts: RabbitMqFacts;
-let missing: string | undefined;
 let app: TestApp;
 let side: AmqpSide;
 
-beforeAll(async () => {
-  const given = await brokerFacts<RabbitMqFacts>('amqp');
-  if (typeof given === 'string') {
-    missing = given;
-    return;
-  }
-  facts = given;
-  side = new AmqpSide(facts);
-  app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
-}, 1_000_000);
-
-afterAll(async () => {
-  await app?.stop();
-  await side?.close();
-});
-
-const check = (name: string, run: () => Promise<void>) =>
-  test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
+const { check } = brokerTests(
+  () => brokerFacts<RabbitMqFacts>('amqp'),
+  (given) => {
+    ({ app, facts } = given);
+    side = given.closing(new AmqpSide(facts));
+  },
+);
 
 const settings = (amqp: object) => amqpSettings(facts.ports.plain, amqp);
-
-const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
-  scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
 
 check('every way in works: TLS, a percent sign in the virtual host, the defaults of the broker', async () => {
   const scene = await BrokerScene.on(app);
@@ -72,17 +62,11 @@ check(
     await scene.status(first, 'running');
     await scene.status(second, 'running');
     const counts = async () => [await scene.count(first), await scene.count(second)] as const;
-    await side.publish(
-      queue,
-      range(0, 40).map((n) => numbered(n)),
-    );
+    await side.publish(queue, numberedFrom(0, 40));
     const [ofFirst, ofSecond] = await eventually(counts, ([one, two]) => one + two === 40, PATIENCE_MS);
     expect(Math.min(ofFirst, ofSecond)).toBeGreaterThan(0);
     await scene.project.delete(`/sources/${first.uid}`);
-    await side.publish(
-      queue,
-      range(40, 60).map((n) => numbered(n)),
-    );
+    await side.publish(queue, numberedFrom(40, 60));
     await eventually(counts, ([one, two]) => one + two === 60, PATIENCE_MS);
     await scene.status(second, 'running');
   },
@@ -115,7 +99,7 @@ check('what is wrong is said in plain words', async () => {
   ];
   for (const [fields, reason] of wrong) {
     const source = await scene.source(settings({ queue, ...fields }), { is_disabled: true });
-    expect(await tested(scene, source)).toEqual({ ok: false, reason });
+    expect(await scene.tested(source)).toEqual({ ok: false, reason });
   }
   const unable = await scene.source(settings({ queue, auth: reader }));
   expect((await scene.status(unable, 'waiting')).reason).toBe(
@@ -123,7 +107,7 @@ check('what is wrong is said in plain words', async () => {
   );
   // The test of a connection makes nothing.
   const untouched = await scene.source(settings({ queue: queueName() }), { is_disabled: true });
-  expect(await tested(scene, untouched)).toEqual({ ok: true, reason: '' });
+  expect(await scene.tested(untouched)).toEqual({ ok: true, reason: '' });
   expect(await side.exists(queue)).toBe(false);
   expect(await side.exists(untouched.pub_sub.amqp.queue)).toBe(false);
 });
@@ -289,7 +273,7 @@ check('the address of the broker obeys the egress rule', async () => {
     const scene = await BrokerScene.on(strict);
     for (const host of ['127.0.0.1', 'localhost']) {
       const source = await scene.source(settings({ queue: 'q', host }), { is_disabled: true });
-      const { ok, reason } = await tested(scene, source);
+      const { ok, reason } = await scene.tested(source);
       expect(ok).toBe(false);
       expect(reason).toContain('is a loopback address, not allowed by POSTHORN_EGRESS=public');
     }
@@ -302,10 +286,7 @@ check('a broker that refuses publishers for want of memory is read on', async ()
   const scene = await BrokerScene.on(app);
   const queue = queueName();
   await (await side.channel()).assertQueue(queue);
-  await side.publish(
-    queue,
-    range(0, 20).map((n) => numbered(n)),
-  );
+  await side.publish(queue, numberedFrom(0, 20));
   await side.evaluate('vm_memory_monitor:set_vm_memory_high_watermark(0.000001)');
   try {
     const source = await scene.source(settings({ queue }));

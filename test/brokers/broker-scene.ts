@@ -35,6 +35,11 @@ export class BrokerScene {
     return this.project.post('/sources', { name: 'broker', ...fieldsOf(settings), ...fields });
   }
 
+  /** The result of the test of its connection. */
+  tested(source: Json): Promise<Json> {
+    return this.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+  }
+
   /**
    * The events of a source, in the order of acceptance: by transaction, and by id within one. Ids alone are in
    * that order as far as the clocks of several nodes agree.
@@ -99,6 +104,9 @@ export const numbered = (n: number, data: object = {}): TestMessage => ({
   body: JSON.stringify({ event_type: 'broker.test', data: { n, ...data } }),
   headers: BROADCAST,
 });
+
+export const numberedFrom = (from: number, to: number): TestMessage[] =>
+  range(from, to).map((n) => numbered(n));
 
 export const startScene = (env: Record<string, string> = {}): Promise<TestApp> =>
   startTestApp({ POSTHORN_GRACE: '5', ...env });

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, test } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import type { Json } from '../support/client.ts';
-import { type BrokerScene, startScene } from './broker-scene.ts';
+import type { BrokerScene } from './broker-scene.ts';
+import { brokerTests } from './broker-tests.ts';
 import { ALICE, PostgresSide } from './postgres-driver.ts';
 
 /** The shared scene of change streams: an app, and the database server of a customer. */
@@ -11,28 +11,15 @@ export interface ChangeScene {
   side: PostgresSide;
 }
 
-/** Tests that are skipped, with the reason, where there is no such server. */
-export function changeScene(): {
-  scene: ChangeScene;
-  check(name: string, run: () => Promise<void>): void;
-} {
+export function changeScene(): { scene: ChangeScene; check: ReturnType<typeof brokerTests>['check'] } {
   const scene = {} as ChangeScene;
-  let missing: string | undefined;
-  beforeAll(async () => {
-    const facts = await brokerFacts<{ port: number }>('postgres');
-    if (typeof facts === 'string') {
-      missing = facts;
-      return;
-    }
-    scene.side = new PostgresSide(facts.port);
-    scene.app = await startScene();
-  }, 1_000_000);
-  afterAll(async () => {
-    await scene.app?.stop();
-    await scene.side?.close();
-  });
-  const check = (name: string, run: () => Promise<void>) =>
-    test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
+  const { check } = brokerTests(
+    () => brokerFacts<{ port: number }>('postgres'),
+    ({ facts, app, closing }) => {
+      Object.assign(scene, { app, side: closing(new PostgresSide(facts.port)) });
+    },
+    {},
+  );
   return { scene, check };
 }
 

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,12 +11,12 @@ import {
   BrokerScene,
   fieldsOf,
   numbered,
+  numberedFrom,
   PATIENCE_MS,
   range,
   startScene,
 } from './broker-scene.ts';
-
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
+import { brokerTests } from './broker-tests.ts';
 
 /**
  * The tests that every kind of broker must pass: received = stored, each once, whatever dies when. `isOrdered`: a queue keeps the
@@ -53,31 +52,10 @@ export function conformance(
   describe(kind, () => {
     let driver: BrokerDriver;
     let app: TestApp;
-    let missing: string | undefined;
-
-    beforeAll(async () => {
-      const started = await start();
-      if (typeof started === 'string') {
-        missing = started;
-        return;
-      }
-      driver = started;
-      app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
-    }, 1_000_000);
-
-    afterAll(async () => {
-      await app?.stop();
-      await driver?.close();
+    const { check, checkAtOnce } = brokerTests(start, (given) => {
+      app = given.app;
+      driver = given.closing(given.facts);
     });
-
-    const unlessMissing =
-      (run: () => Promise<void>) =>
-      async ({ skip }: TestContext) =>
-        missing === undefined ? run() : skip(missing);
-    const check = (name: string, run: () => Promise<void>) => test(name, unlessMissing(run));
-    /** Runs at the same time as the others of this kind, because it waits for most of its time. */
-    const checkAtOnce = (name: string, run: () => Promise<void>) =>
-      test.concurrent(name, unlessMissing(run), 600_000);
 
     // proves Sources: pub_sub.*
     check('messages are stored once, delivered, and acknowledged after that', async () => {
@@ -86,7 +64,7 @@ export function conformance(
       await subscribe(scene.project, receiver.url);
       const queue = await driver.open();
       const source = await scene.source(queue.settings);
-      await queue.publish(range(0, 300).map((n) => numbered(n)));
+      await queue.publish(numberedFrom(0, 300));
       await scene.waitFor(source, 300);
       await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
       const numbers = await scene.numbers(source);
@@ -243,7 +221,7 @@ export function conformance(
         await scene.waitFor(source, 1);
         // Between receiving and committing: the statement is done, its answer and the commit are lost.
         relay.loseAnswersTo('accept-events');
-        await queue.publish(range(1, 100).map((n) => numbered(n)));
+        await queue.publish(numberedFrom(1, 100));
         await eventually(
           async () => metric(await node.metrics(), 'posthorn_broker_sources{state="waiting"}'),
           (n) => n === 1,
@@ -278,7 +256,7 @@ export function conformance(
           ({ uid }: { uid: string }) => uid === source.uid,
         );
         expect(listed.status.state).toMatch(/waiting|connecting/);
-        const tested = await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+        const tested = await scene.tested(source);
         expect(tested).toEqual({ ok: false, reason: waiting.reason });
         // Between five tries are at least 0.25, 0.5, 1 and 2 s.
         await eventually(failures, (failed) => failed >= failedBefore + 5, PATIENCE_MS);
@@ -286,7 +264,7 @@ export function conformance(
         await scene.project.put(`/sources/${source.uid}`, fieldsOf(queue.authenticated));
         await scene.waitFor(source, 1);
         await scene.status(source, 'running');
-        expect(await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200)).toEqual({
+        expect(await scene.tested(source)).toEqual({
           ok: true,
           reason: '',
         });
@@ -357,7 +335,7 @@ export function conformance(
       const scene = await BrokerScene.on(app);
       const queue = await driver.open();
       const source = await scene.source(queue.settings, { rate_limit: 20, rate_limit_duration: 3600 });
-      await queue.publish(range(0, 50).map((n) => numbered(n)));
+      await queue.publish(numberedFrom(0, 50));
       await eventually(
         () => scene.count(source),
         (count) => count === 20,
@@ -397,7 +375,7 @@ export function conformance(
           // The lot waits here after its events are written, and before it is committed.
           const holder = await quiet.app.db.dedicated();
           await holder.query('begin; lock table broker_positions, broker_messages in exclusive mode');
-          await own.queue.publish(range(1, 60).map((n) => numbered(n)));
+          await own.queue.publish(numberedFrom(1, 60));
           const waits = async () =>
             quiet.database.query(
               `select from pg_locks where not granted and
@@ -425,7 +403,7 @@ export function conformance(
           await own.kill();
           await scene.status(source, 'waiting');
           await own.resume();
-          await own.queue.publish(range(60, 120).map((n) => numbered(n)));
+          await own.queue.publish(numberedFrom(60, 120));
           await scene.waitFor(source, 120);
           await scene.status(source, 'running');
           expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, 120));

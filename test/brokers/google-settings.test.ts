@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { GoogleGate } from '../support/brokers/google-gate.ts';
@@ -7,62 +6,44 @@ import type { PubSubPorts } from '../support/brokers/pstest-server.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import { BrokerScene, numbered, numberedFrom, PATIENCE_MS, startScene } from './broker-scene.ts';
+import { brokerTests, CA_FILE } from './broker-tests.ts';
 import { GoogleSide, googleSettings, type MessageFate, queueName, serviceAccount } from './google-driver.ts';
 
 /** Behaviour that only Google Pub/Sub has: service accounts and their rights, leases, attributes. */
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 const FULL = { rate_limit: 1, rate_limit_duration: 3600 };
 const account = serviceAccount('bob@tests.iam.gserviceaccount.com');
 const denied = serviceAccount('denied@tests.iam.gserviceaccount.com');
 
 let ports: PubSubPorts;
 let direct: string;
-let missing: string | undefined;
 let app: TestApp;
 let side: GoogleSide;
 let gate: GoogleGate;
 /** Messages that one node holds from the beginning to the end of this file. */
 let longHeld: { name: string; source: Json; scene: BrokerScene; since: number };
 
-beforeAll(async () => {
-  const facts = await brokerFacts<PubSubPorts>('google');
-  if (typeof facts === 'string') {
-    missing = facts;
-    return;
-  }
-  ports = facts;
-  direct = `http://127.0.0.1:${ports.grpc}`;
-  side = new GoogleSide(ports);
-  gate = await GoogleGate.start(ports.grpc, {
-    'bob@tests.iam.gserviceaccount.com': { key: account.key, denied: ['GetSubscription'] },
-    'denied@tests.iam.gserviceaccount.com': { key: denied.key, denied: ['Pull', 'Acknowledge'] },
-  });
-  app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
-  const scene = await BrokerScene.on(app);
-  const name = queueName();
-  await side.create(name);
-  await side.publish(
-    name,
-    range(0, 8).map((n) => numbered(n)),
-  );
-  const source = await scene.source(googleSettings(direct, { subscription_id: name }), FULL);
-  const isHeld = (messages: MessageFate[]) => messages.every(({ deliveries }) => deliveries > 0);
-  await eventually(() => side.messages(name), isHeld, PATIENCE_MS);
-  longHeld = { name, source, scene, since: performance.now() };
-}, 1_000_000);
-
-afterAll(async () => {
-  await app?.stop();
-  gate?.close();
-  await side?.close();
-});
-
-const check = (name: string, run: () => Promise<void>) =>
-  test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
-
-const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
-  scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+const { check } = brokerTests(
+  () => brokerFacts<PubSubPorts>('google'),
+  async (given) => {
+    ({ app, facts: ports } = given);
+    direct = `http://127.0.0.1:${ports.grpc}`;
+    gate = await GoogleGate.start(ports.grpc, {
+      'bob@tests.iam.gserviceaccount.com': { key: account.key, denied: ['GetSubscription'] },
+      'denied@tests.iam.gserviceaccount.com': { key: denied.key, denied: ['Pull', 'Acknowledge'] },
+    });
+    given.closing(gate);
+    side = given.closing(new GoogleSide(ports));
+    const scene = await BrokerScene.on(app);
+    const name = queueName();
+    await side.create(name);
+    await side.publish(name, numberedFrom(0, 8));
+    const source = await scene.source(googleSettings(direct, { subscription_id: name }), FULL);
+    const isHeld = (messages: MessageFate[]) => messages.every(({ deliveries }) => deliveries > 0);
+    await eventually(() => side.messages(name), isHeld, PATIENCE_MS);
+    longHeld = { name, source, scene, since: performance.now() };
+  },
+);
 
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 
@@ -94,7 +75,7 @@ check('what is wrong is said in plain words, and nothing that a key file names i
     const good = { subscription_id: name, service_account: account.base64 };
     const settings = googleSettings(`https://localhost:${gate.port}`, { ...good, ...google });
     const source = await scene.source(settings, { is_disabled: true });
-    expect(await tested(scene, source)).toEqual({ ok: false, reason });
+    expect(await scene.tested(source)).toEqual({ ok: false, reason });
   }
   expect(trap.requests).toEqual([]);
   await trap.stop();
@@ -108,7 +89,7 @@ check('an account without the right to consume shows that, by test and status', 
   const source = await scene.source(googleSettings(`https://localhost:${gate.port}`, settings));
   const { reason } = await scene.status(source, 'waiting');
   expect(reason).toContain('The service account has no right to do this.');
-  expect((await tested(scene, source)).reason).toContain('The service account has no right to do this.');
+  expect((await scene.tested(source)).reason).toContain('The service account has no right to do this.');
   await scene.project.delete(`/sources/${source.uid}`);
 });
 
@@ -131,7 +112,7 @@ check(
     const [event] = await scene.stored(source);
     const stored = JSON.parse(event?.headers ?? '') as Record<string, unknown>;
     expect(stored).toMatchObject({ 'x-text': ['grün'], 'x-broker-message-id': [expect.stringMatching(/./)] });
-    expect((await tested(scene, source)).ok).toBe(true);
+    expect((await scene.tested(source)).ok).toBe(true);
     const keys = await app.database.query('select message_id from broker_messages where source_id = $1', [
       source.uid,
     ]);
@@ -147,18 +128,12 @@ check(
     const source = await scene.source(googleSettings(direct, { subscription_id: name }));
     expect((await scene.status(source, 'waiting')).reason).toContain('The subscription does not exist');
     await side.create(name);
-    await side.publish(
-      name,
-      range(0, 5).map((n) => numbered(n)),
-    );
+    await side.publish(name, numberedFrom(0, 5));
     await scene.waitFor(source, 5);
     await side.delete(name);
     await scene.status(source, 'waiting');
     await side.create(name);
-    await side.publish(
-      name,
-      range(5, 10).map((n) => numbered(n)),
-    );
+    await side.publish(name, numberedFrom(5, 10));
     await scene.waitFor(source, 10);
   },
 );
@@ -169,10 +144,7 @@ check('a clean stop gives back at once what is held', async () => {
   const scene = await BrokerScene.on(own);
   const name = queueName();
   await side.create(name);
-  await side.publish(
-    name,
-    range(0, 20).map((n) => numbered(n)),
-  );
+  await side.publish(name, numberedFrom(0, 20));
   const source = await scene.source(googleSettings(direct, { subscription_id: name }), FULL);
   const areDelivered = (messages: MessageFate[]) =>
     messages.filter(({ deliveries }) => deliveries > 0).length === 20;
@@ -204,10 +176,10 @@ check('an endpoint obeys the egress rule', async () => {
       `http://[::1]:${ports.grpc}`,
     ]) {
       const blocked = await scene.source(through(endpoint), { is_disabled: true });
-      expect((await tested(scene, blocked)).reason).toContain('not allowed by POSTHORN_EGRESS=public');
+      expect((await scene.tested(blocked)).reason).toContain('not allowed by POSTHORN_EGRESS=public');
     }
     const allowed = await scene.source(through(`https://localhost:${gate.port}`), { is_disabled: true });
-    expect(await tested(scene, allowed)).toEqual({ ok: true, reason: '' });
+    expect(await scene.tested(allowed)).toEqual({ ok: true, reason: '' });
   } finally {
     await strict.stop();
   }

@@ -1,47 +1,29 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { ELSEWHERE, KAFKA_USERS, type KafkaPorts } from '../support/brokers/kafka-server.ts';
-import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import { BrokerScene, numbered, numberedFrom, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import { brokerTests } from './broker-tests.ts';
 import { KafkaSide } from './kafka-driver.ts';
 
 /** Behaviour that only Kafka has: its ways in, groups, topics, and the addresses that it advertises. */
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
-
 let ports: KafkaPorts;
-let missing: string | undefined;
 let app: TestApp;
 let side: KafkaSide;
 
-beforeAll(async () => {
-  const facts = await brokerFacts<KafkaPorts>('kafka');
-  if (typeof facts === 'string') {
-    missing = facts;
-    return;
-  }
-  ports = facts;
-  side = new KafkaSide(ports.plaintext);
-  app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
-}, 1_000_000);
-
-afterAll(async () => {
-  await app?.stop();
-  await side?.close();
-});
-
-const check = (name: string, run: () => Promise<void>) =>
-  test(name, async ({ skip }) => (missing === undefined ? run() : skip(missing)), 300_000);
+const { check } = brokerTests(
+  () => brokerFacts<KafkaPorts>('kafka'),
+  (given) => {
+    ({ app, facts: ports } = given);
+    side = given.closing(new KafkaSide(ports.plaintext));
+  },
+);
 
 const name = () => `t-${randomBytes(6).toString('hex')}`;
 
 const settings = (kafka: object) => ({ type: 'kafka', workers: 1, kafka });
-
-const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
-  scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
 
 check('every way in works: PLAIN, SCRAM with both hashes, TLS with and without them', async () => {
   const scene = await BrokerScene.on(app);
@@ -94,7 +76,7 @@ check('what is wrong is said in plain words', async () => {
   ];
   for (const [kafka, reason] of wrong) {
     const source = await scene.source(settings({ topic_name: topic, ...kafka }), { is_disabled: true });
-    expect(await tested(scene, source)).toEqual({ ok: false, reason });
+    expect(await scene.tested(source)).toEqual({ ok: false, reason });
   }
 });
 
@@ -124,18 +106,12 @@ check('nothing of a topic that was deleted and made again is taken for a repeat'
   await side.createTopic(topic, 1);
   const kafka = { brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic, consumer_group_id: name() };
   const source = await scene.source(settings(kafka));
-  await side.publish(
-    topic,
-    range(0, 10).map((n) => numbered(n)),
-  );
+  await side.publish(topic, numberedFrom(0, 10));
   await scene.waitFor(source, 10);
   await side.deleteTopic(topic);
   await scene.status(source, 'waiting');
   await side.createTopic(topic, 1);
-  await side.publish(
-    topic,
-    range(10, 15).map((n) => numbered(n)),
-  );
+  await side.publish(topic, numberedFrom(10, 15));
   await scene.waitFor(source, 15);
   expect(await scene.numbers(source)).toEqual(range(0, 15));
 });
@@ -184,7 +160,7 @@ check('an address that the broker advertises obeys the egress rule', async () =>
     ] as const) {
       const kafka = { brokers: [`${ELSEWHERE}:${ports[way]}`], topic_name: 't', ...(auth && { auth }) };
       const direct = await scene.source(settings(kafka), { is_disabled: true });
-      expect((await tested(scene, direct)).reason).toContain(blocked);
+      expect((await scene.tested(direct)).reason).toContain(blocked);
     }
     const topic = name();
     await side.createTopic(topic, 1);
@@ -207,10 +183,7 @@ check('a topic that is made again between storing and committing is read from it
   // The lot waits here after its events are written, and before it is committed.
   const holder = await app.app.db.dedicated();
   await holder.query('begin; lock table broker_positions in exclusive mode');
-  await side.publish(
-    topic,
-    range(1, 10).map((n) => numbered(n)),
-  );
+  await side.publish(topic, numberedFrom(1, 10));
   // Other tests share the server.
   const waits = async () =>
     app.database.query(
@@ -231,10 +204,7 @@ check('a topic that is made again between storing and committing is read from it
       () => false,
     );
   await eventually(publish, Boolean, PATIENCE_MS);
-  await side.publish(
-    topic,
-    range(11, 30).map((n) => numbered(n)),
-  );
+  await side.publish(topic, numberedFrom(11, 30));
   await holder.query('commit');
   await holder.end();
   await scene.waitFor(source, 30);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
@@ -7,12 +6,12 @@ import { eventually } from '../support/eventually.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
+import { CA_FILE } from './broker-tests.ts';
 import { changeScene, settingsOf } from './change-scene.ts';
 import { ALICE, PostgresSide } from './postgres-driver.ts';
 
 /** Nodes, logs and databases that go their own ways. */
 const { scene: shared, check } = changeScene();
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 
 check('our own database is refused, and one that does not write what is needed', async () => {
   const { app } = shared;
@@ -22,7 +21,7 @@ check('our own database is refused, and one that does not write what is needed',
     const scene = await BrokerScene.on(app);
     const reasonOf = async (connection_url: string) => {
       const source = await scene.source({ connection_url, tables: ['public.events'] }, { is_disabled: true });
-      return (await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200)).reason;
+      return (await scene.tested(source)).reason;
     };
     const own = 'This is the database of the service itself, which cannot be a source.';
     expect(await reasonOf(relay.urlOf(app.database.name))).toBe(own);

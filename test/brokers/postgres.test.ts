@@ -307,7 +307,7 @@ check('what is wrong is said in plain words', async () => {
   ];
   for (const [fields, reason] of wrong) {
     const source = await scene.source(settingsOf(side, database, fields), { is_disabled: true });
-    const answer = await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+    const answer = await scene.tested(source);
     expect(answer).toEqual({ ok: false, reason });
   }
   const later: [object, string][] = [

@@ -1,20 +1,26 @@
-import { join } from 'node:path';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { BROADCAST, BrokerScene, numbered, PATIENCE_MS, range, startScene } from './broker-scene.ts';
+import {
+  BROADCAST,
+  BrokerScene,
+  numbered,
+  numberedFrom,
+  PATIENCE_MS,
+  range,
+  startScene,
+} from './broker-scene.ts';
+import { brokerTests, CA_FILE } from './broker-tests.ts';
 import { queueName, SQS_KEY, SqsSide, sqsSettings } from './sqs-driver.ts';
 
 /** Behaviour that only SQS has: keys and rights, visibility, groups, attributes. */
-const CA_FILE = join(import.meta.dirname, '../support/certificates/ca.pem');
 const FULL = { rate_limit: 1, rate_limit_duration: 3600 };
 
 let port: number;
-let missing: string | undefined;
 let app: TestApp;
 let side: SqsSide;
 let gate: SqsGate;
@@ -30,33 +36,29 @@ interface Waiting {
   since: number;
 }
 
-beforeAll(async () => {
-  const facts = await brokerFacts<{ port: number }>('sqs');
-  if (typeof facts === 'string') {
-    missing = facts;
-    return;
-  }
-  port = facts.port;
-  side = new SqsSide(port);
-  gate = await SqsGate.start(port, {
-    [SQS_KEY.id]: { secret: SQS_KEY.secret },
-    NORECEIVE: { secret: 's', denied: ['ReceiveMessage'] },
-    NODELETE: { secret: 's', denied: ['DeleteMessageBatch'] },
-  });
-  app = await startScene({ POSTHORN_CA_FILE: CA_FILE });
-  longHeld = await begin({}, FULL);
-  undeleted = await begin({ access_key_id: 'NODELETE', secret_key: 's' });
-}, 1_000_000);
+const { check, checkAtOnce } = brokerTests(
+  () => brokerFacts<{ port: number }>('sqs'),
+  async (given) => {
+    app = given.app;
+    port = given.facts.port;
+    gate = await SqsGate.start(port, {
+      [SQS_KEY.id]: { secret: SQS_KEY.secret },
+      NORECEIVE: { secret: 's', denied: ['ReceiveMessage'] },
+      NODELETE: { secret: 's', denied: ['DeleteMessageBatch'] },
+    });
+    given.closing(gate);
+    side = given.closing(new SqsSide(port));
+    longHeld = await begin({}, FULL);
+    undeleted = await begin({ access_key_id: 'NODELETE', secret_key: 's' });
+  },
+);
 
 /** A source with eight messages, which it holds. */
 async function begin(sqs: object, limit: object = {}): Promise<Waiting> {
   const scene = await BrokerScene.on(app);
   const name = queueName();
   const url = await side.create(name);
-  await side.publish(
-    url,
-    range(0, 8).map((n) => numbered(n)),
-  );
+  await side.publish(url, numberedFrom(0, 8));
   const source = await scene.source(sqsSettings(gate.port, { queue_name: name, ...sqs }), limit);
   await eventually(
     () => side.counts(url),
@@ -65,23 +67,6 @@ async function begin(sqs: object, limit: object = {}): Promise<Waiting> {
   );
   return { name, url, source, scene, since: performance.now() };
 }
-
-afterAll(async () => {
-  await app?.stop();
-  gate?.close();
-  side?.close();
-});
-
-const unlessMissing =
-  (run: () => Promise<void>) =>
-  async ({ skip }: TestContext) =>
-    missing === undefined ? run() : skip(missing);
-const check = (name: string, run: () => Promise<void>) => test(name, unlessMissing(run));
-/** Runs at the same time as the others of this kind, because it waits for most of its time. */
-const checkAtOnce = (name: string, run: () => Promise<void>) => test.concurrent(name, unlessMissing(run));
-
-const tested = (scene: BrokerScene, source: Json): Promise<Json> =>
-  scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
 
 check('what is wrong is said in plain words', async () => {
   const scene = await BrokerScene.on(app);
@@ -102,7 +87,7 @@ check('what is wrong is said in plain words', async () => {
   for (const [sqs, reason] of wrong) {
     const settings = sqsSettings(gate.port, { queue_name: name, ...sqs });
     const source = await scene.source(settings, { is_disabled: true });
-    expect(await tested(scene, source)).toEqual({ ok: false, reason });
+    expect(await scene.tested(source)).toEqual({ ok: false, reason });
   }
 });
 
@@ -132,19 +117,13 @@ check('a queue that is created later is taken from then on; one that is created 
   const source = await scene.source(sqsSettings(port, { queue_name: name }));
   expect((await scene.status(source, 'waiting')).reason).toContain('The queue does not exist');
   const url = await side.create(name);
-  await side.publish(
-    url,
-    range(0, 5).map((n) => numbered(n)),
-  );
+  await side.publish(url, numberedFrom(0, 5));
   await scene.waitFor(source, 5);
   await scene.status(source, 'running');
   await side.delete(url);
   await scene.status(source, 'waiting');
   await side.create(name);
-  await side.publish(
-    url,
-    range(5, 10).map((n) => numbered(n)),
-  );
+  await side.publish(url, numberedFrom(5, 10));
   await scene.waitFor(source, 10);
   const streams = await app.database.query(
     'select distinct stream from broker_messages where source_id = $1',
@@ -195,10 +174,7 @@ check(
     const scene = await BrokerScene.on(own);
     const name = queueName();
     const url = await side.create(name);
-    await side.publish(
-      url,
-      range(0, 300).map((n) => numbered(n)),
-    );
+    await side.publish(url, numberedFrom(0, 300));
     const source = await scene.source(sqsSettings(port, { queue_name: name }), FULL);
     // Each of the nodes holds two lots.
     await eventually(
@@ -254,7 +230,7 @@ check('an endpoint works over TLS, and obeys the egress rule', async () => {
       ['[::1]', 'http'],
     ] as const) {
       const blocked = await scene.source(through(host, scheme), { is_disabled: true });
-      expect((await tested(scene, blocked)).reason).toContain('not allowed by POSTHORN_EGRESS=public');
+      expect((await scene.tested(blocked)).reason).toContain('not allowed by POSTHORN_EGRESS=public');
     }
     const source = await scene.source(through('localhost'));
     await side.publish(url, [numbered(1)]);
