@@ -1,6 +1,6 @@
 import { subscribe } from '../app.ts';
 import { ApiClient } from '../client.ts';
-import { created, deleted, type OperationCase, OWNER, type Scene, updated } from './scene.ts';
+import { created, deleted, type OperationCase, OWNER, updated } from './scene.ts';
 import { newEndpoint, newLink, newPullEndpoint, unique } from './things.ts';
 
 /** Operations on projects and their config. */
@@ -276,7 +276,7 @@ const portalLinks: Record<string, OperationCase> = {
   },
   revokePortalLink: { audit: [deleted('portal_link.revoked', { name: 'old' })] },
   refreshPortalLinkToken: {
-    prepare: async (scene: Scene) => ({
+    prepare: async (scene) => ({
       params: { portalLinkID: (await newLink(scene, { auth_type: 'refresh_token' })).uid },
     }),
     audit: [updated('portal_link.token_made', { name: 'old' }, { name: 'old' })],
