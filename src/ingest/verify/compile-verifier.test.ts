@@ -14,12 +14,17 @@ const nowMs = 1_760_000_000_500;
 const nowSeconds = '1760000000';
 const body = Buffer.from('{"id":"evt_1","amount":12.50,"note":"grüße"}', 'utf8');
 
-function provider(name: string, secret: string): VerifiedSource {
-  return {
-    provider: name,
-    verifier: { type: 'hmac', hmac: { header: '', hash: '', secret, encoding: '' } },
-  };
-}
+type Verifier = VerifiedSource['verifier'];
+const own = (verifier: Verifier): VerifiedSource => ({ provider: '', verifier });
+const hmacBy = (header: string, hash: string, secret: string, encoding: string): Verifier => ({
+  type: 'hmac',
+  hmac: { header, hash, secret, encoding },
+});
+const ownHmac = (...given: Parameters<typeof hmacBy>) => own(hmacBy(...given));
+const provider = (name: string, secret: string): VerifiedSource => ({
+  provider: name,
+  verifier: hmacBy('', '', secret, ''),
+});
 
 function requestWith(parts: Partial<IngestRequest>): IngestRequest {
   return {
@@ -65,13 +70,7 @@ function standardHeaders(family: string): Record<string, string> {
 const schemes: Scheme[] = [
   {
     title: 'hmac in hex',
-    source: {
-      provider: '',
-      verifier: {
-        type: 'hmac',
-        hmac: { header: 'X-Sig', hash: 'SHA512', secret: rawSecret, encoding: 'hex' },
-      },
-    },
+    source: ownHmac('X-Sig', 'SHA512', rawSecret, 'hex'),
     request: requestWith({ headers: { 'x-sig': hmac('sha512', rawSecret, '').digest('hex') } }),
     headers: ['x-sig'],
     fold: lower,
@@ -79,23 +78,14 @@ const schemes: Scheme[] = [
   },
   {
     title: 'hmac in base64',
-    source: {
-      provider: '',
-      verifier: {
-        type: 'hmac',
-        hmac: { header: 'X-Sig', hash: 'SHA256', secret: rawSecret, encoding: 'base64' },
-      },
-    },
+    source: ownHmac('X-Sig', 'SHA256', rawSecret, 'base64'),
     request: requestWith({ headers: { 'x-sig': hmac('sha256', rawSecret, '').digest('base64') } }),
     headers: ['x-sig'],
     signsBody: true,
   },
   {
     title: 'basic_auth',
-    source: {
-      provider: '',
-      verifier: { type: 'basic_auth', basic_auth: { username: 'ada', password: 'pa:ss:wörd' } },
-    },
+    source: own({ type: 'basic_auth', basic_auth: { username: 'ada', password: 'pa:ss:wörd' } }),
     request: requestWith({
       headers: { authorization: `Basic ${Buffer.from('ada:pa:ss:wörd').toString('base64')}` },
     }),
@@ -105,10 +95,7 @@ const schemes: Scheme[] = [
   },
   {
     title: 'api_key',
-    source: {
-      provider: '',
-      verifier: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'k-123' } },
-    },
+    source: own({ type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'k-123' } }),
     request: requestWith({ headers: { 'x-key': 'k-123' } }),
     headers: ['x-key'],
     signsBody: false,
@@ -293,43 +280,13 @@ describe('a source that is set up wrongly', () => {
     ['a provider with another verifier', { provider: 'github', verifier: { type: 'noop' } }],
     ['a whsec_ secret that is not base64', provider('standard_webhooks', 'whsec_!!!')],
     ['an empty whsec_ secret', provider('svix', 'whsec_')],
-    [
-      'hmac without a secret',
-      {
-        provider: '',
-        verifier: { type: 'hmac', hmac: { header: 'x', hash: 'SHA256', secret: '', encoding: 'hex' } },
-      },
-    ],
-    [
-      'hmac without a header',
-      {
-        provider: '',
-        verifier: { type: 'hmac', hmac: { header: '', hash: 'SHA256', secret: 's', encoding: 'hex' } },
-      },
-    ],
-    [
-      'an unknown hash',
-      {
-        provider: '',
-        verifier: { type: 'hmac', hmac: { header: 'x', hash: 'toString', secret: 's', encoding: 'hex' } },
-      },
-    ],
-    [
-      'an unknown encoding',
-      {
-        provider: '',
-        verifier: { type: 'hmac', hmac: { header: 'x', hash: 'SHA1', secret: 's', encoding: 'HEX' } },
-      },
-    ],
-    [
-      'an empty API key',
-      { provider: '', verifier: { type: 'api_key', api_key: { header_name: 'x', header_value: '' } } },
-    ],
-    [
-      'empty Basic credentials',
-      { provider: '', verifier: { type: 'basic_auth', basic_auth: { username: '', password: '' } } },
-    ],
-    ['a verifier of unknown type', { provider: '', verifier: { type: 'magic' } as never }],
+    ['hmac without a secret', ownHmac('x', 'SHA256', '', 'hex')],
+    ['hmac without a header', ownHmac('', 'SHA256', 's', 'hex')],
+    ['an unknown hash', ownHmac('x', 'toString', 's', 'hex')],
+    ['an unknown encoding', ownHmac('x', 'SHA1', 's', 'HEX')],
+    ['an empty API key', own({ type: 'api_key', api_key: { header_name: 'x', header_value: '' } })],
+    ['empty Basic credentials', own({ type: 'basic_auth', basic_auth: { username: '', password: '' } })],
+    ['a verifier of unknown type', own({ type: 'magic' } as never)],
   ] satisfies [string, VerifiedSource][])('refuses everything with %s', (_title, source) => {
     const digest = createHmac('sha256', '').update(body).digest('hex');
     const headers = { x: digest, authorization: 'Basic Og==', 'x-hub-signature-256': `sha256=${digest}` };
@@ -337,7 +294,7 @@ describe('a source that is set up wrongly', () => {
   });
 
   it('accepts everything only with noop', () => {
-    const verify = compileVerifier({ provider: '', verifier: { type: 'noop' } });
+    const verify = compileVerifier(own({ type: 'noop' }));
     expect(verify(requestWith({ body: Buffer.alloc(0) }), nowMs)).toEqual({ ok: true });
   });
 });
@@ -390,7 +347,7 @@ describe('verifierHeaders and verifiesBySignature', () => {
     expect(facts).toContainEqual(['api_key', ['x-key'], false]);
     expect(facts).toContainEqual(['stripe', ['stripe-signature'], true]);
     const blank = { type: 'api_key', api_key: { header_name: '', header_value: 'k' } } as const;
-    expect(verifierHeaders({ provider: '', verifier: blank })).toEqual(['authorization']);
-    expect(verifierHeaders({ provider: '', verifier: { type: 'noop' } })).toEqual([]);
+    expect(verifierHeaders(own(blank))).toEqual(['authorization']);
+    expect(verifierHeaders(own({ type: 'noop' }))).toEqual([]);
   });
 });
