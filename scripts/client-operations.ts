@@ -1,3 +1,4 @@
+import { queryInput } from './client-inputs.ts';
 import { isAlwaysNull, type JsonSchema } from './client-types.ts';
 
 /** The operations of the API as methods of the client: their names, parameters and results. */
@@ -129,7 +130,7 @@ function methodName(id: string, tag: string): string {
 function querySchema({ parameters = [] }: DocumentOperation): JsonSchema | undefined {
   const query = parameters.filter((parameter) => parameter.in === 'query');
   if (query.length === 0) return undefined;
-  return {
+  return queryInput({
     type: 'object',
     required: query.filter(({ required }) => required === true).map(({ name }) => name),
     properties: Object.fromEntries(
@@ -138,7 +139,7 @@ function querySchema({ parameters = [] }: DocumentOperation): JsonSchema | undef
         description === undefined ? schema : { ...schema, description },
       ]),
     ),
-  };
+  });
 }
 
 function resultOf({ operationId, responses }: DocumentOperation): Result {

@@ -9,6 +9,7 @@ import { nameSchemas } from '../src/api/reference/name-schemas.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { roles } from '../src/domain/role.ts';
 import { Type } from '../src/platform/type.ts';
+import { listFields, queryInput, withBodyInputs } from './client-inputs.ts';
 import { type Document, type Method, methodsOf } from './client-operations.ts';
 import { comment, declaration, type JsonSchema, typeText } from './client-types.ts';
 import { makeOpenApi } from './make-openapi.ts';
@@ -20,13 +21,16 @@ import { makeOpenApi } from './make-openapi.ts';
 const ROOT = join(import.meta.dirname, '..');
 const HEAD = '// Made from the routes of the server by `npm run generate`. Changes here are lost.\n';
 
+const query = (parameters: TObject['properties']): JsonSchema =>
+  queryInput(Type.Object(parameters) as JsonSchema);
+
 /** The parameters that several operations have. */
-const sharedQueries: Record<string, TObject> = {
-  DeliveryFilterQuery: Type.Object(deliveryFilterQuery),
-  EventFilterQuery: Type.Object(eventFilterQuery),
-  JobQuery: Type.Object(jobQuery),
-  PageQuery: Type.Object(pageQuery),
-  DateQuery: Type.Object(dateQuery),
+const sharedQueries: Record<string, JsonSchema> = {
+  DeliveryFilterQuery: query(deliveryFilterQuery),
+  EventFilterQuery: query(eventFilterQuery),
+  JobQuery: query(jobQuery),
+  PageQuery: query(pageQuery),
+  DateQuery: query(dateQuery),
 };
 
 /** The types that others extend, those with more fields first. */
@@ -81,10 +85,13 @@ export async function makeNeededRoles(): Promise<string> {
 }
 
 export async function makeClientResources(): Promise<string> {
-  const methods = methodsOf(await readDocument());
+  const whole = await readDocument();
+  const methods = methodsOf(whole);
+  const listsOf = ({ body }: Method) => (body === undefined ? [] : listFields(whole, body));
   const resources = Map.groupBy(methods, ({ resource }) => resource);
   const classes = [...resources].map(
-    ([name, own]) => `export class ${name} extends Resource {\n${own.map(methodText).join('\n')}}\n`,
+    ([name, own]) =>
+      `export class ${name} extends Resource {\n${own.map((one) => methodText(one, listsOf(one))).join('\n')}}\n`,
   );
   return formatted('client/src/generated/resources.ts', [
     imports(methods, classes.join('')),
@@ -100,7 +107,9 @@ export async function makeClientResources(): Promise<string> {
 let document: Promise<Document> | undefined;
 
 function readDocument(): Promise<Document> {
-  document ??= makeOpenApi().then((text) => nameSchemas(JSON.parse(text) as Document, { Timestamp: Time }));
+  document ??= makeOpenApi().then((text) =>
+    nameSchemas(withBodyInputs(JSON.parse(text) as Document), { Timestamp: Time }),
+  );
   return document;
 }
 
@@ -119,7 +128,8 @@ const isShort = (schema: JsonSchema): boolean => /^[\w[\]]+$/.test(typeText(sche
 const named = (method: Method, schema: JsonSchema, suffix: string): string =>
   isShort(schema) ? typeText(schema) : typeName(method, suffix);
 
-function methodText(method: Method): string {
+/** `lists`: the fields of its body that may be one string. */
+function methodText(method: Method, lists: string[]): string {
   const { name, summary, body, query, result, pathParameters } = method;
   const parameters = pathParameters.map((parameter) => `${argument(parameter)}: string`);
   if (body !== undefined) parameters.push(`body: ${named(method, body, 'Body')}`);
@@ -130,19 +140,22 @@ function methodText(method: Method): string {
   parameters.push('options?: CallOptions');
   const type = named(method, result.schema, 'Result');
   const returned = result.kind === 'list' ? `List<${type}>` : `Promise<${type}>`;
-  return `${comment(summary)}${name}(${parameters.join(', ')}): ${returned} {\nreturn ${callText(method)};\n}\n`;
+  return `${comment(summary)}${name}(${parameters.join(', ')}): ${returned} {\nreturn ${callText(method, lists)};\n}\n`;
 }
 
 const argument = (parameter: string): string => parameter.replace(/ID$/, 'Id');
 
-function callText({ verb, path, body, query, result, isRepeatable, creates }: Method): string {
+function callText(
+  { verb, path, body, query, result, isRepeatable, creates }: Method,
+  lists: string[],
+): string {
   const inner = path.replace('/api/v1/projects/{projectID}/', '/');
   const start = inner === path ? 'path' : 'this.scope.at';
   const at = `${start}\`${inner.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `\${${argument(name)}}`)}\``;
   if (result.kind === 'list') return `this.scope.list(${at}, query, options)`;
   if (result.kind === 'event') return `this.scope.event(${at}, body, options)`;
   const extra = [
-    ...(body === undefined ? [] : ['body']),
+    ...(body === undefined ? [] : [bodyText(lists)]),
     ...(query === undefined ? [] : ['query']),
     ...(isRepeatable ? ['repeatable: true'] : []),
     ...(creates ? ['creates: true'] : []),
@@ -150,6 +163,9 @@ function callText({ verb, path, body, query, result, isRepeatable, creates }: Me
   ];
   return `this.scope.${result.kind}('${verb}', ${at}, { ${extra.join(', ')} })`;
 }
+
+const bodyText = (lists: string[]): string =>
+  lists.length === 0 ? 'body' : `body: asLists(body, ${lists.map((name) => `'${name}'`).join(', ')})`;
 
 function imports(methods: Method[], text: string): string {
   const used = new Set(text.match(/\b[A-Z]\w+/g));
@@ -162,7 +178,7 @@ function imports(methods: Method[], text: string): string {
   const names = [...new Set(types)].filter((name) => /^[A-Z]/.test(name) && used.has(name)).sort();
   return `import type { List } from '../list.ts';
 import type { CallOptions } from '../request.ts';
-import { path, Resource, type Scope } from '../resource.ts';
+import { asLists, path, Resource, type Scope } from '../resource.ts';
 import type { ${names.join(', ')} } from './types.ts';
 `;
 }

@@ -2,6 +2,7 @@ import { PortalResources, ProjectResources } from './generated/resources.ts';
 import { Caller, type ClientOptions } from './request.ts';
 import { path, Scope } from './resource.ts';
 import type { StreamMessage } from './stream.ts';
+import { WaitedJobs } from './waited-jobs.ts';
 
 export { type ClientErrorCode, type FieldProblem, PosthornError } from './errors.ts';
 export type { ErrorCode } from './generated/error-codes.ts';
@@ -19,6 +20,7 @@ export {
   type WebhookInput,
   type WebhookProblem,
 } from './verify-webhook.ts';
+export type { JobWaitOptions, WaitedJobs } from './waited-jobs.ts';
 
 export interface PosthornOptions extends ClientOptions {
   /** A key of the project, or the instance key. Without one, a page of the server uses the session of its reader. */
@@ -29,6 +31,7 @@ export interface PosthornOptions extends ClientOptions {
 
 /** The API with a key. */
 export class Posthorn extends ProjectResources {
+  override readonly jobs: WaitedJobs;
   readonly #options: PosthornOptions;
   readonly #scope: Scope;
 
@@ -37,6 +40,7 @@ export class Posthorn extends ProjectResources {
     const base = project === undefined ? undefined : path`/api/v1/projects/${project}`;
     const scope = new Scope(new Caller(options.key, options), base);
     super(scope);
+    this.jobs = new WaitedJobs(scope);
     this.#scope = scope;
     this.#options = options;
   }
@@ -59,11 +63,13 @@ export interface PosthornPortalOptions extends ClientOptions {
 
 /** The API with a portal link: the part of a project that one customer may see. */
 export class PosthornPortal extends PortalResources {
+  override readonly jobs: Pick<WaitedJobs, 'get' | 'wait'>;
   readonly #scope: Scope;
 
   constructor(options: PosthornPortalOptions) {
     const scope = new Scope(new Caller(options.token, options), '/portal-api');
     super(scope);
+    this.jobs = new WaitedJobs(scope);
     this.#scope = scope;
   }
 

@@ -232,6 +232,40 @@ describe('a request', () => {
     );
   });
 
+  it('has a Date as RFC 3339 and one id as a list, and is not sent with an invalid Date', async () => {
+    const noon = new Date('2026-01-31T12:00:00.250Z');
+    await posthorn.events.list({ startDate: noon, endpointId: 'a' }).page();
+    expect(requests[0]!.request.url).toBe(
+      '/api/v1/projects/p/events?perPage=100&startDate=2026-01-31T12%3A00%3A00.250Z&endpointId=a',
+    );
+    const bodies: unknown[] = [];
+    const { port } = server.address() as AddressInfo;
+    const other = new Posthorn({
+      url: `http://127.0.0.1:${port}`,
+      key: 'k',
+      project: 'p',
+      fetch: (input, init) => {
+        bodies.push(JSON.parse(init?.body as string));
+        return fetch(input, init);
+      },
+    });
+    await other.keys.create({ name: 'n', expires_at: noon });
+    await other.eventDeliveries.forceResend({ ids: 'a' });
+    await other.eventDeliveries.forceResend({ ids: ['a', 'b'] });
+    await other.portalLinks.create({ name: 'n', owner_id: 'o', endpoints: null });
+    expect(bodies).toEqual([
+      { name: 'n', expires_at: '2026-01-31T12:00:00.250Z' },
+      { ids: ['a'] },
+      { ids: ['a', 'b'] },
+      { name: 'n', owner_id: 'o', endpoints: null },
+    ]);
+    const never = new Date(Number.NaN);
+    // As JSON it would be null: a key that never expires.
+    await expect(other.keys.create({ name: 'n', expires_at: never })).rejects.toThrow('expires_at');
+    await expect(posthorn.events.list({ endDate: never }).page()).rejects.toThrow(RangeError);
+    expect(requests).toHaveLength(5);
+  });
+
   it('cannot be led to another operation by an id', async () => {
     await posthorn.endpoints.get('a/../b?c#d');
     expect(requests[0]!.request.url).toBe('/api/v1/projects/p/endpoints/a%2F..%2Fb%3Fc%23d');

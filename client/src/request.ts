@@ -44,7 +44,9 @@ export interface CallOptions {
   idempotencyKey?: string;
 }
 
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+export type Query = Readonly<
+  Record<string, string | number | boolean | Date | readonly string[] | undefined>
+>;
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -105,7 +107,8 @@ export class Caller {
   async call(call: Call): Promise<Answer> {
     const { signal, retries = this.#options.retries ?? 5 } = call.options ?? {};
     const requestId = call.options?.requestId ?? crypto.randomUUID();
-    const request = this.#request(call, requestId);
+    const url = this.#url + call.path + queryText(call.query as Query | undefined);
+    const request = { url, init: this.#request(call, requestId) };
     let outcomeIsUnknown = false;
     for (let attempts = 1; ; attempts++) {
       signal?.throwIfAborted();
@@ -148,13 +151,13 @@ export class Caller {
     if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';
     if (body === undefined) return { method, headers, redirect: 'manual' };
     headers['content-type'] = 'application/json';
-    return { method, headers, redirect: 'manual', body: JSON.stringify(body) };
+    return { method, headers, redirect: 'manual', body: JSON.stringify(body, checked) };
   }
 
   /** Throws only if the caller's signal ends it. */
   async #attempt(
     call: Call,
-    request: RequestInit,
+    { url, init }: { url: string; init: RequestInit },
     about: { attempts: number; requestId: string },
   ): Promise<Answer | Failure> {
     const { signal, timeout = this.#options.timeout ?? 30_000 } = call.options ?? {};
@@ -167,8 +170,7 @@ export class Caller {
     const forget = onAbort(signal, () => controller.abort());
     try {
       const send = this.#options.fetch ?? fetch;
-      const url = this.#url + call.path + queryText(call.query as Query | undefined);
-      const response = await send(url, { ...request, signal: controller.signal });
+      const response = await send(url, { ...init, signal: controller.signal });
       return readAnswer(call, response, await response.text(), about);
     } catch (cause) {
       signal?.throwIfAborted();
@@ -232,9 +234,20 @@ function wasNotSent(error: unknown): boolean {
   return NOT_CONNECTED.has(cause?.code);
 }
 
+/** JSON has null for an invalid Date, and null may mean "never". */
+function checked(this: unknown, name: string, value: unknown): unknown {
+  const given = (this as Record<string, unknown>)[name];
+  if (given instanceof Date && value === null) throw new RangeError(`${name} is an invalid Date`);
+  return value;
+}
+
+/** A time as RFC 3339. An invalid Date throws a RangeError. */
+const parameterText = (value: string | number | boolean | Date): string =>
+  value instanceof Date ? value.toISOString() : String(value);
+
 function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, parameterText(one)]),
   );
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
 }

@@ -90,3 +90,9 @@ export function path(parts: TemplateStringsArray, ...values: string[]): string {
     return before + encodeURIComponent(value) + part;
   });
 }
+
+/** A body whose fields may be one string in place of a list. The server takes lists. */
+export function asLists<T extends object>(body: T, ...fields: (keyof T)[]): T {
+  const single = fields.filter((field) => typeof body[field] === 'string');
+  return { ...body, ...Object.fromEntries(single.map((field) => [field, [body[field]]])) };
+}

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Posthorn, PosthornPortal } from '../../client/src/posthorn.ts';
+import { type Job, type ListEventsQuery, Posthorn, PosthornPortal } from '../../client/src/posthorn.ts';
 import { type Method, methodsOf } from '../../scripts/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
@@ -95,6 +95,55 @@ describe('a method returns the data of the answer:', () => {
   it('a dry run', async () => {
     const { dry_run } = await posthorn.eventDeliveries.batchRetry({ dry_run: true });
     expect(dry_run?.total).toBeGreaterThan(0);
+  });
+
+  it('a job is waited for until it ends, with its progress', async () => {
+    const items = Array.from({ length: 120 }, (_, n) => ({ name: `waited ${n}`, url: receiver.url }));
+    const onboard = await posthorn.endpoints.onboard({ items });
+    // From here on a node runs jobs.
+    await app.addNode({ POSTHORN_ROLES: 'janitor' });
+    const shown: Job[] = [];
+    const waited = await posthorn.jobs.wait(onboard as Job, { onProgress: (job) => void shown.push(job) });
+    expect(waited).toMatchObject({ status: 'completed', total: 120, done: 120 });
+    expect(shown.at(-1)).toEqual(waited);
+    const steps = shown.map(({ status, done }) => `${status} ${done}`);
+    expect(new Set(steps).size).toBe(steps.length);
+    // A job that has ended is not waited for. One that fails or is cancelled is a result too.
+    expect(await posthorn.jobs.wait(waited.uid)).toEqual(waited);
+    await expect(posthorn.jobs.wait('none')).rejects.toMatchObject({ code: 'not_found' });
+    const stop = () => {
+      throw new Error('seen enough');
+    };
+    await expect(posthorn.jobs.wait(waited, { onProgress: stop })).rejects.toThrow('seen enough');
+    const ended = AbortSignal.abort(new Error('no time'));
+    await expect(posthorn.jobs.wait(waited, { signal: ended })).rejects.toThrow('no time');
+  });
+
+  it('dates, one id in place of a list, and events without duplicates', async () => {
+    const from = new Date(Date.now() - 60_000);
+    const endpoint = await posthorn.endpoints.create({ name: 'dated', url: receiver.url });
+    const first = await posthorn.events.create({
+      endpoint_id: endpoint.uid,
+      event_type: 'dated',
+      data: {},
+      idempotency_key: 'dated',
+      acknowledged_at: from,
+    });
+    expect(first.acknowledged_at).toBe(from.toISOString());
+    const again = { event_type: 'dated', data: {}, idempotency_key: 'dated' };
+    const repeat = await posthorn.events.broadcast(again);
+    const found = async (query: ListEventsQuery) => {
+      const { content } = await posthorn.events.list({ idempotencyKey: 'dated', ...query }).page();
+      return content.map(({ uid }) => uid);
+    };
+    const window = { startDate: from, endDate: new Date(Date.now() + 60_000) };
+    expect(await found(window)).toEqual([repeat.uid, first.uid]);
+    expect(await found({ ...window, duplicates: false })).toEqual([first.uid]);
+    expect(await found({ ...window, endpointId: endpoint.uid })).toEqual([first.uid]);
+    expect(await found({ endDate: new Date(from.getTime() - 3_600_000) })).toEqual([]);
+    const expires = new Date(Date.now() + 3_600_000);
+    const key = await instance.inProject(app.projectId).keys.create({ name: 'dated', expires_at: expires });
+    expect(key.expires_at).toBe(expires.toISOString());
   });
 
   it.each([

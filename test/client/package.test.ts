@@ -168,6 +168,7 @@ describe('the tour of the readme', () => {
       expect.stringMatching(/^listed \d+$/),
       expect.stringMatching(/^listed \d+$/),
       expect.stringMatching(/^listed \d+$/),
+      'replayed completed 4',
       'followed invoice.due',
       'validation_failed 400 url true',
     ]);

@@ -155,6 +155,7 @@ const eventLists: [string, EventFilter & { page?: Partial<PageRequest> }, number
   ['an id', { text: id('E', 777).toLowerCase() }, FEW],
   ['part of a type', { text: 'PE.7' }, 2_000],
   ['an endpoint', { endpointIds: ['e7'] }, 2_000],
+  ['first of their keys', { withoutDuplicates: true }, FEW],
 ];
 
 for (const state of ['before', 'after']) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { listFields, queryInput, withBodyInputs } from '../../scripts/client-inputs.ts';
 import { type Document, methodsOf } from '../../scripts/client-operations.ts';
 import { declaration, typeText } from '../../scripts/client-types.ts';
 
@@ -117,5 +118,63 @@ describe('a schema as TypeScript', () => {
   it('is refused with a keyword that would be lost', () => {
     expect(() => typeText({ not: {} } as object)).toThrow('the keyword not');
     expect(() => typeText({ type: 'tuple' })).toThrow('the type tuple');
+  });
+});
+
+describe('the inputs of the client', () => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const time = { type: 'string', format: 'date-time' };
+  const ids = { type: 'array', items: { type: 'string' } };
+  const inputs = withBodyInputs({
+    paths: {
+      '/a': {
+        post: {
+          requestBody: { content: { 'application/json': { schema: ref('Body') } } },
+          responses: { 200: { content: { 'application/json': { schema: ref('Answer') } } } },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        Body: { properties: { inner: ref('Inner'), both: ref('Both'), ids } },
+        Inner: {
+          properties: { expires_at: { anyOf: [time, { type: 'null' }] }, enabled_at: {}, names: ids },
+        },
+        Both: { properties: { at: time } },
+        Answer: { properties: { both: ref('Both'), at: time, ids } },
+      },
+    },
+  } as unknown as Document);
+  const fields = (name: string) =>
+    Object.entries(inputs.components.schemas[name]!.properties ?? {}).map(
+      ([field, schema]) => `${field}: ${typeText(schema)}`,
+    );
+
+  it('take a Date for a time and one id for a list; answers stay as they are', () => {
+    expect(fields('Body')).toEqual(['inner: Inner', 'both: Both', 'ids: string | string[]']);
+    expect(fields('Inner')).toEqual([
+      'expires_at: string | Date | null',
+      'enabled_at: unknown | Date',
+      'names: string[]',
+    ]);
+    expect(fields('Both')).toEqual(['at: string']);
+    expect(fields('Answer')).toEqual(['both: Both', 'at: string', 'ids: string[]']);
+    expect(listFields(inputs, ref('Body'))).toEqual(['ids']);
+  });
+
+  it('of a query too', () => {
+    const properties = {
+      startDate: { type: 'string' },
+      endpointId: ids,
+      ownerId: { type: 'string' },
+      status: ids,
+    };
+    const query = queryInput({ type: 'object', properties });
+    expect(Object.values(query.properties ?? {}).map(typeText)).toEqual([
+      'string | Date',
+      'string | string[]',
+      'string',
+      'string[]',
+    ]);
   });
 });

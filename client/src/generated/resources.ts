@@ -2,7 +2,7 @@
 
 import type { List } from '../list.ts';
 import type { CallOptions } from '../request.ts';
-import { path, Resource, type Scope } from '../resource.ts';
+import { asLists, path, Resource, type Scope } from '../resource.ts';
 import type {
   Account,
   ApiKey,
@@ -581,7 +581,10 @@ export class EventDeliveries extends Resource {
     body: ForceResendEventDeliveriesBody,
     options?: CallOptions,
   ): Promise<ForceResendEventDeliveriesResult> {
-    return this.scope.data('POST', this.scope.at`/eventdeliveries/forceresend`, { body, options });
+    return this.scope.data('POST', this.scope.at`/eventdeliveries/forceresend`, {
+      body: asLists(body, 'ids'),
+      options,
+    });
   }
 
   /** Start a job that sends every failed or discarded delivery matching the filters again. */
@@ -722,7 +725,11 @@ export class Nodes extends Resource {
 export class PortalLinks extends Resource {
   /** Create a portal link for the endpoints of an owner. */
   create(body: CreatePortalLink, options?: CallOptions): Promise<PortalLink> {
-    return this.scope.data('POST', this.scope.at`/portal-links`, { body, creates: true, options });
+    return this.scope.data('POST', this.scope.at`/portal-links`, {
+      body: asLists(body, 'endpoints'),
+      creates: true,
+      options,
+    });
   }
 
   /** List portal links. */
@@ -738,7 +745,7 @@ export class PortalLinks extends Resource {
   /** Update a portal link. Fields that are not named keep their value. */
   update(portalLinkId: string, body: UpdatePortalLink, options?: CallOptions): Promise<PortalLink> {
     return this.scope.data('PUT', this.scope.at`/portal-links/${portalLinkId}`, {
-      body,
+      body: asLists(body, 'endpoints'),
       repeatable: true,
       options,
     });

@@ -1195,7 +1195,7 @@ export interface BroadcastEvent {
   custom_headers?: Record<string, string> | null;
   /** A second event with the same key is stored as a duplicate and not sent. */
   idempotency_key?: string | null;
-  acknowledged_at?: string | null;
+  acknowledged_at?: string | Date | null;
   /** The source of the event, of type rest_api. */
   source_id?: string | null;
   /** Free text stored with the event. */
@@ -1244,7 +1244,7 @@ export interface CreateFilter {
   /** Event type of the filter. */
   event_type: string;
   /** When the filter was enabled. Null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
+  enabled_at?: string | null | Record<string, unknown> | Date;
   /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
   /** Conditions on the headers. */
@@ -1260,7 +1260,7 @@ export interface UpdateFilter {
   /** For older callers. Both forms are read. */
   is_flattened?: boolean | null;
   /** When the filter was enabled. Null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown>;
+  enabled_at?: string | null | Record<string, unknown> | Date;
   /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
   /** Conditions on the headers. */
@@ -1297,9 +1297,9 @@ export interface UpdatePortalLink {
   /** Kind of token. */
   auth_type?: 'static_token' | 'refresh_token' | '' | null;
   /** Time at which the link expires. Null: never. */
-  expires_at?: string | null;
+  expires_at?: string | Date | null;
   /** Endpoints without an owner to assign to this owner. */
-  endpoints?: string[] | null;
+  endpoints?: string | string[] | null;
 }
 
 export interface PartialProjectConfig {
@@ -1773,7 +1773,7 @@ export interface CreateKeyBody {
   name: string;
   /** The role of the key; `admin` by default. */
   role?: 'viewer' | 'developer' | 'admin' | null;
-  expires_at?: string | null;
+  expires_at?: string | Date | null;
 }
 
 export interface TestSourceConnectionResult {
@@ -1862,7 +1862,7 @@ export interface GetWaitingTotalsResult {
 }
 
 export interface ForceResendEventDeliveriesBody {
-  ids: string[];
+  ids: string | string[];
 }
 
 export interface ForceResendEventDeliveriesResult {
@@ -1916,7 +1916,7 @@ export interface MuteFailuresBody {
   /** The cause, as `outcome` of the group. */
   outcome: string;
   /** When the mute ends: in 24 hours by default, in 90 days at the latest. */
-  until?: string | null;
+  until?: string | Date | null;
 }
 
 export interface MuteFailuresResult {
@@ -2253,9 +2253,9 @@ export type Timestamp = string;
 
 export interface DeliveryFilterQuery extends DateQuery {
   /** Only these deliveries. */
-  deliveryId?: string[];
+  deliveryId?: string | string[];
   /** Only deliveries to these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
   eventId?: string;
   subscriptionId?: string;
   eventType?: string;
@@ -2277,13 +2277,15 @@ export interface DeliveryFilterQuery extends DateQuery {
 
 export interface EventFilterQuery extends DateQuery {
   /** Only events for these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
   /** Only events of these sources. */
-  sourceId?: string[];
+  sourceId?: string | string[];
   /** Only events for endpoints of this owner. */
   ownerId?: string;
   /** Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner. */
   unmatched?: boolean;
+  /** Whether repeats of an idempotency key count too. True by default; a replay skips them. */
+  duplicates?: boolean;
   idempotencyKey?: string;
   brokerMessageId?: string;
   /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */
@@ -2312,9 +2314,9 @@ export interface PageQuery {
 
 export interface DateQuery {
   /** Start time: 2026-01-31T15:04:05, UTC, or RFC 3339. */
-  startDate?: string;
+  startDate?: string | Date;
   /** End time, in the same form. */
-  endDate?: string;
+  endDate?: string | Date;
 }
 
 export interface ListEndpointsQuery extends PageQuery {
@@ -2332,7 +2334,7 @@ export interface ListSourcesQuery extends PageQuery {
 
 export interface ListSubscriptionsQuery extends PageQuery {
   /** Only subscriptions of these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
   /** Part of the name. */
   name?: string;
 }
@@ -2369,7 +2371,7 @@ export type CancelEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 
 export interface ListFailuresQuery extends DateQuery {
   /** Only deliveries to these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   eventType?: string;
@@ -2386,7 +2388,7 @@ export type OnboardResult = OnboardCheck | OnboardJob;
 
 export interface GetPeriodFailureRatesQuery extends DateQuery {
   /** The endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
 }
 
 export type ListDevicesQuery = PageQuery;
@@ -2398,16 +2400,16 @@ export interface GetDashboardSummaryQuery extends DateQuery {
 
 export interface GetStatusTotalsQuery extends DateQuery {
   /** Only deliveries to these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
 }
 
 export interface GetTimeSeriesQuery extends DateQuery {
   /** By default a minute up to 6 hours, an hour up to 14 days, else a day. */
   step?: 'minute' | 'hour' | 'day';
   /** The sum of these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
   /** The sum of these sources. */
-  sourceId?: string[];
+  sourceId?: string | string[];
 }
 
 export interface SearchQuery extends DateQuery {
@@ -2420,7 +2422,7 @@ export interface ListPortalLinksQuery extends PageQuery {
   /** Part of the name. */
   name?: string;
   /** Only links that open one of these endpoints. */
-  endpointId?: string[];
+  endpointId?: string | string[];
 }
 
 export type GetPortalConfigurationResult = Record<string, boolean | string>;

@@ -20,6 +20,11 @@ export const eventFilterQuery = {
         'Only events that matched no subscription, duplicates aside. With `ownerId` these are the events that were sent to the owner.',
     }),
   ),
+  duplicates: Type.Optional(
+    Type.Boolean({
+      description: 'Whether repeats of an idempotency key count too. True by default; a replay skips them.',
+    }),
+  ),
   idempotencyKey: Type.Optional(Type.String()),
   brokerMessageId: Type.Optional(Type.String()),
   query: Type.Optional(
@@ -64,6 +69,7 @@ export async function eventSearch(
           ? endpointIds
           : await ofOwner(context, project, { ownerId, endpointIds }),
       unmatched: isUnmatched ? { ownerId } : undefined,
+      withoutDuplicates: queryFlag(query, 'duplicates') === false,
       sourceIds: queryValues(query, 'sourceId'),
       idempotencyKey: queryValue(query, 'idempotencyKey'),
       brokerMessageId: queryValue(query, 'brokerMessageId'),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Posthorn } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
@@ -75,16 +74,8 @@ async function run(given: Given, bulk: Bulk): Promise<number> {
   });
 }
 
-const POLL_MS = 500;
-
 async function follow(posthorn: Posthorn, started: Job, done: string): Promise<number> {
-  let job = started;
-  while (job.status === 'queued' || job.status === 'running') {
-    showProgress(job);
-    await sleep(POLL_MS);
-    job = await posthorn.jobs.get(job.uid);
-  }
-  showProgress(job);
+  const job = await posthorn.jobs.wait(started, { onProgress: showProgress });
   if (terminal().stderr.isTTY) note('');
   if (job.status !== 'completed')
     throw new StartupError(

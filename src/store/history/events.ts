@@ -89,6 +89,8 @@ export interface EventFilter {
   sourceIds?: string[];
   /** Names, `*` and trailing globs. */
   eventTypes?: readonly string[];
+  /** Leaves out repeats of an idempotency key. */
+  withoutDuplicates?: boolean;
   idempotencyKey?: string | undefined;
   brokerMessageId?: string | undefined;
   /** Part of the idempotency key or event type, or the beginning of the id, in any case. */
@@ -121,6 +123,7 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
     );
   where.ofTypes('event_type', filter.eventTypes);
   withinScope(where, filter.scope);
+  if (filter.withoutDuplicates === true) where.add('not is_duplicate');
   if (filter.unmatched !== undefined)
     where
       .add('cardinality(endpoints) = 0 and not is_duplicate')

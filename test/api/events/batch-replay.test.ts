@@ -148,7 +148,7 @@ test('a replay reads an event that got its id before the job and is committed af
     await held.release();
     const event = await sent;
     expect(event.uid < job.uid).toBe(true);
-    expect(await ended(client, job)).toMatchObject({ status: 'completed', total: 1, done: 1 });
+    expect(await endedJob(client, job)).toMatchObject({ status: 'completed', total: 1, done: 1 });
     const { content } = await client.get(`/eventdeliveries?eventId=${event.uid}`);
     expect(content).toHaveLength(2);
   }
@@ -169,7 +169,7 @@ test('a replay waits for no fixed time, with one node and with several', async (
       when (new.status = 'running' and new.updated_at > old.updated_at) execute function note_wait()`);
   const replay = async () => {
     const { job } = (await start(client, '/events/batchreplay')).answer;
-    expect(await ended(client, job)).toMatchObject({ status: 'completed', done: 1 });
+    expect(await endedJob(client, job)).toMatchObject({ status: 'completed', done: 1 });
     return app.database.query('select seconds from job_waits where job_id = $1 and seconds > 1', [job.uid]);
   };
   expect(await replay()).toEqual([]);

@@ -242,6 +242,15 @@ describe('an idempotency key', () => {
     expect(await app.project.get(`/events/${again.uid}`)).toMatchObject(again);
     const both = await app.project.get(`/events?idempotencyKey=${encodeURIComponent('twice ✓')}`);
     expect(both.content.map((row: Json) => row.is_duplicate_event)).toEqual([true, false]);
+    const listed = async (duplicates: string) =>
+      (
+        await app.project.get(
+          `/events?idempotencyKey=${encodeURIComponent('twice ✓')}&duplicates=${duplicates}`,
+        )
+      ).content.map((row: Json) => row.uid);
+    expect(await listed('false')).toEqual([event.uid]);
+    expect(await listed('true')).toEqual([again.uid, event.uid]);
+    await app.project.get('/events?duplicates=maybe', 400);
     expect((await app.project.get(`/eventdeliveries?eventId=${again.uid}`)).content).toEqual([]);
   });
 
