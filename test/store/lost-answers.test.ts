@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { slowClock } from '../support/slow-clock.ts';
 
 /** The errors for callers when the database did the work and its answer was lost, and when it did not. */
 let app: TestApp;
@@ -72,6 +73,20 @@ test('without an idempotency key the error advises to look first', async () => {
   const refusal = await client.post('/events/broadcast', { event_type: 'a', data: {} }, 503);
   expect(refusal.message).toContain(`${UNKNOWN} Look for it`);
   expect(refusal.code).toBe('outcome_unknown');
+});
+
+test('a job of another node does not pass the id of an event whose outcome is unknown', async () => {
+  relay.loseAnswersTo('accept-events');
+  await client.post('/events/broadcast', { event_type: 'lost', data: {} }, 503);
+  // The node holds the id for 10 s.
+  const clock = slowClock();
+  onTestFinished(() => clock.end());
+  const [stored] = await lists('/events');
+  expect(stored).toMatchObject({ event_type: 'lost' });
+  await eventually(
+    () => app.database.query('select from nodes where held_from = $1', [stored.uid]),
+    (nodes) => nodes.length === 1,
+  );
 });
 
 test('an incoming webhook whose commit was not confirmed gets the same error', async () => {
