@@ -3,17 +3,22 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Passes calls on to a service. In front of each change that is stored it runs `before`, which gets the number of changes so far,
- * and may cut the connection. */
-export async function startInBetween(url: string, before: (changes: number) => Promise<'cut' | undefined>) {
+/**
+ * Passes calls on to a service. In front of each change that is stored it runs `before`, which gets the number of changes
+ * so far, and may refuse to pass it on.
+ */
+export async function startInBetween(
+  url: string,
+  before: (changes: number) => Promise<'refuse' | undefined>,
+) {
   let changes = 0;
   const server = createServer((request, response) => {
     void (async () => {
       const { method = 'GET', url: path = '/', headers } = request;
       const body = await buffer(request);
       const isStored = headers['x-posthorn-dry-run'] === undefined && !path.endsWith('/test_filter');
-      if (method !== 'GET' && isStored && (await before(changes++)) === 'cut') {
-        request.destroy();
+      if (method !== 'GET' && isStored && (await before(changes++)) === 'refuse') {
+        response.writeHead(500).end();
         return;
       }
       const { host: _host, connection: _connection, 'content-length': _length, ...passed } = headers;

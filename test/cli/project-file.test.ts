@@ -251,7 +251,9 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
 
   it('an apply that was cut off says how far it came, and the next one goes on there', async () => {
     const target = await app.newProject();
-    const inBetween = await startInBetween(app.url, async (changes) => (changes === 3 ? 'cut' : undefined));
+    const inBetween = await startInBetween(app.url, async (changes) =>
+      changes === 3 ? 'refuse' : undefined,
+    );
     try {
       const env = { ...environment(target), POSTHORN_URL: inBetween.url };
       expect((await runPosthorn(['plan', '-f', file], { env })).code).toBe(2);
@@ -260,7 +262,7 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
       expect([stopped.code, stopped.stderr]).toEqual([
         1,
         expect.stringMatching(
-          /^posthorn: stopped at change 4 of 7, create endpoint billing: the service at .* does not answer .* 3 were made\. Then run posthorn apply again: it goes on there\n$/,
+          /^posthorn: stopped at change 4 of 7, create endpoint billing: .*HTTP 500.* 3 were made\. Then run posthorn apply again: it goes on there\n$/,
         ),
       ]);
       const next = await runPosthorn(['apply', '-f', file], { env });
