@@ -109,98 +109,55 @@ type Inputs<T extends Fields> = { [Name in keyof T]: T[Name]['input'] };
 type Optionals<T extends Fields> = { [Name in keyof T]: TOptional<T[Name]['input']> };
 type Outputs<T extends Fields> = { [Name in keyof T]: T[Name]['output'] };
 
-/** Calls `make` for each field that passes. */
-function mapped(
-  fields: Fields,
-  passes: (facts: Facts) => boolean,
-  make: (field: Field, name: string) => unknown,
-): never {
-  const kept = Object.entries(fields).filter(([, { facts }]) => passes(facts));
-  return Object.fromEntries(kept.map(([fieldName, one]) => [fieldName, make(one, fieldName)])) as never;
-}
+/** The fields with a fact, or without. */
+const having = (fields: Fields, has: (facts: Facts) => boolean): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, { facts }]) => has(facts)));
 
-const all = () => true;
+const mapped = (fields: Fields, make: (field: Field, name: string) => unknown): never =>
+  Object.fromEntries(
+    Object.entries(fields).map(([fieldName, one]) => [fieldName, make(one, fieldName)]),
+  ) as never;
 
-export const usualValues = <T extends Fields>(fields: T): Values<T> =>
-  mapped(fields, all, ({ usual }) => usual);
+const shown = (fields: Fields) => having(fields, ({ hidden }) => !hidden);
+
+export const usualValues = <T extends Fields>(fields: T): Values<T> => mapped(fields, ({ usual }) => usual);
 
 /** The properties of the schema of an update: every one is optional. */
-export const updateInputs = <T extends Fields>(fields: T): Optionals<OnUpdate<T>> =>
-  mapped(
-    fields,
-    ({ given }) => given === undefined,
-    ({ input }) => Type.Optional(input),
-  );
+export function updateInputs<T extends Fields>(fields: T): Optionals<OnUpdate<T>> {
+  const given = having(fields, (facts) => facts.given === undefined);
+  return mapped(given, ({ input }) => Type.Optional(input));
+}
 
 /** The properties of the schema of a create. */
-export const createInputs = <T extends Fields>(
+export function createInputs<T extends Fields>(
   fields: T,
-): Optionals<Without<OnCreate<T>, { required: true }>> & Inputs<Required<T>> =>
-  mapped(
-    fields,
-    ({ given }) => given !== 'never',
-    ({ input, facts }) => (facts.required ? input : Type.Optional(input)),
-  );
+): Optionals<Without<OnCreate<T>, { required: true }>> & Inputs<Required<T>> {
+  const given = having(fields, (facts) => facts.given !== 'never');
+  return mapped(given, ({ input, facts }) => (facts.required ? input : Type.Optional(input)));
+}
 
 /** The properties of the schema of a response. */
 export const outputs = <T extends Fields>(fields: T): Outputs<Without<T, { hidden: true }>> =>
-  mapped(
-    fields,
-    ({ hidden }) => !hidden,
-    ({ output }) => output,
-  );
+  mapped(shown(fields), ({ output }) => output);
 
 /** A row as responses show it. */
 export const shownValues = <T extends Fields>(
   fields: T,
   row: Values<T>,
-): Values<Without<T, { hidden: true }>> =>
-  mapped(
-    fields,
-    ({ hidden }) => !hidden,
-    (_field, fieldName) => row[fieldName as keyof T],
-  );
+): Values<Without<T, { hidden: true }>> => mapped(shown(fields), (_field, fieldName) => row[fieldName]);
 
 /** A row as meta events show it. */
 export const metaValues = <T extends Fields>(fields: T, row: Values<T>): Partial<Values<T>> =>
   mapped(
-    fields,
-    ({ meta }) => meta === true,
-    (_field, fieldName) => row[fieldName as keyof T],
+    having(fields, ({ meta }) => meta === true),
+    (_field, fieldName) => row[fieldName],
   );
 
 /** The fields in the file of a project with their defaults. Undefined: the file must name it. */
-export const fileValues = (fields: Fields): Record<string, unknown> =>
-  mapped(
-    fields,
-    ({ file }) => file === undefined,
-    ({ usual, facts }) => (facts.required ? undefined : usual),
-  );
-
-/** A field of a form. */
-export interface FormField {
-  label: string;
-  kind: 'text' | 'number' | 'flag' | 'choice' | 'other';
-  choices?: string[];
+export function fileValues(fields: Fields): Record<string, unknown> {
+  const inFile = having(fields, ({ file }) => file === undefined);
+  return mapped(inFile, ({ usual, facts }) => (facts.required ? undefined : usual));
 }
 
-const formKinds: Record<string, FormField['kind']> = {
-  string: 'text',
-  integer: 'number',
-  boolean: 'flag',
-};
-
-/** The fields of the dashboard's forms. */
-export const formFields = (fields: Fields): Record<string, FormField> =>
-  mapped(
-    fields,
-    ({ label }) => typeof label === 'string',
-    ({ facts, output }) => {
-      const { type = '', enum: choices } = output as { type?: string; enum?: string[] };
-      const kind = choices === undefined ? (formKinds[type] ?? 'other') : 'choice';
-      return { label: facts.label, kind, ...(choices && { choices }) };
-    },
-  );
-
 export const portalNames = (fields: Fields): string[] =>
-  Object.entries(fields).flatMap(([fieldName, { facts }]) => (facts.portal ? [fieldName] : []));
+  Object.keys(having(fields, ({ portal }) => portal === true));

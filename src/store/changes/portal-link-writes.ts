@@ -1,4 +1,4 @@
-import type { PortalLinkFields } from '../../domain/resources/portal-link-fields.ts';
+import { type PortalLinkFields, portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import { type PortalLinkRow, portalLinks } from '../config/portal-links.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
@@ -6,28 +6,22 @@ import type { ConfigChange } from './config-change.ts';
 
 const COLUMNS = portalLinks.columns;
 
-const values = (fields: PortalLinkFields) => [
-  fields.name,
-  fields.owner_id,
-  fields.can_manage_endpoint,
-  fields.can_create_events,
-  fields.auth_type,
-  fields.expires_at,
-  fields.event_types,
-  fields.can_retry,
-  fields.can_see_secrets,
-  fields.can_edit_functions,
-];
+const NAMES = Object.keys(portalLinkFields) as (keyof PortalLinkFields)[];
+/** After the ids of the link and its project. */
+const PARAMETERS = NAMES.map((name, index) =>
+  name === 'expires_at' ? `to_timestamp($${index + 3}::float8 / 1000)` : `$${index + 3}`,
+);
+const valuesOf = (fields: PortalLinkFields) => NAMES.map((name) => fields[name]);
 
 export async function insertPortalLink(
   change: ConfigChange,
   link: { id: string; fields: PortalLinkFields; tokenHash: Buffer; sealedToken: Buffer },
 ): Promise<PortalLinkRow> {
+  const next = NAMES.length + 3;
   const [row] = await change.query<PortalLinkRow>(
-    `insert into portal_links (id, project_id, name, owner_id, can_manage_endpoint, can_create_events, auth_type, expires_at, event_types,
-       can_retry, can_see_secrets, can_edit_functions, token_hash, sealed_token)
-     values ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), $9, $10, $11, $12, $13, $14) returning ${COLUMNS}`,
-    [link.id, change.projectId, ...values(link.fields), link.tokenHash, link.sealedToken],
+    `insert into portal_links (id, project_id, ${NAMES.join(', ')}, token_hash, sealed_token)
+     values ($1, $2, ${PARAMETERS.join(', ')}, $${next}, $${next + 1}) returning ${COLUMNS}`,
+    [link.id, change.projectId, ...valuesOf(link.fields), link.tokenHash, link.sealedToken],
   );
   return row as PortalLinkRow;
 }
@@ -36,12 +30,11 @@ export async function updatePortalLink(
   change: ConfigChange,
   link: { id: string; fields: PortalLinkFields },
 ): Promise<PortalLinkRow> {
+  const changes = NAMES.map((name, index) => `${name} = ${PARAMETERS[index]}`);
   const [row] = await change.query<PortalLinkRow>(
-    `update portal_links set name = $3, owner_id = $4, can_manage_endpoint = $5, can_create_events = $6, auth_type = $7,
-       expires_at = to_timestamp($8::float8 / 1000), event_types = $9, can_retry = $10, can_see_secrets = $11,
-       can_edit_functions = $12, updated_at = now()
+    `update portal_links set ${changes.join(', ')}, updated_at = now()
      where id = $1 and project_id = $2 returning ${COLUMNS}`,
-    [link.id, change.projectId, ...values(link.fields)],
+    [link.id, change.projectId, ...valuesOf(link.fields)],
   );
   return row as PortalLinkRow;
 }
