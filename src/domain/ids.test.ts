@@ -31,6 +31,16 @@ test('an id contains its time to the millisecond', () => {
   );
 });
 
+test('ids pass one of another node whose clock is ahead, but not one that is far ahead', () => {
+  const ids = new IdFactory(() => 1_000_000);
+  const [before, ahead] = [ids.next(), firstIdAt(1_000_500)];
+  ids.pass(ahead);
+  expect(ids.next() > ahead).toBe(true);
+  ids.pass(before);
+  ids.pass(firstIdAt(9_000_000));
+  expect(idTime(ids.next())).toBe(1_000_501);
+});
+
 test('text that is not an id is recognised', () => {
   for (const text of [
     '',

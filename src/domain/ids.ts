@@ -26,6 +26,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;
 const RANDOM_CHARS = 16;
 const MAX_STEP = 2 ** 20;
+const MAX_AHEAD_MS = 10_000;
 const ID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** The two characters of each ten bits. */
@@ -99,6 +100,15 @@ export class IdFactory {
     if (ms === this.#lastMs) this.#countUp();
     else this.#startMillisecond(ms);
     return (this.#timeText + encode40Bits(this.#high) + encode40Bits(this.#low)) as T;
+  }
+
+  /**
+   * Makes further ids greater than one that another node gave, whose clock may be ahead by its error. An id that is
+   * further ahead is ignored: it would take the ids of this node along.
+   */
+  pass(id: string): void {
+    const ms = idTime(id) + 1;
+    if (ms > this.#lastMs && ms < this.#now() + MAX_AHEAD_MS) this.#startMillisecond(ms);
   }
 
   #startMillisecond(ms: number): void {

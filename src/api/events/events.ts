@@ -10,7 +10,13 @@ import type { BatchReplay } from '../../jobs/replay-job.ts';
 import { Type } from '../../platform/type.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { countEvents, type EventFilter, getEvent, listEvents } from '../../store/history/events.ts';
+import {
+  countEvents,
+  type EventFilter,
+  getEvent,
+  listEvents,
+  newestEventId,
+} from '../../store/history/events.ts';
 import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { hidesPayload } from '../http/access/access.ts';
@@ -192,6 +198,8 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       }
       const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
       const by = { projectId: project.id, actor };
+      // The job reads up to its own id. Another node may have given a greater one to an event that was answered before.
+      context.ids.pass(await newestEventId(context.db, project.id));
       const job = await startJob(context, by, { type: 'batch_replay', input, count, rate });
       beside['job'] = startedJob(reply, job);
       return null;

@@ -203,6 +203,15 @@ export async function countEvents(db: Queryable, projectId: string, filter: Even
   return row?.count ?? 0;
 }
 
+/** Empty: the project has no event. */
+export async function newestEventId(db: Queryable, projectId: string): Promise<string> {
+  const [row] = await db.query<{ id: string }>(
+    'select id from events where project_id = $1 order by id desc limit 1',
+    [projectId],
+  );
+  return row?.id ?? '';
+}
+
 /** The next events after an id, oldest first. */
 export function eventsAfter(
   db: Queryable,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { firstIdAt } from '../../../src/domain/ids.ts';
+import { firstIdAt, idTime } from '../../../src/domain/ids.ts';
 import { ensurePartitions } from '../../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
@@ -126,6 +126,17 @@ test('a dry run of many events matches the oldest of them, and says that it esti
   // Fewer on a machine that is too busy for them.
   expect(job.dry_run.examined).toBeLessThanOrEqual(2000);
   expect(job.dry_run.by_endpoint).toMatchObject([{ count: 2500 }]);
+});
+
+test('a replay reads an event of a node whose clock is ahead, if it was answered before', async () => {
+  const client = await app.newProject();
+  await subscribe(client, receiver.url);
+  const event = await client.post('/events/broadcast', { event_type: 'ahead', data: {} });
+  const ahead = firstIdAt(idTime(event.uid) + 2_000);
+  await app.database.query('update events set id = $1 where id = $2', [ahead, event.uid]);
+  const { job } = (await start(client, '/events/batchreplay')).answer;
+  expect(job.uid > ahead).toBe(true);
+  expect(await endedJob(client, job)).toMatchObject({ status: 'completed', done: 1 });
 });
 
 test('a replay reads an event that got its id before the job and is committed after it began', async () => {
