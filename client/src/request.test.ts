@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorTable } from '../../src/domain/errors.ts';
-import { Posthorn, PosthornError } from './posthorn.ts';
+import { type CallOptions, Posthorn, PosthornError } from './posthorn.ts';
 
 /** A server that gives the next answer of a list to each request. */
 type Reply = (response: ServerResponse) => void;
@@ -50,8 +50,30 @@ const failure = async (call: Promise<unknown>): Promise<PosthornError> => {
   return error as PosthornError;
 };
 
+describe('a call that creates', () => {
+  const create = (options?: CallOptions) =>
+    posthorn.endpoints.create({ name: 'n', url: 'https://example.com' }, options);
+  const keys = () => requests.map(({ request }) => request.headers['idempotency-key']);
+
+  it('is sent again with the same key after a lost answer', async () => {
+    replies = [drop, refused(503, 'outcome_unknown')];
+    expect(await create()).toEqual({ uid: 'x' });
+    expect(keys()).toHaveLength(3);
+    expect([new Set(keys()).size, keys()[0]]).toEqual([1, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  });
+
+  it('has a key of its own, or that of the caller', async () => {
+    await create();
+    await create();
+    await create({ idempotencyKey: 'mine' });
+    expect([new Set(keys()).size, keys()[2]]).toEqual([3, 'mine']);
+    await posthorn.endpoints.pause('e', { idempotencyKey: 'mine' });
+    expect(keys()[3]).toBeUndefined();
+  });
+});
+
 describe('a call that would do its work twice', () => {
-  const create = () => posthorn.endpoints.create({ name: 'n', url: 'https://example.com' });
+  const resend = () => posthorn.eventDeliveries.resend('d');
 
   it.each([
     ['429', refused(429, 'rate_limited')],
@@ -61,7 +83,7 @@ describe('a call that would do its work twice', () => {
     ['429 of a proxy', (response: ServerResponse) => void response.writeHead(429).end('slow down')],
   ])('is sent again after %s, since nothing was done', async (_name, reply) => {
     replies = [reply, reply];
-    expect(await create()).toEqual({ uid: 'x' });
+    expect(await resend()).toEqual({ uid: 'x' });
     expect(requests).toHaveLength(3);
   });
 
@@ -72,7 +94,7 @@ describe('a call that would do its work twice', () => {
     ['a cut answer', (response: ServerResponse) => void response.writeHead(201).end('{"sta'), 'bad_answer'],
   ])('is not sent again after %s', async (_name, reply, code) => {
     replies = [reply];
-    expect(await failure(create())).toMatchObject({ code, attempts: 1 });
+    expect(await failure(resend())).toMatchObject({ code, attempts: 1 });
     expect(requests).toHaveLength(1);
   });
 

@@ -47,7 +47,6 @@ describe('the methods of the client', () => {
       'createEvent',
       'dynamicEvent',
       'fanoutEvent',
-      'importEventTypes',
       'previewSubscription',
       'testFilter',
       'testSourceConnection',
