@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { JOBS_CHANNEL, NEW_JOB } from '../../src/store/database/notify-nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -75,6 +76,21 @@ test('an aborted chunk leaves nothing behind and the next node runs it', async (
   );
   expect(open).toEqual({ count: 600 });
   await node.stop();
+});
+
+test('a new job is notified to the nodes that run jobs, with its commit', async () => {
+  const listener = await app.database.open().dedicated();
+  const notified: (string | undefined)[] = [];
+  listener.on('notification', ({ payload }) => notified.push(payload));
+  await listener.query(`listen ${JOBS_CHANNEL}`);
+  const job = await app.project.post('/eventdeliveries/cancel?endpointId=none', undefined, 200);
+  await eventually(
+    async () => notified,
+    (all) => all.length > 0,
+  );
+  expect(notified).toEqual([NEW_JOB]);
+  await listener.end();
+  await app.project.put(`/jobs/${job.uid}/cancel`);
 });
 
 test('a job that was cancelled does nothing more, and cannot be cancelled twice', async () => {
