@@ -355,7 +355,7 @@ create table nodes (
   -- the number of the newest migration that the node knows (docs/upgrades.md)
   knows text not null,
   -- the node commits no event with an id below this one; '' says nothing
-  held_from text collate "C" not null default ''
+  in_flight_from text collate "C" not null default ''
 );
 
 

@@ -3,8 +3,8 @@ import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldIds } from '../domain/held-ids.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullDoor } from '../domain/pull-door.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -75,7 +75,7 @@ export interface EngineDeps {
   http: HttpClient;
   sandbox: Sandbox;
   ids: IdFactory;
-  held: HeldIds;
+  inFlight: InFlightIds;
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
   /** No other node can be alive, so a killed node leased every leased row. */
@@ -165,7 +165,7 @@ export class Engine {
     });
     this.#heartbeat = new Heartbeat({
       ...deps,
-      beat: (heldFrom) => this.#beat(heldFrom),
+      beat: (inFlightFrom) => this.#beat(inFlightFrom),
       clock: systemClock,
       lease,
       dispatcher: this.#dispatcher,
@@ -178,10 +178,10 @@ export class Engine {
     this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }
 
-  #beat(heldFrom: string): Promise<number> {
+  #beat(inFlightFrom: string): Promise<number> {
     const { db, config, knows, sealer } = this.#deps;
     const roles = config.roles.join(',');
-    return beat(db, { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, heldFrom });
+    return beat(db, { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, inFlightFrom });
   }
 
   #createReaper(): Reaper {

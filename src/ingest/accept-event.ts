@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
-import type { HeldIds } from '../domain/held-ids.ts';
 import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
+import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import { Batcher } from '../platform/batcher.ts';
@@ -56,7 +56,7 @@ export interface EventAcceptorDeps {
   db: Database;
   cache: ConfigCache;
   ids: IdFactory;
-  held: HeldIds;
+  inFlight: InFlightIds;
   /** The database's time in milliseconds. */
   now(): number;
   nodeId: string;
@@ -155,12 +155,12 @@ export class EventAcceptor {
 
   async #accept(received: NewEvent): Promise<AcceptedEvent> {
     const event = await this.#runFunctions(received);
-    const { held } = this.#deps;
-    const id = held.take<EventId>();
+    const { inFlight } = this.#deps;
+    const id = inFlight.take<EventId>();
     try {
       return await this.#storeAs(id, event);
     } finally {
-      held.release(id);
+      inFlight.release(id);
     }
   }
 
@@ -192,7 +192,7 @@ export class EventAcceptor {
    * Never fails: the answer says how far it came, and why not further.
    */
   async acceptLot(lot: Lot): Promise<LotAnswer> {
-    const { cache, held } = this.#deps;
+    const { cache, inFlight } = this.#deps;
     const door = {
       room: this.#room,
       prepare: (event: NewEvent) => this.#prepare(event),
@@ -202,11 +202,11 @@ export class EventAcceptor {
         return result as LotResult | Error;
       },
     };
-    const beforeAll = held.take();
+    const beforeAll = inFlight.take();
     try {
       return await acceptLot(door, lot);
     } finally {
-      held.release(beforeAll);
+      inFlight.release(beforeAll);
     }
   }
 

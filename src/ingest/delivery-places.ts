@@ -1,18 +1,18 @@
 import { LANE, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldIds } from '../domain/held-ids.ts';
+import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { Traffic } from '../metrics/traffic.ts';
 import { leasedDelivery, type PreparedEvent } from './prepare-event.ts';
 
 /** Places in the dispatcher's window for the deliveries of events that are about to be stored. */
 export class DeliveryPlaces {
   readonly #sink: DeliverySink;
-  readonly #held: HeldIds;
+  readonly #inFlight: InFlightIds;
   readonly #traffic: Pick<Traffic, 'accepted'>;
 
-  constructor(deps: { sink: DeliverySink; held: HeldIds; traffic: Pick<Traffic, 'accepted'> }) {
+  constructor(deps: { sink: DeliverySink; inFlight: InFlightIds; traffic: Pick<Traffic, 'accepted'> }) {
     this.#sink = deps.sink;
-    this.#held = deps.held;
+    this.#inFlight = deps.inFlight;
     this.#traffic = deps.traffic;
   }
 
@@ -32,7 +32,7 @@ export class DeliveryPlaces {
 
   /** The answer to a statement was lost, so this node may lease rows of these events, or commit them yet. */
   unsure(items: readonly PreparedEvent[]): void {
-    this.#held.unsure(items.map(({ event }) => event.id));
+    this.#inFlight.unsure(items.map(({ event }) => event.id));
     this.#sink.unsure(items.flatMap((item) => item.deliveries));
   }
 

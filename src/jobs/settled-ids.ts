@@ -1,9 +1,9 @@
-import type { HeldIds } from '../domain/held-ids.ts';
 import { firstIdAt, idTime } from '../domain/ids.ts';
+import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
-import { askForHeldIds } from '../store/database/notify-nodes.ts';
-import { heldByOthers } from '../store/queue/nodes.ts';
+import { askForInFlightIds } from '../store/database/notify-nodes.ts';
+import { inFlightElsewhere } from '../store/queue/nodes.ts';
 
 /**
  * How far a job may read events in id order. Ids are given before the commit, so an event with a smaller id may appear
@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = 1_000;
 export interface SettledIdsDeps {
   db: Database;
   nodeId: string;
-  held: HeldIds;
+  inFlight: InFlightIds;
   silentMs?: number;
 }
 
@@ -41,14 +41,14 @@ export class SettledIds {
     jobId: string,
     toMs = Number.POSITIVE_INFINITY,
   ): Promise<{ before: string; waitMs: number | null }> {
-    const { db, nodeId, held, silentMs = SILENT_SECONDS * 1000 } = this.#deps;
+    const { db, nodeId, inFlight, silentMs = SILENT_SECONDS * 1000 } = this.#deps;
     const sinceMs = idTime(jobId);
-    const own = held.oldest();
-    const { oldest, nowMs } = await heldByOthers(db, nodeId, { sinceMs, silentMs });
+    const own = inFlight.oldest();
+    const { oldest, nowMs } = await inFlightElsewhere(db, nodeId, { sinceMs, silentMs });
     const others = oldest ?? jobId;
     const before = [jobId, own, others, firstIdAt(nowMs)].reduce((a, b) => (b < a ? b : a));
     if (before === jobId || idTime(before) > toMs) return { before, waitMs: null };
-    if (others < jobId) await askForHeldIds(db);
+    if (others < jobId) await askForInFlightIds(db);
     return { before, waitMs: Math.min(Math.max((nowMs - sinceMs) / 4, FIRST_WAIT_MS), LONGEST_WAIT_MS) };
   }
 }

@@ -8,8 +8,8 @@ import { createServer } from '../api/server.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
-import { HeldIds } from '../domain/held-ids.ts';
 import { IdFactory } from '../domain/ids.ts';
+import { InFlightIds } from '../domain/in-flight-ids.ts';
 import { Engine } from '../engine/engine.ts';
 import { EventAcceptor } from '../ingest/accept-event.ts';
 import { EventReplayer } from '../ingest/event-replayer.ts';
@@ -113,7 +113,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   const databaseClock = await measuredClock(db);
   const { now } = databaseClock;
   const ids = new IdFactory(now);
-  const held = new HeldIds(ids);
+  const inFlight = new InFlightIds(ids);
   const observers = createObservers(
     config,
     { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId: () => engine.nodeId },
@@ -152,7 +152,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
     http,
     sandbox,
     ids,
-    held,
+    inFlight,
     databaseClock,
     makePartitions,
     // This process has the lock on the embedded database's directory.
@@ -161,7 +161,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
     sealer,
     tracer: tracing.tracer,
   });
-  const node = { ...observers, ...known, held, cache, stores, changes, people, sandbox, engine };
+  const node = { ...observers, ...known, inFlight, cache, stores, changes, people, sandbox, engine };
   return { ...node, address, authenticator, makePartitions, http };
 }
 

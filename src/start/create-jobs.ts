@@ -1,6 +1,6 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { HeldIds } from '../domain/held-ids.ts';
+import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { EventReplayer } from '../ingest/event-replayer.ts';
 import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
@@ -17,7 +17,7 @@ export function createJobs(deps: {
   db: Database;
   cache: ConfigCache;
   nodeId: string;
-  held: HeldIds;
+  inFlight: InFlightIds;
   sink: DeliverySink;
   metaEvents: MetaEventRecorder;
   replayer: EventReplayer;

@@ -35,7 +35,7 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['late'] });
   await app.project.post('/events/broadcast', { event_type: 'late', data: {} });
   const claim = async (nodeId: string) => {
-    await beat(db, { id: nodeId, roles: 'deliver', knows: '', sealKeys: [], heldFrom: '' });
+    await beat(db, { id: nodeId, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
     const [taken] = await claimDeliveries(db, nodeId, [{ key: endpoint.uid, lane: 0, count: 1 }]);
     return taken!.deliveries[0]!;
   };
@@ -92,7 +92,7 @@ test('rows leased by an unknown node are freed', async ({ onTestFinished }) => {
     await db.close();
     await database.stop();
   });
-  await beat(db, { id: EARLY, roles: 'deliver', knows: '', sealKeys: [], heldFrom: '' });
+  await beat(db, { id: EARLY, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
   await database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
      values ('stray', 'e', 'p', 'k', 0, now(), $1), ('leased', 'e', 'p', 'k', 0, now(), $2)`,
@@ -111,7 +111,7 @@ test('a silent node is forgotten after a minute, unless it beats again', async (
   onTestFinished(() => database.stop());
   const db = database.open();
   const known = async () => (await database.query('select id from nodes order by id')).map(({ id }) => id);
-  const node = (id: string) => beat(db, { id, roles: 'deliver', knows: '', sealKeys: [], heldFrom: '' });
+  const node = (id: string) => beat(db, { id, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
   await node(EARLY);
   await node(LATE);
   await database.query("update nodes set beat_at = now() - interval '61 seconds'");

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { HeldIds } from '../../src/domain/held-ids.ts';
 import { firstIdAt, IdFactory } from '../../src/domain/ids.ts';
+import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
 import { SettledIds } from '../../src/jobs/settled-ids.ts';
 import { JOBS_CHANNEL } from '../../src/store/database/notify-nodes.ts';
 import { beat, forgetNodes } from '../../src/store/queue/nodes.ts';
@@ -17,16 +17,16 @@ const clock = new ManualClock();
 const HOUR_MS = 3_600_000;
 /** The database and this process share a clock. The ids lag behind it, so that it has passed each of them. */
 const ids = new IdFactory(() => Date.now() - 1_000);
-const own = new HeldIds(ids, clock);
-const settled = new SettledIds({ db, nodeId: 'own', held: own, silentMs: HOUR_MS });
+const own = new InFlightIds(ids, clock);
+const settled = new SettledIds({ db, nodeId: 'own', inFlight: own, silentMs: HOUR_MS });
 
-const other = (heldFrom: string) =>
-  beat(db, { id: 'other', roles: 'api', knows: '', sealKeys: [], heldFrom });
+const other = (inFlightFrom: string) =>
+  beat(db, { id: 'other', roles: 'api', knows: '', sealKeys: [], inFlightFrom });
 
 beforeEach(() => database.query('delete from nodes'));
 
 test('a node alone that holds no id may read up to the job at once', async () => {
-  await beat(db, { id: 'own', roles: 'api', knows: '', sealKeys: [], heldFrom: '' });
+  await beat(db, { id: 'own', roles: 'api', knows: '', sealKeys: [], inFlightFrom: '' });
   const job = ids.next();
   expect(await settled.upTo(job)).toEqual({ before: job, waitMs: null });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
-import { HeldIds } from '../../src/domain/held-ids.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
+import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { Traffic } from '../../src/metrics/traffic.ts';
@@ -52,7 +52,7 @@ beforeAll(async () => {
     db,
     cache,
     ids,
-    held: new HeldIds(ids),
+    inFlight: new InFlightIds(ids),
     now: Date.now,
     nodeId: 'node',
     sink: noRoom,

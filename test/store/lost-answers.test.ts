@@ -84,7 +84,7 @@ test('a job of another node does not pass the id of an event whose outcome is un
   const [stored] = await lists('/events');
   expect(stored).toMatchObject({ event_type: 'lost' });
   await eventually(
-    () => app.database.query('select from nodes where held_from = $1', [stored.uid]),
+    () => app.database.query('select from nodes where in_flight_from = $1', [stored.uid]),
     (nodes) => nodes.length === 1,
   );
 });

@@ -1,5 +1,5 @@
 import type { ConsumerContext } from './broker-module.ts';
-import { HeldMessages } from './held-messages.ts';
+import { LeasedMessages } from './leased-messages.ts';
 import type { LeasedMessage, LeasedQueue } from './leased-queue.ts';
 
 /** A receive that is under way at the end gets this long. The messages of an answer that is lost come back late. */
@@ -14,13 +14,13 @@ export async function runLeaseWorker(
   context: Pick<ConsumerContext, 'signal' | 'log' | 'connected' | 'store'>,
 ): Promise<void> {
   const { signal, log } = context;
-  const held = new HeldMessages(queue, log);
+  const leased = new LeasedMessages(queue, log);
   const last = new AbortController();
   const end = () => setTimeout(() => last.abort(), LAST_RECEIVE_MS);
   signal.addEventListener('abort', end);
   const receive = async (waits: boolean): Promise<LeasedMessage[]> => {
     const messages = await queue.receive(waits, last.signal);
-    held.hold(
+    leased.hold(
       messages.map(({ receipt }) => receipt),
       queue.firstLeaseMs,
     );
@@ -40,13 +40,13 @@ export async function runLeaseWorker(
       if (messages.length === 0) continue;
       const receipts = messages.map(({ receipt }) => receipt);
       await context.store(queue.part, messages);
-      held.drop(receipts);
+      leased.drop(receipts);
       await queue.acknowledge(receipts);
     }
   } finally {
     signal.removeEventListener('abort', end);
     if (!signal.aborted) end();
     await next.catch(() => undefined);
-    await held.close();
+    await leased.close();
   }
 }

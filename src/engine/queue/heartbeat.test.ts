@@ -17,14 +17,14 @@ function beatingNode() {
   const database = { isAway: false, aheadMs: 0, hang: undefined as Promise<void> | undefined };
   const leased = leasedDelivery();
   const heartbeat = new Heartbeat({
-    beat: async (heldFrom) => {
+    beat: async (inFlightFrom) => {
       done.push('beat');
-      published.push(heldFrom);
+      published.push(inFlightFrom);
       await database.hang;
       if (database.isAway) throw new Error('away');
       return clock.now() + database.aheadMs;
     },
-    held: { oldest: () => String(databaseClock.now() - NOON) },
+    inFlight: { oldest: () => String(databaseClock.now() - NOON) },
     clock,
     databaseClock,
     lease,

@@ -1,4 +1,4 @@
-import type { HeldIds } from '../../domain/held-ids.ts';
+import type { InFlightIds } from '../../domain/in-flight-ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -21,8 +21,8 @@ export interface HeartbeatDeps {
    * Says that this node is alive and commits no event with an id below the given one. Returns the database's clock in
    * milliseconds.
    */
-  beat(heldFrom: string): Promise<number>;
-  held: Pick<HeldIds, 'oldest'>;
+  beat(inFlightFrom: string): Promise<number>;
+  inFlight: Pick<InFlightIds, 'oldest'>;
   clock: Clock;
   databaseClock: OffsetClock;
   lease: Lease;
@@ -39,7 +39,7 @@ export class Heartbeat {
   readonly #loop: Loop;
   #connectedSince: number | null = null;
   /** As of the last beat: a new id takes the time of the clock, so the clock is measured first. */
-  #heldFrom = '';
+  #inFlightFrom = '';
   #lastConfirmed: { at: number; elapsed: number } | null = null;
 
   constructor(deps: HeartbeatDeps) {
@@ -83,8 +83,8 @@ export class Heartbeat {
     const { clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
-    databaseClock.measured(await this.#deps.beat(this.#heldFrom), sentAt);
-    this.#heldFrom = this.#deps.held.oldest();
+    databaseClock.measured(await this.#deps.beat(this.#inFlightFrom), sentAt);
+    this.#inFlightFrom = this.#deps.inFlight.oldest();
     // By both clocks, like the lease.
     const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
     const silentMs = Math.max(sentElapsed - last.elapsed, sentAt - last.at);

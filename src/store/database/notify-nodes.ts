@@ -23,6 +23,6 @@ export async function notifyOfJob(tx: Queryable): Promise<void> {
 }
 
 /** A job needs to know which ids other nodes still hold: each of them beats at once. */
-export async function askForHeldIds(db: Queryable): Promise<void> {
+export async function askForInFlightIds(db: Queryable): Promise<void> {
   await db.query('select pg_notify($1, $2)', [JOBS_CHANNEL, 'held']);
 }

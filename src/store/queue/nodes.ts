@@ -22,7 +22,7 @@ export interface BeatingNode {
   /** Ids of the secret keys it has, the sealing one first. */
   sealKeys: readonly string[];
   /** It commits no event with an id below this one. */
-  heldFrom: string;
+  inFlightFrom: string;
 }
 
 /**
@@ -33,9 +33,9 @@ export async function beat(db: Database, node: BeatingNode): Promise<number> {
   const rows = await db.beat<{ now_ms: number }>(
     'beat',
     `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
-     on conflict (id) do update set beat_at = clock_timestamp(), held_from = $5
+     on conflict (id) do update set beat_at = clock_timestamp(), in_flight_from = $5
      returning ${NOW_MS}`,
-    [node.id, node.roles, node.knows, node.sealKeys, node.heldFrom],
+    [node.id, node.roles, node.knows, node.sealKeys, node.inFlightFrom],
   );
   return rows[0]?.now_ms ?? Number.NaN;
 }
@@ -62,13 +62,13 @@ export function knownNodes(db: Queryable): Promise<NodeRow[]> {
  * The oldest id that another node may still commit, and the database's clock from before the nodes were read. After
  * `silentMs` from `sinceMs` on, nodes that are silent for as long do not count.
  */
-export async function heldByOthers(
+export async function inFlightElsewhere(
   db: Queryable,
   nodeId: string,
   { sinceMs, silentMs }: { sinceMs: number; silentMs: number },
 ): Promise<{ oldest: string | null; nowMs: number }> {
   const [row] = await db.query<{ oldest: string | null; now_ms: number }>(
-    `select min(held_from) as oldest, extract(epoch from statement_timestamp())::float8 * 1000 as now_ms
+    `select min(in_flight_from) as oldest, extract(epoch from statement_timestamp())::float8 * 1000 as now_ms
      from nodes where id <> $1 and (
        beat_at >= statement_timestamp() - $3 * interval '1 millisecond'
        or statement_timestamp() < to_timestamp(($2::float8 + $3) / 1000))`,

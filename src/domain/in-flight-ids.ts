@@ -12,7 +12,7 @@ import type { IdFactory } from './ids.ts';
  */
 const UNSURE_MS = 10_000;
 
-export class HeldIds {
+export class InFlightIds {
   readonly #ids: Pick<IdFactory, 'next'>;
   readonly #clock: Pick<Clock, 'elapsed'>;
   readonly #held = new Set<string>();

@@ -12,7 +12,7 @@ export const LEASE_MS = 30_000;
 const CHECK_MS = 3_000;
 const RENEW_BELOW_MS = 20_000;
 
-export class HeldMessages {
+export class LeasedMessages {
   readonly #queue: LeasedQueue;
   readonly #log: Logger;
   /** By receipt, until when each is leased. */
