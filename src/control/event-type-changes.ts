@@ -22,10 +22,12 @@ function changeCatalogue<T>(
   by: Author,
   work: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  return changes.inTurn(by, async (tx) => {
-    await raiseConfigVersion(tx, by);
-    return auditedIn(tx, { ids: changes.deps.ids, ...by }, () => work(tx));
-  });
+  return changes.inTurn(by, (tx) =>
+    auditedIn(tx, { ids: changes.deps.ids, ...by }, async () => {
+      await raiseConfigVersion(tx, by);
+      return work(tx);
+    }),
+  );
 }
 
 export async function createEventType(

@@ -123,6 +123,25 @@ describe('a key', () => {
     expect((await create(key, body('a day'))).uid).toBe(second.uid);
   });
 
+  test('of a create on a version of the config gets the answer again, and so the next version', async () => {
+    const client = await app.newProject();
+    const version = (await client.raw('GET', '')).headers.get('x-posthorn-config-version') ?? '';
+    const on = (wanted: string, key: string) =>
+      client.raw('POST', '/endpoints', {
+        body: body('versioned'),
+        headers: { ...keyed(key), 'x-posthorn-config-version': wanted },
+      });
+    const answers = [await on(version, 'one'), await on(version, 'one')];
+    const next = answers.map(({ status, headers }) => [status, headers.get('x-posthorn-config-version')]);
+    expect(next).toEqual([
+      [201, String(Number(version) + 1)],
+      [201, String(Number(version) + 1)],
+    ]);
+    expect([(await on(version, 'two')).status, (await on(String(next[1]?.[1]), 'two')).status]).toEqual([
+      412, 201,
+    ]);
+  });
+
   test('of something that was deleted since is not found', async () => {
     const key = randomUUID();
     const { uid } = await create(key, body('deleted'));

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,9 +76,14 @@ const CHECKOUT = path.join(import.meta.dirname, '../..');
 /** The checkout again, where any user may read it: a clone often lies below a directory that only root may enter. */
 function checkoutForOthers(): string {
   const copy = temporaryDirectory();
-  const parts = ['package.json', 'src', 'test', 'node_modules'].map((name) => path.join(CHECKOUT, name));
+  const modules = readdirSync(path.join(CHECKOUT, 'node_modules'));
+  // Other tests write to the cache meanwhile.
+  const packages = modules.filter((name) => name !== '.cache').map((name) => `node_modules/${name}`);
+  const parts = ['package.json', 'src', 'test', ...packages];
   // Hard links cost nothing; another file system takes a real copy.
-  if (spawnSync('cp', ['-al', ...parts, copy]).status !== 0) execFileSync('cp', ['-a', ...parts, copy]);
+  const copied = (how: string) => ['--parents', how, ...parts, copy];
+  if (spawnSync('cp', copied('-al'), { cwd: CHECKOUT }).status !== 0)
+    execFileSync('cp', copied('-a'), { cwd: CHECKOUT });
   return copy;
 }
 

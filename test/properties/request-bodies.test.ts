@@ -50,6 +50,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       mtls_client_cert: none,
       signing_key: none,
       secret: none,
+      subscriptions: none,
       key: fc.uuid(),
     }),
     shown: [

@@ -246,6 +246,8 @@ async function answerOf<Body extends TSchema, Data extends TSchema, Path extends
   } catch (error) {
     if (!(error instanceof RepeatedCall) || operation.again === undefined) throw error;
     reply.header('idempotency-replayed', 'true');
+    const { config } = call;
+    if (config.wanted !== null) config.made = config.wanted + 1;
     return operation.again(call, madeBefore(request, error.made), reply);
   }
 }

@@ -4,8 +4,8 @@ import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
  * The `fetch` of plan and apply. The answer with the project has the version of the config. Each change names the version
  * that it is made on, and its answer has the next one. So the service refuses a change if anything else has changed since.
  *
- * A change whose answer was lost is refused when it is sent again, because the first one raised the version. Then a new plan
- * shows what is left to do.
+ * An update whose answer was lost is refused when it is sent again, because the first one raised the version. Then a new
+ * plan shows what is left to do. A create has a key, and gets its answer again.
  */
 export class OnVersion {
   /** Undefined: the project was not read yet. */

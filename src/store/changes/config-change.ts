@@ -101,8 +101,13 @@ export async function changeConfig<T>(
     by.projectId,
     'version = version + 1, config_version = config_version + 1',
   );
-  checkVersion(by, project);
-  return changeRaised(deps, project, (change) => auditedIn(change, { ids, ...by }, () => work(change)));
+  return changeRaised(deps, project, (change) =>
+    auditedIn(change, { ids, ...by }, () => {
+      // Not of a repeated call: the first one was made on that version.
+      checkVersion(by, project);
+      return work(change);
+    }),
+  );
 }
 
 /**
