@@ -13,8 +13,9 @@ import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 // Without a janitor jobs wait, so that none changes anything meanwhile.
-const app = await shared(startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver' }));
-const other = await app.addNode();
+const roles = { POSTHORN_ROLES: 'api,ingest,deliver' };
+const app = await shared(startTestApp(roles));
+const other = await app.addNode(roles);
 const withoutHost = (data: unknown): Json => JSON.parse(JSON.stringify(data).replaceAll(other.url, app.url));
 const receiver = await shared(Receiver.start());
 let scene: Scene;

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { actorTypes, changeOf } from '../../domain/audit.ts';
 import { parseOutcomes } from '../../domain/delivery.ts';
 import { found, invalid } from '../../domain/errors.ts';
+import { asId } from '../../domain/ids.ts';
 import { oneOf, RequiredText, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import {
@@ -67,7 +68,8 @@ export function registerFailureMutes(app: FastifyInstance, context: ApiContext):
       const { endpoint_id, outcome } = body;
       if (parseOutcomes([outcome])?.prefixes.length !== 0)
         throw invalid('outcome', 'must be the outcome of a group, such as http_503 or timeout');
-      found((await context.cache.get(project.id)).endpoints.get(endpoint_id), 'endpoint', endpoint_id);
+      const endpoint = await context.endpoints.get(context.db, project.id, asId(endpoint_id));
+      found(endpoint, 'endpoint', endpoint_id);
       const group = { project_id: project.id, endpoint_id, outcome };
       const mute = {
         ...group,
