@@ -145,6 +145,20 @@ describe('a key', () => {
     ]);
   });
 
+  test('of an uploaded file is not that of another file', async () => {
+    const upload = async (csv: string) => {
+      const form = new FormData();
+      form.set('file', new Blob([csv], { type: 'text/csv' }), 'endpoints.csv');
+      const headers = { ...app.project.headers(), ...keyed('upload') };
+      const response = await fetch(`${app.project.base}/onboard`, { method: 'POST', headers, body: form });
+      return [response.status, ((await response.json()) as Json).data?.uid];
+    };
+    const first = await upload('name,url\na,http://127.0.0.1:9/a\n');
+    expect(first).toEqual([202, expect.any(String)]);
+    expect(await upload('name,url\na,http://127.0.0.1:9/a\n')).toEqual(first);
+    expect(await upload('name,url\nb,http://127.0.0.1:9/b\n')).toEqual([409, undefined]);
+  });
+
   test('of something that was deleted since is not found', async () => {
     const key = randomUUID();
     const { uid } = await create(key, body('deleted'));

@@ -36,7 +36,8 @@ export function onceOf(request: FastifyRequest, operation: string): Once | undef
   const { sealer } = request.server;
   return {
     id,
-    request: hash(request.url, request.bodyText ?? ''),
+    // A file that was uploaded has no text, but items.
+    request: hash(request.url, request.bodyText ?? JSON.stringify(request.body ?? null)),
     seal: (secret) => sealer.seal(secret, place(id)),
   };
 }
