@@ -168,9 +168,9 @@ create table views (
 
 -- Calls that created config and may be repeated within a day.
 create table idempotency_keys (
-  -- a hash of credential, project, operation and key
+  -- a keyed hash of credential, project, operation and key
   id text collate "C" primary key,
-  -- a hash of the request
+  -- a keyed hash of the request
   request text not null,
   -- of what the call created
   ids text[] not null default '{}',

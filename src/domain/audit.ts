@@ -66,9 +66,9 @@ export const actorTypes = ['person', 'api_key', 'portal_link', 'instance_key', '
  * creates it once. The key is reserved in the transaction that creates: a call at the same time waits for its commit.
  */
 export interface Once {
-  /** Id of the row: a hash of credential, project, operation and key. */
+  /** Id of the row: a keyed hash of credential, project, operation and key. */
   readonly id: string;
-  /** A hash of the request. Another request with the same key is refused. */
+  /** A keyed hash of the request. Another request with the same key is refused. */
   readonly request: string;
   /** Seals what the response shows only once. */
   seal(secret: string): Buffer;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Made, Once } from '../../../domain/audit.ts';
 import type { Sealer } from '../../../platform/sealer.ts';
@@ -31,9 +30,11 @@ export function onceOf(request: FastifyRequest, operation: string): Once | undef
   const key = idempotencyKeyOf(request);
   const { caller } = request;
   if (key === undefined || caller === undefined) return undefined;
-  const [path] = request.url.split('?');
-  const id = hash(callerIdOf(caller), request.project?.id ?? '', operation, path ?? '', key);
   const { sealer } = request.server;
+  // Keyed: a request may hold a secret that its hash alone would give away. As JSON the parts cannot run into each other.
+  const hash = (...parts: string[]) => sealer.lookupHash(JSON.stringify(parts)).toString('base64url');
+  const [path = ''] = request.url.split('?');
+  const id = hash(callerIdOf(caller), request.project?.id ?? '', operation, path, key);
   return {
     id,
     // A file that was uploaded has no text, but items.
@@ -48,11 +49,6 @@ export function madeBefore(request: FastifyRequest, { ids, sealed, onceId }: Mad
 }
 
 const place = (id: string): string => `idempotency key ${id}`;
-
-/** As JSON the parts cannot run into each other. */
-function hash(...parts: string[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
-}
 
 declare module 'fastify' {
   interface FastifyInstance {
