@@ -23,11 +23,9 @@ function temporaryDirectory(): string {
 
 /** The line it is refused with. */
 async function refusal(env: Record<string, string>, command = 'serve'): Promise<string> {
-  const program = new Program({ args: [command], env });
-  onTestFinished(() => program.end());
-  expect(await program.ended, program.stdout).toEqual({ code: 1, signal: null });
-  expect(program.stdout).toBe('');
-  const [line = '', ...rest] = program.stderr.split('\n');
+  const { code, stdout, stderr } = await runPosthorn([command], { env });
+  expect([code, stdout]).toEqual([1, '']);
+  const [line = '', ...rest] = stderr.split('\n');
   expect(rest).toEqual(['']);
   expect(line.startsWith('posthorn: ')).toBe(true);
   return line.slice('posthorn: '.length);
