@@ -14,12 +14,11 @@ import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
-import { requestResult } from './attempt-record.ts';
-import { endAttemptSpan } from './attempt-span.ts';
+import { requestResult, withoutCredentials } from './attempt-record.ts';
 import { type BuiltRequest, buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
 import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
-import { withoutCredentials } from './hide-credentials.ts';
 import { encodeBody, makeBody } from './make-body.ts';
+import { endAttemptSpan } from './observe-outcome.ts';
 import {
   back,
   ENDPOINT_DELETED,

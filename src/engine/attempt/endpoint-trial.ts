@@ -6,9 +6,8 @@ import type { IdFactory } from '../../domain/ids.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
-import { attemptRecord } from './attempt-record.ts';
+import { attemptRecord, withoutCredentials } from './attempt-record.ts';
 import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
-import { withoutCredentials } from './hide-credentials.ts';
 import { encodeBody } from './make-body.ts';
 
 /** Marks a request that is a test. */

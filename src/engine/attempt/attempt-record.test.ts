@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { withoutCredentials } from './hide-credentials.ts';
+import { withoutCredentials } from './attempt-record.ts';
 
 const owner = { credentials: ['x-own'], visible: new Set<string>() };
 const basic = Buffer.from('ann:pässword').toString('base64');
