@@ -530,28 +530,41 @@ create table expansions (
 -- Limits, health and alerts: state that all nodes share. Rows of the tables with a fill factor of 50 or 70 are updated
 -- again and again. The free part of a page takes the new version, and no index has to change.
 
--- Attempts per endpoint, node and minute. Each node writes its own rows, so nodes never wait for each other.
-create table endpoint_counters (
-  endpoint_id text collate "C" not null,
+-- Counts of events, deliveries and attempts: one row per project, endpoint and source of a batch, inserted by the commit
+-- that stores the outcomes. Rows are never updated, so no batch waits for another. A node adds them up into `traffic` and
+-- `endpoint_totals` every 30 s and deletes them in the same commit: a count is in one place at any time.
+create table recent_counts (
+  project_id text collate "C" not null,
+  -- null: the row counts events
+  endpoint_id text collate "C",
+  source_id text collate "C",
   minute timestamptz not null,
-  node_id text collate "C" not null,
-  -- deliveries that had their first attempt in this minute
-  deliveries integer not null,
-  successes integer not null,
-  failures integer not null,
-  primary key (endpoint_id, minute, node_id)
-) with (fillfactor = 70);
+  -- events that were stored
+  events integer not null default 0,
+  -- deliveries that were made
+  deliveries integer not null default 0,
+  first_attempts integer not null default 0,
+  attempts integer not null default 0,
+  failed_attempts integer not null default 0,
+  -- attempts of deliveries after a retry by hand or in bulk
+  resent_attempts integer not null default 0,
+  -- deliveries that ended
+  delivered integer not null default 0,
+  failed integer not null default 0,
+  discarded integer not null default 0,
+  -- the bucket of each successful delivery (src/store/counts/latency.ts)
+  latencies smallint[] not null default '{}'
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+create index recent_counts_endpoint on recent_counts (project_id, endpoint_id);
 
--- Deliveries of each endpoint up to a minute. Upkeep adds the counters of later minutes, and removes counters only then.
+-- Deliveries of each endpoint that were attempted, without those in `recent_counts`.
 create table endpoint_totals (
   endpoint_id text collate "C" primary key,
-  deliveries bigint not null,
-  -- counters of earlier minutes are in the total
-  until timestamptz not null
+  deliveries bigint not null
 ) with (fillfactor = 70);
 
--- Counts per minute and per hour of each project, endpoint and source, for charts. A node writes the totals of its own
--- rows, every 10 s while they change. Minutes are kept for two days, hours as long as events.
+-- Counts per minute and per hour of each project, endpoint and source, without those in `recent_counts`. Minutes are kept
+-- for two days, hours as long as events.
 create table traffic (
   project_id text collate "C" not null,
   -- the project itself, an endpoint or a source
@@ -559,17 +572,19 @@ create table traffic (
   -- minutes that the row covers: 1 or 60
   step smallint not null,
   start timestamptz not null,
-  node_id text collate "C" not null,
   -- events of a project or source, deliveries of an endpoint
   accepted integer not null,
-  delivered integer not null,
-  failed integer not null,
+  first_attempts integer not null,
   attempts integer not null,
   failed_attempts integer not null,
-  -- successful deliveries by latency: the used buckets and their counts (src/metrics/traffic.ts)
+  resent_attempts integer not null,
+  delivered integer not null,
+  failed integer not null,
+  discarded integer not null,
+  -- successful deliveries by latency: the used buckets and their counts
   buckets smallint[] not null,
   bucket_counts integer[] not null,
-  primary key (project_id, subject_id, step, start, node_id)
+  primary key (project_id, subject_id, step, start)
 ) with (fillfactor = 50);
 create index traffic_start on traffic (step, start);
 

@@ -80,6 +80,11 @@ export interface RetryPolicy {
 /** The type of the sample event of an endpoint's test. Time series leave it out. */
 export const TEST_EVENT_TYPE = 'posthorn.test';
 
+/** An endpoint inside the service, to try things out. The name ends in .invalid, which no name server knows. */
+export const RECEIVER_URL = 'https://receiver.posthorn.invalid/';
+
+export const isReceiver = (url: string): boolean => url.startsWith(RECEIVER_URL);
+
 /**
  * Lanes of the queue: first tries go before retries, retries before bulk replays. `leased` has the rows that consumers
  * of pull endpoints have taken. A row becomes due there when its lease ends without a result.

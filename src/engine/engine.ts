@@ -7,9 +7,9 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullDoor } from '../domain/pull-door.ts';
+import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
-import type { Traffic } from '../metrics/traffic.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Loop } from '../platform/loop.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -52,9 +52,9 @@ import { decideGate } from './queue/gates.ts';
 import { Heartbeat } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { Reaper } from './queue/reaper.ts';
+import { CountWriter } from './upkeep/count-writer.ts';
 import { deviceWatch } from './upkeep/device-watch.ts';
 import { Janitor } from './upkeep/janitor.ts';
-import { TrafficWriter } from './upkeep/traffic-writer.ts';
 
 /** The parts that move deliveries, connected and started in order. */
 export interface EngineDeps {
@@ -84,7 +84,7 @@ export interface EngineDeps {
   /** The number of the newest migration that this program knows. */
   knows: string;
   metrics: Metrics;
-  traffic: Traffic;
+  counts: AcceptedCounts;
   guard: ObserverGuard;
   /** Null: tracing is off. */
   tracer: Tracer | null;
@@ -108,7 +108,7 @@ export class Engine {
   readonly #deviceWatch: Loop;
   readonly #watch: OutcomeWatch;
   readonly #expander: Expander;
-  readonly #trafficWriter: TrafficWriter;
+  readonly #countWriter: CountWriter;
   readonly #pull: Pull;
   readonly #intake: Intake;
   readonly #delivers: boolean;
@@ -153,7 +153,7 @@ export class Engine {
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });
-    this.#trafficWriter = new TrafficWriter({ ...deps, nodeId: this.nodeId });
+    this.#countWriter = new CountWriter({ ...deps, accepted: deps.counts });
     this.#pull = this.#createPull();
     this.#intake = new Intake({
       delivers: this.#delivers,
@@ -259,7 +259,6 @@ export class Engine {
     const { databaseClock } = this.#deps;
     return new Pull({
       ...this.#deps,
-      nodeId: this.nodeId,
       now: databaseClock.now,
       clock: systemClock,
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
@@ -302,7 +301,7 @@ export class Engine {
       this.#expander.start();
     }
     this.#watch.start();
-    this.#trafficWriter.start();
+    this.#countWriter.start();
     if (this.#deps.config.roles.includes('janitor')) {
       this.#janitor.start();
       this.#deviceWatch.start();
@@ -332,7 +331,7 @@ export class Engine {
     await parts;
     clearTimeout(giveUp);
     await this.#watch.stop();
-    await this.#trafficWriter.stop();
+    await this.#countWriter.stop();
     await this.#heartbeat.stop();
     try {
       await releaseDeliveries(db, this.nodeId, unsent);

@@ -3,8 +3,8 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
 import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
+import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { Traffic } from '../metrics/traffic.ts';
 import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -67,7 +67,7 @@ export interface EventAcceptorDeps {
   sandbox: Sandbox;
   sealer: Sealer;
   metrics: Metrics;
-  traffic: Pick<Traffic, 'accepted'>;
+  counts: Pick<AcceptedCounts, 'accepted'>;
   /** Null: tracing is off. */
   tracer: Tracer | null;
 }

@@ -1,19 +1,19 @@
 import { LANE, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
-import type { Traffic } from '../metrics/traffic.ts';
+import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import { leasedDelivery, type PreparedEvent } from './prepare-event.ts';
 
 /** Places in the dispatcher's window for the deliveries of events that are about to be stored. */
 export class DeliveryPlaces {
   readonly #sink: DeliverySink;
   readonly #inFlight: InFlightIds;
-  readonly #traffic: Pick<Traffic, 'accepted'>;
+  readonly #counts: Pick<AcceptedCounts, 'accepted'>;
 
-  constructor(deps: { sink: DeliverySink; inFlight: InFlightIds; traffic: Pick<Traffic, 'accepted'> }) {
+  constructor(deps: { sink: DeliverySink; inFlight: InFlightIds; counts: Pick<AcceptedCounts, 'accepted'> }) {
     this.#sink = deps.sink;
     this.#inFlight = deps.inFlight;
-    this.#traffic = deps.traffic;
+    this.#counts = deps.counts;
   }
 
   reserve(items: readonly PreparedEvent[]): void {
@@ -38,7 +38,7 @@ export class DeliveryPlaces {
 
   /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
   stored(item: PreparedEvent): void {
-    if (item.event.eventType !== TEST_EVENT_TYPE) this.#traffic.accepted(item.event, item.deliveries);
+    if (item.event.eventType !== TEST_EVENT_TYPE) this.#counts.accepted(item.event, item.deliveries);
     if (item.expansion !== null) this.#sink.expansionStored();
     for (const delivery of item.deliveries) {
       if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));

@@ -2,7 +2,7 @@ import type { Actor } from '../domain/audit.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { type EndpointId, firstIdAt, type ProjectId } from '../domain/ids.ts';
-import type { Traffic } from '../metrics/traffic.ts';
+import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { audited } from '../store/audit/audit-entries.ts';
@@ -28,7 +28,7 @@ export interface EventReplayerDeps extends DecodeDeps {
   sink: DeliverySink;
   makePartitions(): Promise<void>;
   maxRetrySeconds: number;
-  traffic: Pick<Traffic, 'made'>;
+  counts: Pick<AcceptedCounts, 'made'>;
 }
 
 const CHUNK_EVENTS = 100;
@@ -180,10 +180,10 @@ export class EventReplayer {
 
   /** They are committed: they wait in the queue. */
   made(projectId: string, { deliveries, isExpanding }: Replayed, lane: number): void {
-    const { sink, traffic } = this.#deps;
+    const { sink, counts } = this.#deps;
     const keys = new Set(deliveries.map((delivery) => delivery.key));
     for (const key of keys) sink.waiting(projectId, { key, lane });
     if (isExpanding) sink.expansionStored();
-    traffic.made(projectId, deliveries);
+    counts.made(projectId, deliveries);
   }
 }

@@ -4,9 +4,9 @@ import { AlertRecorder } from '../control/alert-recorder.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { AlertNotifier } from '../domain/alert.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from '../metrics/metrics.ts';
 import { ObserverGuard } from '../metrics/observer-guard.ts';
-import { Traffic } from '../metrics/traffic.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 import { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
@@ -18,7 +18,7 @@ export interface Observers {
   log: Logger;
   metrics: Metrics;
   registry: MetricsRegistry;
-  traffic: Traffic;
+  counts: AcceptedCounts;
   tracing: Tracing;
   channels: AlertChannels;
   /** Null: no mail server is set. */
@@ -68,7 +68,12 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
     log,
     metrics,
     registry: made.registry,
-    traffic: createTraffic(guard, deps.now),
+    counts: guard.wrap('metrics', new AcceptedCounts(), {
+      accepted: undefined,
+      made: undefined,
+      take: [],
+      giveBack: undefined,
+    }),
     channels,
     mailer,
     tracing: createTracing(config, {
@@ -86,15 +91,4 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
       { prepare: undefined },
     ),
   };
-}
-
-function createTraffic(guard: ObserverGuard, now: () => number): Traffic {
-  return guard.wrap('metrics', new Traffic(now), {
-    accepted: undefined,
-    made: undefined,
-    finished: undefined,
-    takeChanged: [],
-    giveBack: undefined,
-    takeDropped: 0,
-  });
 }

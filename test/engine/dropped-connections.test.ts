@@ -113,11 +113,11 @@ test('at least once: it is recorded and sent again at once, without using a retr
   expect(made.find(({ status }) => !status).error).toContain('a connection kept from an earlier request');
   expect(bodies).toEqual(['{"n":1}', '{"n":2}', '{"n":2}']);
   const counted = await app.database.query(
-    `select sum(deliveries)::int as deliveries, sum(successes)::int as successes, sum(failures)::int as failures
-     from endpoint_counters where endpoint_id = $1`,
+    `select sum(first_attempts)::int as deliveries, sum(attempts)::int as attempts, sum(failed_attempts)::int as failures
+     from recent_counts where endpoint_id = $1`,
     [endpointId],
   );
-  expect(counted).toEqual([{ deliveries: 2, successes: 2, failures: 0 }]);
+  expect(counted).toEqual([{ deliveries: 2, attempts: 2, failures: 0 }]);
 });
 
 test('there is one such second request per attempt: the next failure uses a retry', async () => {

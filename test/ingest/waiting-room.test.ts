@@ -3,8 +3,8 @@ import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
 import { EventAcceptor } from '../../src/ingest/accept-event.ts';
+import { AcceptedCounts } from '../../src/metrics/accepted-counts.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { Traffic } from '../../src/metrics/traffic.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
     log: quietLog,
     maxRetrySeconds: 60,
     metrics: createMetrics().metrics,
-    traffic: new Traffic(Date.now),
+    counts: new AcceptedCounts(),
     tracer: null,
     sandbox,
     sealer,

@@ -76,7 +76,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ],
   ['put back', (hot) => putBackDeliveries(hot, [leased])],
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
-  ['result of a consumer', (hot) => finishPulled(hot, 'n', [finish], '')],
+  ['result of a consumer', (hot) => finishPulled(hot, [finish], '')],
 ];
 
 /** Statements about the holder of rows, which no index has. They read a range of pages. */

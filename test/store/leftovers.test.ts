@@ -51,14 +51,6 @@ const left = async (table: string, key: string) =>
 /** The key of each table, with rows that go and rows that stay. */
 const cases: [table: string, key: string, rows: { goes: object[]; stays: object[] }][] = [
   [
-    'endpoint_counters',
-    'endpoint_id',
-    {
-      goes: [{ endpoint_id: 'old', minute: daysAgo(11) }],
-      stays: [{ endpoint_id: 'young', minute: daysAgo(9) }],
-    },
-  ],
-  [
     'endpoint_totals',
     'endpoint_id',
     { goes: [{ endpoint_id: 'of none' }], stays: [{ endpoint_id: 'deleted lately' }] },
@@ -382,17 +374,17 @@ test('unneeded rows are removed, and all others stay', async () => {
 
 test('more than a chunk is removed at once, and a locked row is left for the next run', async () => {
   await database.query(
-    `insert into endpoint_counters select 'many', now() - n * interval '1 minute' - interval '11 days', 'n', 1, 1, 0
+    `insert into alert_failures select 'many', now() - n * interval '1 minute' - interval '11 days', 'p', 1
      from generate_series(1, 2500) n`,
   );
   await database.query(
-    'begin; select from endpoint_counters where endpoint_id = $$many$$ order by minute limit 1 for update',
+    'begin; select from alert_failures where subscription_id = $$many$$ order by at limit 1 for update',
   );
   await tidy();
   await database.query('commit');
-  expect(await left('endpoint_counters', 'endpoint_id')).toEqual(['many', 'young']);
+  expect(await left('alert_failures', 'subscription_id')).toEqual(['many', 'young']);
   await tidy();
-  expect(await left('endpoint_counters', 'endpoint_id')).toEqual(['young']);
+  expect(await left('alert_failures', 'subscription_id')).toEqual(['young']);
 });
 
 test('every table is either cleaned up or known not to need it', async () => {
@@ -413,6 +405,8 @@ test('every table is either cleaned up or known not to need it', async () => {
     'event_keys',
     // with the end of the delivery
     'delivery_queue',
+    // when they are added up
+    'recent_counts',
     // by the nodes that notice their silence
     'nodes',
     // when they were not seen for 30 days, and with their project

@@ -1100,9 +1100,15 @@ export interface TimeSeriesTotals {
   delivered: number;
   /** Deliveries that ended as Failure. */
   failed: number;
+  /** Deliveries that ended as Discarded. */
+  discarded: number;
+  /** Requests to endpoints, tests not included. */
   attempts: number;
+  /** Attempts that failed, also where the delivery is retried. */
   failed_attempts: number;
-  /** Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries. */
+  /** Attempts of deliveries after a retry by hand or in bulk. */
+  resent_attempts: number;
+  /** Milliseconds from acceptance to the successful response, retries included, resends not. Estimated from a histogram. Null without deliveries. */
   latency: {
     p50: number;
     p90: number;

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { endpointsWithFailures } from '../../store/counts/read-counts.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import {
@@ -9,7 +10,6 @@ import {
   keysWithRetries,
   sampleFailures,
 } from '../../store/history/failure-groups.ts';
-import { endpointsWithFailures } from '../../store/history/traffic.ts';
 import type { ApiContext } from '../http/context.ts';
 
 /**

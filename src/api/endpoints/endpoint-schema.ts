@@ -5,7 +5,8 @@ import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/secrets.ts';
-import type { EndpointHealth, EndpointRow } from '../../store/config/endpoints.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { EndpointCounts } from '../../store/counts/read-counts.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 
@@ -143,6 +144,9 @@ export const ExpireSecret = Type.Object({
     Type.String({ maxLength: 1024, description: 'The new secret; generated if absent.' }),
   ),
 });
+
+/** The state of the breaker is closed by default. */
+type EndpointHealth = EndpointCounts & { breaker?: string };
 
 export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<typeof Endpoint> {
   const secret = row.secret.reveal();

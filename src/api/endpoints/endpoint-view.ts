@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import { type EndpointRow, endpointHealth } from '../../store/config/endpoints.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { endpointCounts } from '../../store/counts/read-counts.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
 
@@ -16,7 +17,7 @@ export async function endpointView(
 ): Promise<(row: EndpointRow) => Static<typeof Endpoint>> {
   const routing = await cache.get(projectId);
   const settings = routing.project.config.circuit_breaker;
-  const counts = await endpointHealth(db, ids, settings.observability_window);
+  const counts = await endpointCounts(db, projectId, { ids, minutes: settings.observability_window });
   return (row) => {
     const breaker = breakerState(routing.breaker(row.id), settings, now());
     return toEndpoint(row, { deliveries: 0, successes: 0, failures: 0, ...counts.get(row.id), breaker });

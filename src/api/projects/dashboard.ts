@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
-import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
 import {
   countsPerInterval,
   type Interval,
   typedCountsPerInterval,
-} from '../../store/limits/endpoint-counters.ts';
+} from '../../store/counts/counts-per-interval.ts';
+import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -63,7 +63,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
       const { eventTypes = [] } = scope ?? {};
       const wanted = { fromMs, toMs, interval };
       const rows = await (eventTypes.length === 0
-        ? countsPerInterval(db, endpointIds, wanted)
+        ? countsPerInterval(db, { projectId: project.id, endpointIds }, wanted)
         : db.reading(project.id, (tx) =>
             typedCountsPerInterval(tx, { projectId: project.id, endpointIds, eventTypes }, wanted),
           ));

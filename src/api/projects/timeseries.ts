@@ -3,15 +3,15 @@ import type { Static } from 'typebox';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
-import { percentileMs } from '../../metrics/traffic.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
+import { percentileMs } from '../../store/counts/latency.ts';
 import {
+  type CountPoint,
+  type CountQuery,
+  readCounts,
   readLatencies,
-  readTraffic,
-  type TrafficPoint,
-  type TrafficQuery,
-} from '../../store/history/traffic.ts';
+} from '../../store/counts/read-counts.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
@@ -31,7 +31,7 @@ const Latency = Type.Union(
   [Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }), Type.Null()],
   {
     description:
-      'Milliseconds from acceptance to the successful response, retries included. Estimated from a histogram. Null without deliveries.',
+      'Milliseconds from acceptance to the successful response, retries included, resends not. Estimated from a histogram. Null without deliveries.',
   },
 );
 
@@ -39,8 +39,10 @@ export const TimeSeriesTotals = Type.Object({
   accepted: Type.Integer({ description: 'Events of the project or source. For endpoints: deliveries made.' }),
   delivered: Type.Integer({ description: 'Deliveries that ended as Success.' }),
   failed: Type.Integer({ description: 'Deliveries that ended as Failure.' }),
-  attempts: Type.Integer(),
-  failed_attempts: Type.Integer(),
+  discarded: Type.Integer({ description: 'Deliveries that ended as Discarded.' }),
+  attempts: Type.Integer({ description: 'Requests to endpoints, tests not included.' }),
+  failed_attempts: Type.Integer({ description: 'Attempts that failed, also where the delivery is retried.' }),
+  resent_attempts: Type.Integer({ description: 'Attempts of deliveries after a retry by hand or in bulk.' }),
   latency: Latency,
 });
 
@@ -54,7 +56,7 @@ const TimeSeries = Type.Object({
   totals: TimeSeriesTotals,
 });
 
-/** Counts over time, from the minutes and hours that nodes count (src/metrics/traffic.ts). */
+/** Counts over time, per minute and hour (src/store/counts/). */
 export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext): void {
   operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/timeseries', {
     id: 'getTimeSeries',
@@ -75,9 +77,9 @@ export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext
     handle: async ({ project, query, scope }) => {
       const subjectIds = subjectsOf(project, query, scope);
       const range = rangeOf(query, now());
-      const asked: TrafficQuery = { projectId: project.id, subjectIds, ...range };
+      const asked: CountQuery = { projectId: project.id, subjectIds, ...range };
       const [rows, latencies] = await db.reading(project.id, async (tx) => [
-        await readTraffic(tx, asked),
+        await readCounts(tx, asked),
         await readLatencies(tx, asked),
       ]);
       return { step: range.step, ...seriesOf(rows, latencies, range) };
@@ -132,13 +134,21 @@ function defaultStep(rangeMs: number): SeriesStep {
   return rangeMs <= HOURS_UP_TO_MS ? 'hour' : 'day';
 }
 
-type Point = Omit<TrafficPoint, 'start'>;
+type Point = Omit<CountPoint, 'start' | 'first_attempts'>;
 type Histogram = Map<number, number>;
 
-const NOTHING: Point = { accepted: 0, delivered: 0, failed: 0, attempts: 0, failed_attempts: 0 };
+const NOTHING: Point = {
+  accepted: 0,
+  delivered: 0,
+  failed: 0,
+  discarded: 0,
+  attempts: 0,
+  failed_attempts: 0,
+  resent_attempts: 0,
+};
 
 function seriesOf(
-  rows: readonly TrafficPoint[],
+  rows: readonly CountPoint[],
   latencies: readonly { start: number; bucket: number; count: number }[],
   { step, fromMs, toMs }: Range,
 ): Pick<Static<typeof TimeSeries>, 'points' | 'totals'> {
@@ -153,13 +163,17 @@ function seriesOf(
   }
   const points = [];
   for (let start = fromMs; start < toMs; start += LENGTH_MS[step]) {
-    const { start: _, ...point } = byStart.get(start) ?? { start, ...NOTHING };
-    points.push({ start: iso(start), ...point, latency: percentiles(histograms.get(start)) });
+    const row = byStart.get(start);
+    points.push({
+      start: iso(start),
+      ...total(row === undefined ? [] : [row]),
+      latency: percentiles(histograms.get(start)),
+    });
   }
   return { points, totals: { ...total(rows), latency: percentiles(all) } };
 }
 
-function total(rows: readonly TrafficPoint[]): Point {
+function total(rows: readonly CountPoint[]): Point {
   const sum = { ...NOTHING };
   for (const row of rows) for (const name of Object.keys(sum) as (keyof Point)[]) sum[name] += row[name];
   return sum;

@@ -1,4 +1,4 @@
-import { RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import { RECEIVER_URL } from '../../domain/delivery.ts';
 import { type OpenApiDocument, refName, resolved, type Schema } from './document.ts';
 
 const ID = '01JCQ2Z8H4T6V9X1B3D5F7K9M0';

@@ -1,4 +1,4 @@
-import { RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import { RECEIVER_URL } from '../../domain/delivery.ts';
 import type { Route } from './curl.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html } from './html.ts';

@@ -1,4 +1,4 @@
-import { RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import { RECEIVER_URL } from '../../domain/delivery.ts';
 
 interface RequestExample {
   /** A value that starts with `$` is a shell variable. */

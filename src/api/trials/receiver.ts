@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { isReceiver, RECEIVER_URL } from '../../dispatch/client/built-in-receiver.ts';
+import { isReceiver, RECEIVER_URL } from '../../domain/delivery.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { Type } from '../../platform/type.ts';
 import { lastAttempts } from '../../store/history/delivery-attempts.ts';

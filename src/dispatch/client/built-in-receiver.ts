@@ -1,15 +1,12 @@
+import { RECEIVER_URL } from '../../domain/delivery.ts';
 import { ExchangeFailure, type Outcome } from '../connection/outcome.ts';
 import type { Turn } from '../connection/turn.ts';
 
 /**
  * An endpoint inside the service, to try things out. Requests to it leave the process neither over the network nor
  * through a proxy, so no egress rule applies. It answers 200, or NNN to /status/NNN, and keeps nothing: deliveries and
- * their attempts have everything that arrived. The name ends in .invalid, which no name server knows.
+ * their attempts have everything that arrived.
  */
-export const RECEIVER_URL = 'https://receiver.posthorn.invalid/';
-
-export const isReceiver = (url: string): boolean => url.startsWith(RECEIVER_URL);
-
 const STATUS_PATH = /^status\/([2-5]\d\d)(?:$|[/?#])/;
 const BODY = Buffer.from('{"received":true}');
 

@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { isReceiver } from '../../domain/delivery.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { AddressGuard, hostOf } from '../address/address-guard.ts';
 import { Egress } from '../address/egress.ts';
@@ -11,7 +12,7 @@ import { type ErrorCode, ExchangeFailure, type Outcome } from '../connection/out
 import { parseProxy } from '../connection/proxy-tunnel.ts';
 import { type ClientCertificate, TlsSettings } from '../connection/tls-settings.ts';
 import type { Turn } from '../connection/turn.ts';
-import { isReceiver, receive } from './built-in-receiver.ts';
+import { receive } from './built-in-receiver.ts';
 
 /**
  * Sends webhooks (and token requests) over kept-alive connections. It connects only to vetted addresses,

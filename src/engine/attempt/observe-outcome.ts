@@ -1,7 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { LANE, type Leased, type LeasedDelivery, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
+import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Traffic } from '../../metrics/traffic.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
 import type { Sent } from './sent.ts';
@@ -30,22 +29,6 @@ export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, mov
     case 'Scheduled':
       if (sent.kind === 'failure') metrics.retriesPlanned.inc();
   }
-}
-
-/** Counts it for the time series of its project, endpoint and source. */
-export function countTraffic(
-  traffic: Pick<Traffic, 'finished'>,
-  delivery: Leased,
-  sent: Sent,
-  moved: boolean,
-): void {
-  if (delivery.kind === 'meta' || delivery.eventType === TEST_EVENT_TYPE) return;
-  const { projectId, endpointId, sourceId } = delivery;
-  const { status, latencyMs } = sent.finish;
-  const end = moved && (status === 'Success' || status === 'Failure') ? status : null;
-  const attempt = sent.kind === 'success' || sent.kind === 'failure' ? sent.kind : null;
-  if (end === null && attempt === null) return;
-  traffic.finished({ projectId, endpointId, sourceId, attempt, end, latencyMs: moved ? latencyMs : null });
 }
 
 /** Measures how late a retry starts. */

@@ -8,14 +8,9 @@ import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { attemptsSince, type SeenAttempts } from '../../store/counts/read-counts.ts';
 import type { Database } from '../../store/database/database.ts';
-import {
-  attemptsSince,
-  countProbes,
-  type Probe,
-  releaseProbes,
-  type SeenAttempts,
-} from '../../store/limits/breakers.ts';
+import { countProbes, type Probe, releaseProbes } from '../../store/limits/breakers.ts';
 import type { StateItem } from './state-changes.ts';
 
 /**
@@ -90,11 +85,10 @@ export class BreakerChanges {
     const { db } = this.#deps;
     const { observability_window } = routing.project.config.circuit_breaker;
     const asked = findings.filter(isAboutAttempts);
-    const attempts = await attemptsSince(
-      db,
-      asked.map((finding) => attemptsAskedFor(routing, finding)),
-      observability_window,
-    );
+    const attempts = await attemptsSince(db, routing.project.id, {
+      endpoints: asked.map((finding) => attemptsAskedFor(routing, finding)),
+      minutes: observability_window,
+    });
     const succeeded = findings.flatMap((finding) =>
       finding.kind === 'probed' && finding.failure === null ? [finding.probe] : [],
     );

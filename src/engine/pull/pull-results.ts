@@ -4,7 +4,6 @@ import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { PullResult, ResultState } from '../../domain/pull-door.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
-import type { Traffic } from '../../metrics/traffic.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
@@ -13,7 +12,7 @@ import { finishPulledBatch } from '../../store/queue/batches.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
-import { countOutcome, countTraffic } from '../attempt/observe-outcome.ts';
+import { countOutcome } from '../attempt/observe-outcome.ts';
 import { outcomeMetaEvent } from '../attempt/sender.ts';
 import { ENDPOINT_DELETED, ended, PROJECT_DELETED, type Sent, type Tried } from '../attempt/sent.ts';
 import { type PullLease, readLease } from './lease-token.ts';
@@ -26,12 +25,10 @@ import { lapsed, reported } from './reported.ts';
  */
 export interface PullResultsDeps {
   db: Database;
-  nodeId: string;
   cache: ConfigCache;
   sealer: Sealer;
   metaEvents: MetaEventRecorder;
   metrics: Metrics;
-  traffic: Pick<Traffic, 'finished'>;
   guard: ObserverGuard;
   ids: IdFactory;
   /** The database's time in milliseconds. */
@@ -135,15 +132,14 @@ export class PullResults {
   /** Records outcomes of rows that consumers have, or that are prepared for one. Returns the ids of those that moved. */
   async record(outcomes: readonly Sent[]): Promise<Set<string>> {
     if (outcomes.length === 0) return new Set();
-    const { db, nodeId, metrics, traffic, guard, attempted, waiting } = this.#deps;
+    const { db, metrics, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
     const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
-    const moved = await finishPulledBatch(db, nodeId, finishes);
+    const moved = await finishPulledBatch(db, finishes);
     for (const sent of withMeta) {
       const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);
       countOutcome(metrics, delivery, sent, hasMoved);
-      countTraffic(traffic, delivery, sent, hasMoved);
       if (!hasMoved) continue;
       waiting(sent);
       if (sent.kind === 'success' || sent.kind === 'failure') attempted(delivery, sent);

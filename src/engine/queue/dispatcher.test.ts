@@ -8,7 +8,6 @@ import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
-import { Traffic } from '../../metrics/traffic.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import { handedBack, type Sent } from '../attempt/sent.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -54,7 +53,6 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     left: (id) => void freed.push(id),
     clock,
     metrics: createMetrics().metrics,
-    traffic: new Traffic(() => clock.now()),
     log: quietLog,
     window: 10,
     endpointConcurrency: 100,

@@ -2,13 +2,12 @@ import { LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../dom
 import type { Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Traffic } from '../../metrics/traffic.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
 import { Tasks } from '../../platform/tasks.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { countOutcome, countStart, countTraffic, logAttempt } from '../attempt/observe-outcome.ts';
+import { countOutcome, countStart, logAttempt } from '../attempt/observe-outcome.ts';
 import type { Sender } from '../attempt/sender.ts';
 import type { Sent, Tried } from '../attempt/sent.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
@@ -44,7 +43,6 @@ export interface DispatcherDeps {
   left(deliveryId: string): void;
   clock: Clock;
   metrics: Metrics;
-  traffic: Pick<Traffic, 'finished'>;
   log: Logger;
   window: number;
   endpointConcurrency: number;
@@ -250,7 +248,6 @@ export class Dispatcher {
       return false;
     }
     countOutcome(this.#deps.metrics, delivery, sent, moved);
-    countTraffic(this.#deps.traffic, delivery, sent, moved);
     logAttempt(this.#deps.log, delivery, sent, moved);
     if (!moved) {
       this.#deps.log.warn(

@@ -1,5 +1,5 @@
 import type { IdFactory } from '../../domain/ids.ts';
-import type { Traffic } from '../../metrics/traffic.ts';
+import type { AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
@@ -27,7 +27,7 @@ export interface ExpanderDeps {
   maxRetrySeconds: number;
   /** New rows wait in the queue. */
   sweep(): Promise<void>;
-  traffic: Pick<Traffic, 'made'>;
+  counts: Pick<AcceptedCounts, 'made'>;
   log: Logger;
 }
 
@@ -71,7 +71,7 @@ export class Expander {
 
   /** Works on the oldest expansion that may be tried. False: there is none. */
   async #next(): Promise<boolean> {
-    const { db, cache, traffic, sweep } = this.#deps;
+    const { db, cache, counts, sweep } = this.#deps;
     let taken: Expansion | undefined;
     let stored: NewDelivery[] | null = null;
     try {
@@ -88,7 +88,7 @@ export class Expander {
     }
     this.#failed.delete(taken.id);
     if (stored !== null) {
-      traffic.made(taken.project_id, stored);
+      counts.made(taken.project_id, stored);
       await sweep();
     }
     return true;

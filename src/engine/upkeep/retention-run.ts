@@ -1,5 +1,4 @@
 import { prepareDirectory, WriteError } from '../../platform/gzip-file.ts';
-import { addUpCounters } from '../../store/upkeep/add-up-counters.ts';
 import { removeExpiredAudit } from '../../store/upkeep/audit-retention.ts';
 import { removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';
 import { removeLeftovers } from '../../store/upkeep/remove-leftovers.ts';
@@ -39,7 +38,6 @@ export function runRetention(
   const retentionMs = retentionHours * HOUR_MS;
   return withUpkeepLock(db, signal, async (session) => {
     const configMs = nowMs - Math.max(2 * retentionMs, CONFIG_KEPT_MS);
-    await addUpCounters(db, signal);
     await removeLeftovers(db, { retentionMs: nowMs - retentionMs, configMs }, signal);
     await removeExpiredAudit(db, { nowMs, retentionMs }, signal);
     const options = { db, session, signal, exportDirectory };

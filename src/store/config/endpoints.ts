@@ -75,39 +75,3 @@ export class EndpointStore extends SealedTable<EndpointRow> {
 }
 
 const notDevice = (row: EndpointRow | undefined) => (row?.delivery === 'device' ? undefined : row);
-
-export interface EndpointHealth {
-  /** Deliveries so far that had an attempt. */
-  deliveries: number;
-  /** Attempts within the window. */
-  successes: number;
-  failures: number;
-  /** State of the breaker, closed by default. */
-  breaker?: string;
-}
-
-/**
- * Counts per endpoint, summed over nodes: all deliveries so far, and attempts of the last minutes. Of each endpoint it
- * reads the total and the counters that are not in it yet (src/store/upkeep/add-up-counters.ts).
- */
-export async function endpointHealth(
-  db: Queryable,
-  ids: readonly string[],
-  minutes: number,
-): Promise<Map<string, EndpointHealth>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db.query<{ endpoint_id: string } & EndpointHealth>(
-    `select e.id as endpoint_id, (coalesce(t.deliveries, 0) + recent.deliveries)::bigint as deliveries,
-       recent.successes, recent.failures
-     from unnest($1::text[]) e(id) left join endpoint_totals t on t.endpoint_id = e.id
-     cross join lateral (
-       select coalesce(sum(deliveries) filter (where minute >= coalesce(t.until, '-infinity')), 0) as deliveries,
-         coalesce(sum(successes) filter (where minute > window_start), 0)::int as successes,
-         coalesce(sum(failures) filter (where minute > window_start), 0)::int as failures
-       from (select now() - $2 * interval '1 minute' as window_start) w join endpoint_counters c
-         on c.endpoint_id = e.id and c.minute >= least(coalesce(t.until, '-infinity'), window_start)
-     ) recent`,
-    [[...new Set(ids)], minutes],
-  );
-  return new Map(rows.map((row) => [row.endpoint_id, row]));
-}

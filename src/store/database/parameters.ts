@@ -72,7 +72,7 @@ export class Parameters<Batch> {
 }
 
 /** Rows of a batch, as the text of a statement names them. `only`: some of the columns, all if it is left out. */
-class Rows {
+export class Rows {
   readonly #columns: readonly Column<never>[];
   readonly #places: ReadonlyMap<string, string>;
   readonly #bytes: string;

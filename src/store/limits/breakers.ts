@@ -112,28 +112,3 @@ export async function countProbes(db: Database, probes: readonly Probe[]): Promi
   );
   return new Map(rows.map((row) => [row.endpoint_id, row.probes]));
 }
-
-export interface SeenAttempts {
-  successes: number;
-  failures: number;
-}
-
-/** Attempts of each endpoint in the last minutes and after a time, over all nodes, counted in whole minutes. */
-export function attemptsSince(
-  db: Queryable,
-  endpoints: readonly { id: string; afterMs: number }[],
-  minutes: number,
-): Promise<SeenAttempts[]> {
-  if (endpoints.length === 0) return Promise.resolve([]);
-  return db.query<SeenAttempts>(
-    `select coalesce(seen.successes, 0)::int as successes, coalesce(seen.failures, 0)::int as failures
-     from unnest($1::text[], $2::float8[]) with ordinality as e(id, after_ms, n)
-     left join lateral (
-       select sum(successes) as successes, sum(failures) as failures from endpoint_counters
-       where endpoint_id = e.id and minute > now() - $3 * interval '1 minute'
-         and minute >= to_timestamp(e.after_ms / 1000)
-     ) seen on true
-     order by n`,
-    [endpoints.map(({ id }) => id), endpoints.map(({ afterMs }) => afterMs), minutes],
-  );
-}

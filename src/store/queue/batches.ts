@@ -1,12 +1,12 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isMetaQueueKey } from '../../domain/meta-event.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, HotQueryable } from '../database/database.ts';
 import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
 import { type Finish, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
-import { insertTwice } from './insert-twice.ts';
+import { insertTwice, type OnConflict } from './insert-twice.ts';
 import type { Claim, Want } from './lease-due.ts';
 
 /**
@@ -20,17 +20,18 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
   // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
   // nothing.
   const ended = await finishMetaEvents(db, nodeId, metaEvents);
-  const moved = await recordDeliveries(db, nodeId, deliveries, finishDeliveries);
+  const moved = await recordDeliveries(db, deliveries, (to, onConflict) =>
+    finishDeliveries(to, nodeId, deliveries, onConflict),
+  );
   return new Set([...ended, ...moved]);
 }
 
 /** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
 export function finishPulledBatch(
   db: Database,
-  nodeId: string,
   batch: readonly Finish<LeasedDelivery>[],
 ): Promise<Set<string>> {
-  return recordDeliveries(db, nodeId, batch, finishPulled);
+  return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, batch, onConflict));
 }
 
 const isOfDelivery = (finish: Finish): finish is Finish<LeasedDelivery> =>
@@ -38,16 +39,15 @@ const isOfDelivery = (finish: Finish): finish is Finish<LeasedDelivery> =>
 
 async function recordDeliveries(
   db: Database,
-  nodeId: string,
   finishes: readonly Finish<LeasedDelivery>[],
-  finish: typeof finishDeliveries,
+  finish: (to: HotQueryable, onConflict?: OnConflict) => Promise<Set<string>>,
 ): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();
   if (finishes.every((finish) => finish.metaEvent === null)) {
-    return insertTwice((onConflict) => finish(db, nodeId, finishes, onConflict));
+    return insertTwice((onConflict) => finish(db, onConflict));
   }
   return db.hotTransaction(async (tx) => {
-    const moved = await finish(tx, nodeId, finishes);
+    const moved = await finish(tx);
     const recorded = finishes.filter(({ delivery }) => moved.has(delivery.id));
     await insertMetaEvents(
       tx,

@@ -1,8 +1,10 @@
 import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
+import { latencyBucket } from '../counts/latency.ts';
+import { isCounted } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
-import { type Column, namesOf, Parameters } from '../database/parameters.ts';
+import { type Column, namesOf, Parameters, type Rows } from '../database/parameters.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
 import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 
@@ -73,30 +75,34 @@ const attemptColumns: readonly Column<Finish>[] = [
 ];
 const ATTEMPT = ['delivery_id', 'project_id', 'endpoint_id', ...namesOf(attemptColumns)];
 
-const parameters = new Parameters<Batch>();
-const nodeId = parameters.one('text', (batch) => batch.nodeId);
-const f = parameters.rows(
-  (batch) => batch.finishes,
-  [
-    ['delivery_id', 'id', ({ delivery }) => delivery.id],
-    ['project_id', 'id', ({ delivery }) => delivery.projectId],
-    ['endpoint_id', 'id', ({ delivery }) => delivery.endpointId],
-    ['fence', 'int', ({ delivery }) => delivery.fence],
-    ['status', 'id', (f) => f.status],
-    ['description', 'text', (f) => f.description],
-    ['num_trials', 'int', (f) => f.numTrials],
-    ['latency_ms', 'float8', (f) => f.latencyMs],
-    ['delay_ms', 'float8', (f) => f.delayMs],
-    ['lane', 'int', (f) => f.lane],
-    ['key', 'id', (f) => f.key],
-    ['is_second_request', 'bool', (f) => f.isSecondRequest],
-    ['outcome', 'id', ({ attempt }) => attempt?.outcome ?? null],
-    ['body', 'bytes', (f) => f.body],
-    ...attemptColumns,
-  ],
-);
+/** A resend has no latency: it would include the wait for the retry by hand. */
+function bucketOf({ delivery, latencyMs }: Finish): number | null {
+  return latencyMs === null || delivery.budgetFrom > 0 ? null : latencyBucket(latencyMs);
+}
 
-const finishText = (isLeased: string) => (onConflict: OnConflict) =>
+const columns: readonly Column<Finish<LeasedDelivery>>[] = [
+  ['delivery_id', 'id', ({ delivery }) => delivery.id],
+  ['project_id', 'id', ({ delivery }) => delivery.projectId],
+  ['endpoint_id', 'id', ({ delivery }) => delivery.endpointId],
+  ['source_id', 'id', ({ delivery }) => delivery.sourceId],
+  ['fence', 'int', ({ delivery }) => delivery.fence],
+  ['status', 'id', (f) => f.status],
+  ['description', 'text', (f) => f.description],
+  ['num_trials', 'int', (f) => f.numTrials],
+  ['latency_ms', 'float8', (f) => f.latencyMs],
+  ['delay_ms', 'float8', (f) => f.delayMs],
+  ['lane', 'int', (f) => f.lane],
+  ['key', 'id', (f) => f.key],
+  ['is_second_request', 'bool', (f) => f.isSecondRequest],
+  ['is_counted', 'bool', ({ delivery, attempt }) => isCounted(delivery, attempt?.url)],
+  ['is_resent', 'bool', ({ delivery }) => delivery.budgetFrom > 0],
+  ['latency_bucket', 'int', bucketOf],
+  ['outcome', 'id', ({ attempt }) => attempt?.outcome ?? null],
+  ['body', 'bytes', (f) => f.body],
+  ...attemptColumns,
+];
+
+const finishText = (f: Rows, isLeased: string) => (onConflict: OnConflict) =>
   `
 with f as materialized (
   select * from ${f.as('f')}
@@ -114,22 +120,43 @@ with f as materialized (
   from f
   where ${byKey('d.id', 'f.delivery_id')} and coalesce(f.delivery_id in (select delivery_id from moved), false)
 ), counted as (
-  insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
-  select endpoint_id, date_trunc('minute', now()), ${nodeId}, count(*) filter (where num_trials = 1),
-    count(*) filter (where succeeded), count(*) filter (where not succeeded)
-  -- sent again after a lost answer, an attempt is there already and was counted
-  from f where coalesce(id in (select id from attempts), false) and not is_second_request
-  group by endpoint_id order by endpoint_id
-  on conflict (endpoint_id, minute, node_id) do update
-  set deliveries = endpoint_counters.deliveries + excluded.deliveries,
-    successes = endpoint_counters.successes + excluded.successes,
-    failures = endpoint_counters.failures + excluded.failures
+  insert into recent_counts (project_id, endpoint_id, source_id, minute, first_attempts, attempts, failed_attempts,
+    resent_attempts, delivered, failed, discarded, latencies)
+  select project_id, endpoint_id, source_id, date_trunc('minute', now()),
+    count(*) filter (where is_attempt and num_trials = 1), count(*) filter (where is_attempt),
+    count(*) filter (where is_attempt and not succeeded), count(*) filter (where is_attempt and is_resent),
+    count(*) filter (where is_end and status = 'Success'), count(*) filter (where is_end and status = 'Failure'),
+    count(*) filter (where is_end and status = 'Discarded'),
+    coalesce(array_agg(latency_bucket::smallint) filter (where is_end and latency_bucket is not null), '{}')
+  from (
+    -- sent again after a lost answer, an attempt is there already and was counted
+    select *, coalesce(id in (select id from attempts), false) and not is_second_request as is_attempt,
+      coalesce(delivery_id in (select delivery_id from gone), false) as is_end
+    from f where is_counted
+  ) outcomes
+  where is_attempt or is_end
+  group by project_id, endpoint_id, source_id
 )
 select delivery_id from moved`;
 
-const FINISH = {
-  node: bothForms('finish-deliveries', finishText(leasedByNode(nodeId))),
-  consumer: bothForms('finish-pulled', finishText(LEASED_BY_CONSUMER)),
+const ofNode = new Parameters<Batch>();
+const nodeId = ofNode.one('text', (batch) => batch.nodeId);
+const ofConsumer = new Parameters<Omit<Batch, 'nodeId'>>();
+const TEXTS = {
+  node: bothForms(
+    'finish-deliveries',
+    finishText(
+      ofNode.rows(({ finishes }) => finishes, columns),
+      leasedByNode(nodeId),
+    ),
+  ),
+  consumer: bothForms(
+    'finish-pulled',
+    finishText(
+      ofConsumer.rows(({ finishes }) => finishes, columns),
+      LEASED_BY_CONSUMER,
+    ),
+  ),
 };
 
 /** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
@@ -139,25 +166,23 @@ export function finishDeliveries(
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
-  return run(db, FINISH.node[onConflict], { nodeId, finishes });
+  return run(db, TEXTS.node[onConflict], ofNode.values({ nodeId, finishes: inIdOrder(finishes) }));
 }
 
 /** The same for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
 export function finishPulled(
   db: HotQueryable,
-  nodeId: string,
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
-  return run(db, FINISH.consumer[onConflict], { nodeId, finishes });
+  return run(db, TEXTS.consumer[onConflict], ofConsumer.values({ finishes: inIdOrder(finishes) }));
 }
 
 async function run(
   db: HotQueryable,
   { name, text }: { name: string; text: string },
-  { nodeId, finishes }: Batch,
+  values: unknown[],
 ): Promise<Set<string>> {
-  const values = parameters.values({ nodeId, finishes: inIdOrder(finishes) });
   const rows = await db.hot<{ delivery_id: string }>(name, text, values);
   return new Set(rows.map((row) => row.delivery_id));
 }

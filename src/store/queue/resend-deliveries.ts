@@ -1,5 +1,6 @@
 import type { DeliveryStatus, QueueKey } from '../../domain/delivery.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
+import { countEnded } from '../counts/recent-counts.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import type { StoredDelivery } from '../history/event-deliveries.ts';
@@ -87,9 +88,12 @@ export async function endOpenDeliveries(
     [end.ids, projectId],
   );
   const ended = await tx.query<{ id: string }>(
-    `update event_deliveries set status = $3, description = $4, updated_at = now(),
-       cancelled_at = case when $5 then now() end
-     where id = any($1) and project_id = $2 returning id`,
+    `with ended as (
+       update event_deliveries set status = $3, description = $4, updated_at = now(),
+         cancelled_at = case when $5 then now() end
+       where id = any($1) and project_id = $2 returning id, event_id, endpoint_id, event_type, status
+     ), counted as (${countEnded('$2')})
+     select id from ended`,
     [gone.map((row) => row.id), projectId, end.status, end.description, end.isCancelled === true],
   );
   const outcome = { ids: ended.map((row) => row.id).sort(), status: end.status };

@@ -18,7 +18,6 @@ const hasNo = (table: string, id: string) =>
   `not exists (select from ${table} s where s.id = ${id} and s.deleted_at is null)`;
 
 const LEFTOVERS: readonly [table: string, condition: string][] = [
-  ['endpoint_counters', `minute < ${RETENTION}`],
   ['traffic', `step = 60 and start < ${RETENTION}`],
   ['traffic', "step = 1 and start < now() - interval '2 days'"],
   ['alert_failures', `at < ${RETENTION}`],

@@ -52,8 +52,9 @@ const arrived = ({ path }: Case) => receiver.requests.filter((request) => reques
 /** Attempts counted some minutes ago, as a node counts them. */
 const countAttempts = (of: Case, seen: { minutesAgo?: number; successes?: number; failures?: number }) =>
   app.database.query(
-    `insert into endpoint_counters (endpoint_id, minute, node_id, deliveries, successes, failures)
-     values ($1, date_trunc('minute', now()) - $2::int * interval '1 minute', 'earlier', $3::int + $4::int, $3, $4)`,
+    `insert into recent_counts (project_id, endpoint_id, minute, attempts, failed_attempts)
+     select project_id, id, date_trunc('minute', now()) - $2::int * interval '1 minute', $3::int + $4::int, $4
+     from endpoints where id = $1`,
     [of.endpointId, seen.minutesAgo ?? 0, seen.successes ?? 0, seen.failures ?? 0],
   );
 

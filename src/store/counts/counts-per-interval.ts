@@ -1,14 +1,11 @@
 import type { Queryable } from '../database/database.ts';
 import { Where } from '../database/list-page.ts';
 
-/** Null means an open end. Whole minutes, because attempts are counted per minute. */
+/** Null means an open end. */
 export interface Period {
   fromMs: number | null;
   toMs: number | null;
 }
-
-const WITHIN = `minute >= coalesce(date_trunc('minute', to_timestamp($2::float8 / 1000)), '-infinity')
-  and minute <= coalesce(to_timestamp($3::float8 / 1000), 'infinity')`;
 
 export type Interval = 'day' | 'week' | 'month' | 'year';
 
@@ -47,19 +44,32 @@ export function typedCountsPerInterval(
   );
 }
 
+/** Minutes are kept for two days. */
+const HOURS_BEFORE = "date_trunc('hour', now() - interval '47 hours', 'UTC')";
+
 /**
- * Deliveries and attempts of endpoints, per day, week, month or year (UTC), oldest first, without empty
- * intervals.
+ * Deliveries and attempts of endpoints, per day, week, month or year (UTC), oldest first, without empty intervals. The
+ * range is one of whole minutes, and before the last two days of whole hours.
  */
 export function countsPerInterval(
   db: Queryable,
-  endpointIds: readonly string[],
+  of: { projectId: string; endpointIds: readonly string[] },
   wanted: Period & { interval: Interval },
 ): Promise<IntervalCounts[]> {
   return db.query<IntervalCounts>(
-    `select date_trunc($4, minute, 'UTC') as start, sum(deliveries)::int as deliveries,
-       sum(successes)::int as successes, sum(failures)::int as failures
-     from endpoint_counters where endpoint_id = any($1) and ${WITHIN} group by 1 order by 1`,
-    [endpointIds, wanted.fromMs, wanted.toMs, wanted.interval],
+    `select date_trunc($5, start, 'UTC') as start, sum(first_attempts)::int as deliveries,
+       sum(attempts - failed_attempts)::int as successes, sum(failed_attempts)::int as failures
+     from (
+       select start, first_attempts, attempts, failed_attempts from traffic
+       where project_id = $1 and subject_id = any($2)
+         and ((step = 1 and start >= ${HOURS_BEFORE}) or (step = 60 and start < ${HOURS_BEFORE}))
+       union all
+       select minute, first_attempts, attempts, failed_attempts from recent_counts
+       where project_id = $1 and endpoint_id = any($2)
+     ) counted
+     where attempts > 0 and start >= coalesce(date_trunc('minute', to_timestamp($3::float8 / 1000)), '-infinity')
+       and start <= coalesce(to_timestamp($4::float8 / 1000), 'infinity')
+     group by 1 order by 1`,
+    [of.projectId, of.endpointIds, wanted.fromMs, wanted.toMs, wanted.interval],
   );
 }
