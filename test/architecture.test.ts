@@ -242,6 +242,7 @@ describe('the house', () => {
       'src/api/endpoints/endpoint-input.ts': 'a push endpoint needs a URL',
       'src/api/endpoints/endpoint-schema.ts': 'shows the kind of delivery',
       'src/api/endpoints/endpoint-view.ts': 'shows the state of the breaker',
+      'src/api/health/endpoint-health.ts': 'says how an endpoint does',
       'src/api/trials/endpoint-test.ts': 'refuses the test of an endpoint that is not active',
       'src/engine/health/breaker-changes.ts': 'opens and closes the breaker',
       'src/engine/health/endpoint-health.ts': 'opens and closes the breaker',

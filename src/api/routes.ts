@@ -20,6 +20,7 @@ import { registerOnboard } from './endpoints/onboard.ts';
 import { registerPull } from './endpoints/pull.ts';
 import { registerEventTypes } from './event-types/event-types.ts';
 import { registerEvents } from './events/events.ts';
+import { registerProjectHealth } from './health/project-health.ts';
 import type { Authenticator } from './http/access/auth.ts';
 import type { ApiContext } from './http/context.ts';
 import { registerJobs } from './jobs/jobs.ts';
@@ -80,6 +81,7 @@ const resources = [
   registerDevices,
   registerDashboard,
   registerTimeSeries,
+  registerProjectHealth,
   registerSearch,
   registerViews,
   registerNodes,

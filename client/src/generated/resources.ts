@@ -48,6 +48,8 @@ import type {
   ForceResendEventDeliveriesResult,
   GetDashboardSummaryQuery,
   GetDashboardSummaryResult,
+  GetHealthQuery,
+  GetHealthResult,
   GetLicenseFeaturesResult,
   GetPeriodFailureRatesQuery,
   GetPortalAuthConfigurationResult,
@@ -685,6 +687,11 @@ export class Dashboard extends Resource {
   /** Count events, deliveries and attempts over time, of the project or of some endpoints or sources. */
   getTimeSeries(query: GetTimeSeriesQuery = {}, options?: CallOptions): Promise<GetTimeSeriesResult> {
     return this.scope.data('GET', this.scope.at`/timeseries`, { query, options });
+  }
+
+  /** Get the endpoints or customers in trouble, the worst first, with the cause and what waits. */
+  getHealth(query: GetHealthQuery = {}, options?: CallOptions): Promise<GetHealthResult> {
+    return this.scope.data('GET', this.scope.at`/health`, { query, options });
   }
 
   /** Search ids, idempotency keys, names, customers, event types and values of payloads for a text. */

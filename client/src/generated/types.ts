@@ -1088,6 +1088,70 @@ export interface FilterMatch {
   is_match: boolean;
 }
 
+export interface CustomerHealth {
+  /** Empty: endpoints without a customer. */
+  owner_id: string;
+  endpoints: number;
+  /** Those that are failing or disabled. */
+  failing_endpoints: number;
+  worst_endpoint_id: string;
+  worst_endpoint_name: string;
+  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
+  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';
+  /** Attempts in the window. */
+  attempts: number;
+  failed_attempts: number;
+  /** Percent of the attempts in the window that failed. Null without attempts. */
+  failed_share: number | null;
+  /** Deliveries that ended as Success in the window. */
+  delivered: number;
+  failed: number;
+  discarded: number;
+  /** Deliveries that have not ended. */
+  open: number;
+  waiting_for: GetWaitingTotalsResult;
+  oldest_at: string | null;
+  failing_since: string | null;
+  last_success_at: string | null;
+  last_failure: LastFailure | null;
+}
+
+export interface EndpointHealth {
+  endpoint_id: string;
+  name: string;
+  url: string;
+  owner_id: string;
+  status: string;
+  cb_state: string;
+  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
+  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';
+  /** Attempts in the window. */
+  attempts: number;
+  failed_attempts: number;
+  /** Percent of the attempts in the window that failed. Null without attempts. */
+  failed_share: number | null;
+  /** Deliveries that ended as Success in the window. */
+  delivered: number;
+  failed: number;
+  discarded: number;
+  /** Deliveries that have not ended. */
+  open: number;
+  waiting_for: GetWaitingTotalsResult;
+  oldest_at: string | null;
+  failing_since: string | null;
+  last_success_at: string | null;
+  last_failure: LastFailure | null;
+}
+
+export interface LastFailure {
+  event_delivery_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  at: string;
+  outcome: string;
+  /** The last answer in words. */
+  reason: string;
+}
+
 export interface TimeSeriesPoint extends TimeSeriesTotals {
   /** RFC 3339, UTC, milliseconds. */
   start: string;
@@ -2067,6 +2131,28 @@ export interface GetTimeSeriesResult {
   totals: TimeSeriesTotals;
 }
 
+export interface GetHealthResult {
+  /** RFC 3339, UTC, milliseconds. */
+  as_of: string;
+  window: {
+    /** RFC 3339, UTC, milliseconds. */
+    start: string;
+    /** RFC 3339, UTC, milliseconds. */
+    end: string;
+  };
+  by_state: {
+    failing: number;
+    disabled: number;
+    degraded: number;
+    held: number;
+    ok: number;
+  };
+  /** The worst first. */
+  endpoints: EndpointHealth[];
+  /** The worst first. Empty unless asked for. */
+  customers: CustomerHealth[];
+}
+
 export interface SearchResult {
   hits: Array<{
     kind:
@@ -2416,6 +2502,17 @@ export interface GetTimeSeriesQuery extends DateQuery {
   endpointId?: string | string[];
   /** The sum of these sources. */
   sourceId?: string | string[];
+}
+
+export interface GetHealthQuery extends DateQuery {
+  /** `endpoint` by default. */
+  by?: 'endpoint' | 'customer';
+  /** Only these endpoints. */
+  endpointId?: string | string[];
+  /** Only endpoints of these customers. */
+  ownerId?: string | string[];
+  /** How many; 20 by default. */
+  limit?: number;
 }
 
 export interface SearchQuery extends DateQuery {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { deliveryGates } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
@@ -25,14 +24,11 @@ import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
+import { WaitingTotals, waitingTotals } from './waiting-totals.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
 const attempts = operationsOf('Delivery attempts');
-
-const WaitingTotals = Type.Object(
-  Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const)),
-);
 
 export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
@@ -68,8 +64,7 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
       const rows = await db.reading(project.id, (tx) =>
         countDeliveriesByGate(tx, project.id, { ...filter, sets }),
       );
-      const counts = new Map(rows.map((row) => [row.gate, row.count]));
-      return Object.fromEntries(deliveryGates.map((gate) => [gate, counts.get(gate) ?? 0]));
+      return waitingTotals(rows);
     },
   });
   route.get(app, `${path}/:eventDeliveryID`, {

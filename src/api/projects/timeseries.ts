@@ -107,14 +107,14 @@ function subjectsOf(
   return named.length === 0 ? [project.id] : named;
 }
 
-interface Range {
+export interface Range {
   step: SeriesStep;
   fromMs: number;
   toMs: number;
 }
 
 /** Whole steps. The last one contains the end. */
-function rangeOf(query: Call<unknown>['query'], nowMs: number): Range {
+export function rangeOf(query: Call<unknown>['query'], nowMs: number): Range {
   const dates = dateRange(query);
   const endMs = dates.toMs ?? Math.max(nowMs, dates.fromMs ?? 0);
   const beginMs = dates.fromMs ?? endMs - DEFAULT_RANGE_MS;

@@ -38,6 +38,7 @@ import {
   FanoutEvent,
   WholeEvent,
 } from '../events/event-schema.ts';
+import { CustomerHealth, EndpointHealth, LastFailure } from '../health/project-health.ts';
 import { WARNINGS } from '../http/error-handler.ts';
 import { Pagination } from '../http/fields.ts';
 import { DryRun } from '../jobs/dry-run.ts';
@@ -111,6 +112,9 @@ export const answerSchemas = {
   SavedView: View,
   SourceSummary,
   FilterMatch,
+  CustomerHealth,
+  EndpointHealth,
+  LastFailure,
   TimeSeriesPoint,
   TimeSeriesTotals,
 };

@@ -8,7 +8,7 @@ import { SUBJECTS, TOTALS, type Totals } from './subjects.ts';
 export type CountStep = 'minute' | 'hour';
 
 /** Minutes that one row covers. */
-const LENGTH: Record<CountStep, number> = { minute: 1, hour: 60 };
+export const LENGTH: Record<CountStep, number> = { minute: 1, hour: 60 };
 
 export interface CountPoint extends Totals {
   start: number;
@@ -94,7 +94,7 @@ export interface SeenAttempts {
 }
 
 /** Attempts of endpoint `e.id` per minute, of the project in $1. */
-const ATTEMPTS_PER_MINUTE = `
+export const ATTEMPTS_PER_MINUTE = `
   select start as minute, first_attempts, attempts, failed_attempts from traffic
   where project_id = $1 and subject_id = e.id and step = 1
   union all

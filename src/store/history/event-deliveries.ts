@@ -238,16 +238,17 @@ export async function countDeliveries(
   return row?.count ?? 0;
 }
 
-/** How many open deliveries wait for what. */
+/** How many open deliveries of each endpoint wait for what, and since when the oldest does. */
 export async function countDeliveriesByGate(
   db: Queryable,
   projectId: string,
   { sets, ...filter }: Omit<DeliveryFilter, 'gates'> & { sets: GateSets },
-): Promise<{ gate: DeliveryGate; count: number }[]> {
+): Promise<{ endpoint_id: string; gate: DeliveryGate; count: number; oldest: string }[]> {
   const { from, where } = deliveryWalk(projectId, { ...filter, gates: { names: [...deliveryGates], sets } });
   const gate = gateColumn(where, sets);
   return db.query(
-    `select ${gate} as gate, count(*) as count from ${from} where ${where.toString()} group by 1`,
+    `select d.endpoint_id, ${gate} as gate, count(*) as count, min(d.id) as oldest
+     from ${from} where ${where.toString()} group by 1, 2`,
     where.values,
   );
 }

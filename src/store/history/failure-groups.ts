@@ -1,4 +1,5 @@
 import { LANE } from '../../domain/delivery.ts';
+import { firstIdAt } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { OUTCOME, walkOf } from './delivery-groups.ts';
 import { type DeliveryFilter, deliveryWalk, ofQueueRows } from './event-deliveries.ts';
@@ -88,4 +89,30 @@ export async function sampleFailures(
     groups: rows.filter(({ endpoint_id }) => endpoint_id !== null),
     isWhole: rows.every(({ any_more }) => !any_more),
   };
+}
+
+export interface LastFailure {
+  endpoint_id: string;
+  id: string;
+  outcome: string;
+  description: string | null;
+  at: number;
+}
+
+/** The newest delivery of each endpoint that failed, ended or not, of those made since a time. */
+export function lastFailures(
+  db: Queryable,
+  projectId: string,
+  { endpointIds, fromMs }: { endpointIds: readonly string[]; fromMs: number },
+): Promise<LastFailure[]> {
+  return db.query<LastFailure>(
+    `select e.id as endpoint_id, d.* from unnest($2::text[]) e(id)
+     cross join lateral (
+       select d.id, coalesce(d.last_outcome, '') as outcome, d.description, d.updated_at as at
+       from event_deliveries d
+       where d.project_id = $1 and d.endpoint_id = e.id and d.status in ('Retry', 'Failure') and d.id >= $3
+       order by d.id desc limit 1
+     ) d`,
+    [projectId, endpointIds, firstIdAt(fromMs)],
+  );
 }

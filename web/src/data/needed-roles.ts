@@ -82,6 +82,7 @@ export const neededRoles = {
   getDashboardSummary: 'viewer',
   getStatusTotals: 'viewer',
   getTimeSeries: 'viewer',
+  getHealth: 'viewer',
   search: 'viewer',
   listViews: 'viewer',
   saveView: 'developer',

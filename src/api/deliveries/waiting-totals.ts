@@ -1,0 +1,16 @@
+import type { Static } from 'typebox';
+import { type DeliveryGate, deliveryGates } from '../../domain/delivery.ts';
+import { Type } from '../../platform/type.ts';
+
+export const WaitingTotals = Type.Object(
+  Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const)),
+);
+
+/** Open deliveries by what they wait for. */
+export function waitingTotals(
+  rows: readonly { gate: DeliveryGate; count: number }[],
+): Static<typeof WaitingTotals> {
+  const totals = Object.fromEntries(deliveryGates.map((gate) => [gate, 0]));
+  for (const { gate, count } of rows) totals[gate] = (totals[gate] ?? 0) + count;
+  return totals;
+}

@@ -1,0 +1,196 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import { AppError, badQuery } from '../../domain/errors.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { TOTALS, type Totals } from '../../store/counts/subjects.ts';
+import { WaitingTotals, waitingTotals } from '../deliveries/waiting-totals.ts';
+import type { Call } from '../http/call.ts';
+import type { ApiContext } from '../http/context.ts';
+import { dateQuery, iso, NullableTime, Repeated, Time } from '../http/fields.ts';
+import { operationsOf } from '../http/operation.ts';
+import { rangeOf } from '../projects/timeseries.ts';
+import { byHarm, type Health, healthStates, oldestMs, openCount, readHealth } from './endpoint-health.ts';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1_000;
+
+export const LastFailure = Type.Object({
+  event_delivery_id: Type.String(),
+  at: Time,
+  outcome: Type.String(),
+  reason: Type.String({ description: 'The last answer in words.' }),
+});
+
+const counts = {
+  state: oneOf(
+    healthStates,
+    '`failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait.',
+  ),
+  attempts: Type.Integer({ description: 'Attempts in the window.' }),
+  failed_attempts: Type.Integer(),
+  failed_share: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Percent of the attempts in the window that failed. Null without attempts.',
+  }),
+  delivered: Type.Integer({ description: 'Deliveries that ended as Success in the window.' }),
+  failed: Type.Integer(),
+  discarded: Type.Integer(),
+  open: Type.Integer({ description: 'Deliveries that have not ended.' }),
+  waiting_for: WaitingTotals,
+  oldest_at: NullableTime,
+  failing_since: NullableTime,
+  last_success_at: NullableTime,
+  last_failure: Type.Union([LastFailure, Type.Null()]),
+};
+
+export const EndpointHealth = Type.Object({
+  endpoint_id: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  owner_id: Type.String(),
+  status: Type.String(),
+  cb_state: Type.String(),
+  ...counts,
+});
+
+export const CustomerHealth = Type.Object({
+  owner_id: Type.String({ description: 'Empty: endpoints without a customer.' }),
+  endpoints: Type.Integer(),
+  failing_endpoints: Type.Integer({ description: 'Those that are failing or disabled.' }),
+  worst_endpoint_id: Type.String(),
+  worst_endpoint_name: Type.String(),
+  ...counts,
+});
+
+const ProjectHealth = Type.Object({
+  as_of: Time,
+  window: Type.Object({ start: Time, end: Time }),
+  by_state: Type.Object(Object.fromEntries(healthStates.map((state) => [state, Type.Integer()] as const))),
+  endpoints: Type.Array(EndpointHealth, { description: 'The worst first.' }),
+  customers: Type.Array(CustomerHealth, { description: 'The worst first. Empty unless asked for.' }),
+});
+
+/** How endpoints and customers do now, for the overview and for people who are paged. */
+export function registerProjectHealth(app: FastifyInstance, context: ApiContext): void {
+  operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/health', {
+    id: 'getHealth',
+    summary: 'Get the endpoints or customers in trouble, the worst first, with the cause and what waits.',
+    query: Type.Object({
+      ...dateQuery,
+      by: Type.Optional(oneOf(['endpoint', 'customer'], '`endpoint` by default.')),
+      endpointId: Repeated('Only these endpoints.'),
+      ownerId: Repeated('Only endpoints of these customers.'),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: 'How many; 20 by default.' }),
+      ),
+    }),
+    message: 'Health fetched',
+    data: ProjectHealth,
+    portal: 'read',
+    access: 'viewer',
+    handle: async ({ project, query, scope }) => {
+      if (scope !== undefined && scope.eventTypes.length > 0)
+        throw new AppError('portal_forbidden', { what: 'health' });
+      const routing = await context.cache.get(project.id);
+      const range = rangeOf(query, context.now());
+      const endpointIds = wanted(routing, query).filter((id) => scope?.endpointIds.has(id) ?? true);
+      const all = (await readHealth(context, project.id, { endpointIds, range })).toSorted(byHarm);
+      const limit = limitOf(query);
+      const isByCustomer = queryValue(query, 'by') === 'customer';
+      return {
+        as_of: iso(context.now()),
+        window: { start: iso(range.fromMs), end: iso(range.toMs) },
+        by_state: Object.fromEntries(
+          healthStates.map((state) => [state, all.filter((one) => one.state === state).length]),
+        ),
+        endpoints: isByCustomer ? [] : all.slice(0, limit).map(toEndpointHealth),
+        customers: isByCustomer ? customersOf(all).slice(0, limit) : [],
+      };
+    },
+  });
+}
+
+function limitOf(query: Call<unknown>['query']): number {
+  const given = queryValue(query, 'limit');
+  if (given === undefined) return DEFAULT_LIMIT;
+  const limit = Number(given);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw badQuery('limit', `must be a whole number from 1 to ${MAX_LIMIT}`);
+  return limit;
+}
+
+/** Devices are not in it: they come and go. */
+function wanted(routing: ProjectRouting, query: Call<unknown>['query']): string[] {
+  const [ids, owners] = [queryValues(query, 'endpointId'), queryValues(query, 'ownerId')];
+  return [...routing.endpoints.values()]
+    .map(({ row }) => row)
+    .filter(
+      (row) =>
+        !routing.isDevice(row.id) &&
+        (ids.length === 0 || ids.includes(row.id)) &&
+        (owners.length === 0 || owners.includes(row.owner_id)),
+    )
+    .map((row) => row.id);
+}
+
+function toEndpointHealth(one: Health): Static<typeof EndpointHealth> {
+  const { endpoint, breaker } = one;
+  const { id, name, url, owner_id, status } = endpoint;
+  return { endpoint_id: id, name, url, owner_id, status, cb_state: breaker, ...countsOf([one]) };
+}
+
+/** By customer, the one with the worst endpoint first. */
+function customersOf(sorted: readonly Health[]): Static<typeof CustomerHealth>[] {
+  const byOwner = Map.groupBy(sorted, ({ endpoint }) => endpoint.owner_id);
+  return [...byOwner].map(([owner_id, own]) => {
+    const worst = own[0]?.endpoint;
+    return {
+      owner_id,
+      endpoints: own.length,
+      failing_endpoints: own.filter(({ state }) => state === 'failing' || state === 'disabled').length,
+      worst_endpoint_id: worst?.id ?? '',
+      worst_endpoint_name: worst?.name ?? '',
+      ...countsOf(own),
+    };
+  });
+}
+
+/** The sums of some endpoints, with state and cause of the worst. */
+function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>, keyof typeof counts> {
+  const sums = Object.fromEntries(TOTALS.map((name) => [name, 0])) as Totals;
+  for (const one of sorted) for (const name of TOTALS) sums[name] += one.counts?.[name] ?? 0;
+  const [worst] = sorted;
+  const { attempts, failed_attempts, delivered, failed, discarded } = sums;
+  const failure = sorted.flatMap((one) => one.failure ?? [])[0];
+  return {
+    state: worst?.state ?? 'ok',
+    attempts,
+    failed_attempts,
+    failed_share: attempts === 0 ? null : Math.round((1_000 * failed_attempts) / attempts) / 10,
+    delivered,
+    failed,
+    discarded,
+    open: sorted.reduce((sum, one) => sum + openCount(one), 0),
+    waiting_for: waitingTotals(sorted.flatMap((one) => one.waiting)),
+    oldest_at: time(least(sorted.map(oldestMs))),
+    failing_since: worst?.state === 'failing' ? time(worst.run?.since ?? null) : null,
+    last_success_at: time(most(sorted.map(({ run }) => run?.last_success ?? null))),
+    last_failure:
+      failure === undefined
+        ? null
+        : {
+            event_delivery_id: failure.id,
+            at: iso(failure.at),
+            outcome: failure.outcome,
+            reason: failure.description ?? '',
+          },
+  };
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : iso(ms));
+const known = (all: readonly (number | null)[]): number[] => all.filter((ms) => ms !== null);
+const least = (all: readonly (number | null)[]): number | null =>
+  known(all).toSorted((a, b) => a - b)[0] ?? null;
+const most = (all: readonly (number | null)[]): number | null =>
+  known(all).toSorted((a, b) => b - a)[0] ?? null;

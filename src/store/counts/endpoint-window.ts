@@ -1,0 +1,51 @@
+import type { Queryable } from '../database/database.ts';
+import { ATTEMPTS_PER_MINUTE, type CountStep, LENGTH } from './read-counts.ts';
+import { TOTALS, type Totals } from './subjects.ts';
+
+/** Counts of each endpoint in a range, of those that have any. */
+export async function endpointsInRange(
+  db: Queryable,
+  projectId: string,
+  asked: { endpointIds: readonly string[]; step: CountStep; fromMs: number; toMs: number },
+): Promise<Map<string, Totals>> {
+  const own = TOTALS.filter((name) => name !== 'accepted').join(', ');
+  const rows = await db.query<Totals & { id: string }>(
+    `select id, ${TOTALS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')} from (
+       select subject_id as id, start, accepted, ${own} from traffic
+       where project_id = $1 and subject_id = any($2) and step = $3
+       union all
+       select endpoint_id, minute, deliveries, ${own} from recent_counts
+       where project_id = $1 and endpoint_id = any($2)
+     ) counted
+     where start >= to_timestamp($4::float8 / 1000) and start < to_timestamp($5::float8 / 1000) group by 1`,
+    [projectId, asked.endpointIds, LENGTH[asked.step], asked.fromMs, asked.toMs],
+  );
+  return new Map(rows.map(({ id, ...counts }) => [id, counts]));
+}
+
+export interface FailingRun {
+  /** The minute of the last attempt that succeeded. */
+  last_success: number | null;
+  /** The first minute after it in which attempts failed. Null: none did. */
+  since: number | null;
+}
+
+/** Since when every attempt of an endpoint failed, in whole minutes of the last two days. */
+export async function failingRuns(
+  db: Queryable,
+  projectId: string,
+  endpointIds: readonly string[],
+): Promise<Map<string, FailingRun>> {
+  const rows = await db.query<FailingRun & { id: string }>(
+    `select e.id, succeeded.last_success, failed.since from unnest($2::text[]) e(id)
+     cross join lateral (
+       select max(minute) as last_success from (${ATTEMPTS_PER_MINUTE}) m where attempts > failed_attempts
+     ) succeeded
+     cross join lateral (
+       select min(minute) as since from (${ATTEMPTS_PER_MINUTE}) m
+       where failed_attempts > 0 and minute > coalesce(succeeded.last_success, '-infinity')
+     ) failed`,
+    [projectId, endpointIds],
+  );
+  return new Map(rows.map(({ id, ...run }) => [id, run]));
+}

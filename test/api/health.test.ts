@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import { ApiClient, type Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/servers/receiver.ts';
+import { shared } from '../support/shared.ts';
+
+/** How endpoints and customers do: the same numbers as time series, waiting totals and lists give. */
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+receiver.answerAlways(({ path }, response) => {
+  const status = { '/broken': 500, '/gone': 410 }[path] ?? 200;
+  response.writeHead(status).end();
+});
+
+const SLOW_RETRY = { strategy: { type: 'linear', duration: 3600, retry_count: 3 } };
+
+/** Four endpoints of two customers and one without: fine, failing, paused, disabled. */
+async function scene() {
+  const project = await app.newProject(SLOW_RETRY);
+  const add = async (name: string, path: string, owner_id: string) =>
+    (
+      await subscribe(project, `${receiver.url}${path}`, {
+        eventTypes: [name],
+        endpoint: { name, owner_id },
+      })
+    ).endpoint.uid as string;
+  const ids = {
+    fine: await add('fine', '/', 'acme'),
+    failing: await add('failing', '/broken', 'globex'),
+    paused: await add('paused', '/', 'acme'),
+    quiet: await add('quiet', '/', ''),
+  };
+  await project.put(`/endpoints/${ids.paused}/pause`);
+  for (const type of ['fine', 'fine', 'failing', 'failing', 'failing', 'paused'])
+    await project.post('/events/broadcast', { event_type: type, data: {} });
+  await eventually(
+    () => project.get('/timeseries'),
+    ({ totals }) => totals.attempts === 5,
+  );
+  return { project, ids };
+}
+
+const named = (rows: Json[], name: string): Json => rows.find((row) => row.name === name)!;
+
+test('the worst endpoint comes first, with its cause, what waits and the same numbers as everywhere', async () => {
+  const { project, ids } = await scene();
+  const health = await project.get('/health');
+  expect(health.endpoints.map(({ name, state }: Json) => [name, state])).toEqual([
+    ['failing', 'failing'],
+    ['paused', 'held'],
+    ['fine', 'ok'],
+    ['quiet', 'ok'],
+  ]);
+  expect(health.by_state).toEqual({ failing: 1, disabled: 0, degraded: 0, held: 1, ok: 2 });
+  const failing = named(health.endpoints, 'failing');
+  expect(failing).toMatchObject({
+    endpoint_id: ids.failing,
+    owner_id: 'globex',
+    attempts: 3,
+    failed_attempts: 3,
+    failed_share: 100,
+    delivered: 0,
+    failed: 0,
+    open: 3,
+    last_success_at: null,
+    last_failure: { outcome: 'http_500', reason: 'The endpoint answered 500 Internal Server Error' },
+  });
+  expect(Date.parse(failing.failing_since)).toBeLessThanOrEqual(Date.now());
+  expect(Date.parse(failing.oldest_at)).toBeLessThanOrEqual(Date.now());
+  expect(named(health.endpoints, 'paused')).toMatchObject({ open: 1, waiting_for: { paused: 1 } });
+  expect(named(health.endpoints, 'fine')).toMatchObject({
+    attempts: 2,
+    failed_share: 0,
+    delivered: 2,
+    open: 0,
+    oldest_at: null,
+    last_failure: null,
+  });
+  expect(named(health.endpoints, 'quiet')).toMatchObject({ attempts: 0, failed_share: null });
+  for (const one of health.endpoints) {
+    const of = `endpointId=${one.endpoint_id}`;
+    const { totals } = await project.get(`/timeseries?${of}`);
+    for (const name of ['attempts', 'failed_attempts', 'delivered', 'failed', 'discarded'])
+      expect([one.name, name, one[name]]).toEqual([one.name, name, totals[name]]);
+    expect(one.waiting_for).toEqual(await project.get(`/eventdeliveries/waitingtotals?${of}`));
+  }
+});
+
+test('an endpoint that recovered and one that was disabled are not failing', async () => {
+  const { project, ids } = await scene();
+  await project.put(`/endpoints/${ids.failing}`, { name: 'failing', url: receiver.url });
+  await project.post('/events/broadcast', { event_type: 'failing', data: {} });
+  const seen = await eventually(
+    () => project.get('/health'),
+    ({ endpoints }) => named(endpoints, 'failing').delivered === 1,
+  );
+  expect(named(seen.endpoints, 'failing')).toMatchObject({ state: 'degraded', failing_since: null });
+  expect(named(seen.endpoints, 'failing').last_success_at).not.toBeNull();
+  await project.put(`/endpoints/${ids.quiet}`, { name: 'quiet', url: `${receiver.url}/gone` });
+  await project.post('/events/broadcast', { event_type: 'quiet', data: {} });
+  const after = await eventually(
+    () => project.get('/health'),
+    ({ by_state }) => by_state.disabled === 1,
+  );
+  expect(after.endpoints[0]).toMatchObject({
+    name: 'quiet',
+    failed: 1,
+    last_failure: { outcome: 'http_410' },
+  });
+});
+
+test('customers are sums of their endpoints, the worst first, and a portal sees its own only', async () => {
+  const { project } = await scene();
+  const { customers, endpoints } = await project.get('/health?by=customer');
+  expect(endpoints).toEqual([]);
+  expect(customers.map(({ owner_id, state, open }: Json) => [owner_id, state, open])).toEqual([
+    ['globex', 'failing', 3],
+    ['acme', 'held', 1],
+    ['', 'ok', 0],
+  ]);
+  expect(customers[0]).toMatchObject({
+    endpoints: 1,
+    failing_endpoints: 1,
+    worst_endpoint_name: 'failing',
+    failed_share: 100,
+  });
+  expect(customers[1]).toMatchObject({ endpoints: 2, attempts: 2, delivered: 2, failing_endpoints: 0 });
+  const { token } = await project.post('/portal-links', { name: 'link', owner_id: 'acme' });
+  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  const own = await portal.get('/health');
+  expect(own.endpoints.map(({ name }: Json) => name)).toEqual(['paused', 'fine']);
+  expect(JSON.stringify(await portal.get('/health?by=customer&ownerId=globex'))).not.toContain('globex');
+});
+
+test('the number of rows, customers and endpoints can be chosen, and bad values are refused', async () => {
+  const { project, ids } = await scene();
+  expect((await project.get('/health?limit=1')).endpoints).toHaveLength(1);
+  expect((await project.get('/health?limit=1')).by_state.ok).toBe(2);
+  const one = await project.get(`/health?endpointId=${ids.fine}&endpointId=${ids.quiet}`);
+  expect(one.endpoints.map(({ name }: Json) => name)).toEqual(['fine', 'quiet']);
+  expect((await project.get('/health?ownerId=globex')).endpoints).toHaveLength(1);
+  for (const query of ['limit=0', 'limit=1001', 'limit=many', 'startDate=never'])
+    expect((await project.get(`/health?${query}`, 400)).code).toBe('bad_query');
+  const before = await project.get('/health?startDate=2026-01-01T00:00:00&endDate=2026-01-01T01:00:00');
+  expect(named(before.endpoints, 'failing')).toMatchObject({ attempts: 0, failed_share: null, open: 3 });
+});
