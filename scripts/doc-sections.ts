@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
 import { type Command, isCommonFlag } from '../src/cli/terminal/command.ts';
+import { deliveryFilters } from '../src/cli/terminal/shared-flags.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
@@ -135,7 +136,13 @@ const ownFlags = ({ flags = {} }: Command) => Object.entries(flags).filter((flag
 
 function synopsis(name: string, command: Command): string {
   const { operands = [] } = command;
-  const flags = ownFlags(command).map(([flag]) => `--${flag}`);
+  // Several commands take the filters of one list, which names them.
+  const { flags: all = {} } = command;
+  const isShort = 'dry-run' in all && Object.keys(deliveryFilters).every((flag) => flag in all);
+  const isFilter = ([flag, declared]: [string, unknown]) => isShort && deliveryFilters[flag] === declared;
+  const own = ownFlags(command);
+  const flags = own.filter((flag) => !isFilter(flag)).map(([flag]) => `--${flag}`);
+  if (own.some(isFilter)) flags.push('FILTERS');
   return [name, ...operands.map((operand) => operand.name), ...flags].join(' ');
 }
 

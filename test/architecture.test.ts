@@ -248,6 +248,7 @@ describe('the house', () => {
       'src/engine/health/endpoint-health.ts': 'opens and closes the breaker',
       'src/engine/health/outcome-watch.ts': 'a pull endpoint has no breaker',
       'src/engine/pull/pull-queue.ts': 'refuses consumers of a push endpoint',
+      'src/jobs/send-now-job.ts': 'asks for a probe of an open breaker',
       'src/routing/project-routing.ts': 'the status of a subscription, and where breakers are kept',
       'src/store/queue/queue-depth.ts': 'tells apart what waits for consumers in metrics',
     };

@@ -1,4 +1,5 @@
-import { type SavedBreaker, saveBreakers } from '../store/changes/breaker-writes.ts';
+import { probesToClose } from '../domain/config/circuit-breaker.ts';
+import { halfOpenBreakers, type SavedBreaker, saveBreakers } from '../store/changes/breaker-writes.ts';
 import { lockBreakers, type Probe } from '../store/limits/breakers.ts';
 import type { ConfigChange } from './config-changes.ts';
 
@@ -31,4 +32,20 @@ export async function moveBreakers(
     .map((id) => ({ endpoint_id: id, state: 'closed' as const, trips: 0 }));
   await saveBreakers(change, [...opened, ...closed]);
   return { opened, closed };
+}
+
+/**
+ * Makes breakers half-open that were open at that time. One success closes them, and a failure opens them again. One that
+ * opened later has had its probe.
+ */
+export async function askForProbes(
+  change: ConfigChange,
+  asked: { endpointIds: readonly string[]; openedBeforeMs: number },
+): Promise<void> {
+  const settings = change.config.circuit_breaker;
+  await halfOpenBreakers(change, {
+    ...asked,
+    timeoutSeconds: settings.error_timeout,
+    probes: probesToClose(settings) - 1,
+  });
 }

@@ -88,6 +88,16 @@ export class ConfigChanges {
     return this.#commit(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
   }
 
+  /** As `changeState`, in a transaction that does more. `committed` is to be called after its commit. */
+  async changeStateIn<T>(
+    tx: Queryable,
+    projectId: ProjectId,
+    work: (change: ConfigChange) => Promise<T>,
+  ): Promise<{ result: T; committed(): Promise<void> }> {
+    const { result, committed } = await changeState({ ...this.deps, tx }, projectId, work);
+    return { result, committed: () => this.#committed(projectId, committed) };
+  }
+
   /** As `changeState`, for a caller: in its turn. */
   changeStateInTurn<T>(projectId: ProjectId, work: (change: ConfigChange) => Promise<T>): Promise<T> {
     return this.#commitInTurn({ projectId }, (tx) => changeState({ ...this.deps, tx }, projectId, work));

@@ -120,6 +120,12 @@ export class ProjectRouting {
     return this.breakers.get(endpointId) ?? CLOSED;
   }
 
+  /** Endpoints whose consumers fetch their deliveries, active or not. */
+  pullEndpoints(): Set<string> {
+    const rows = [...this.endpoints.values()].map(({ row }) => row);
+    return new Set(rows.filter((row) => row.delivery !== 'push').map(({ id }) => id));
+  }
+
   /** Whether an alert is raised of one of an endpoint's certificates. */
   hasExpiring(endpointId: string, side: CertificateSide): boolean {
     return this.#expiring.size > 0 && this.#expiring.has(certificateSubject(endpointId, side));

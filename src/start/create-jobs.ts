@@ -6,6 +6,7 @@ import { batchCancel, batchRetry } from '../jobs/delivery-jobs.ts';
 import { JobRunner } from '../jobs/job-runner.ts';
 import { onboardWork } from '../jobs/onboard-job.ts';
 import { batchReplay } from '../jobs/replay-job.ts';
+import { sendNow } from '../jobs/send-now-job.ts';
 import { SettledIds } from '../jobs/settled-ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -29,6 +30,7 @@ export function createJobs(deps: {
     batch_replay: batchReplay({ ...deps, settled }),
     batch_retry: batchRetry(deps),
     batch_cancel: batchCancel(deps),
+    send_now: sendNow(deps),
     onboard: onboardWork(deps.changes),
   };
   return new JobRunner({ ...deps, works });

@@ -154,6 +154,7 @@ const acting = [
   'resendEventDelivery',
   'resendMetaEvent',
   'revokePortalLink',
+  'sendNowEventDeliveries',
 ];
 
 test('every call that acts, and every delete, says so in the OpenAPI document', async () => {

@@ -163,6 +163,9 @@ describe('an event', () => {
     expect((await posthorn('replay', String(event?.['uid']))).stdout).toBe(
       `replayed: ${String(event?.['uid'])}\n`,
     );
+    expect((await posthorn('deliveries', 'send-now', '--all')).stdout).toMatch(/^due now: 0 /);
+    expect((await posthorn('deliveries', 'send-now', 'nothing')).stdout).toMatch(/^due now: 0 /);
+    expect((await posthorn('deliveries', 'send-now')).code).toBe(64);
     expect((await posthorn('retry', '--all')).stdout).toMatch(/^queued again: 0 /);
     expect((await posthorn('cancel', '--status', 'Retry')).stdout).toMatch(/^cancelled: 0 /);
   });

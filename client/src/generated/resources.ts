@@ -108,6 +108,7 @@ import type {
   SaveViewBody,
   SearchQuery,
   SearchResult,
+  SendNowEventDeliveriesQuery,
   Session,
   SignInBody,
   Source,
@@ -607,6 +608,11 @@ export class EventDeliveries extends Resource {
     return this.scope.data('POST', this.scope.at`/eventdeliveries/cancel`, { query, options });
   }
 
+  /** Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due. */
+  sendNow(query: SendNowEventDeliveriesQuery = {}, options?: CallOptions): Promise<Job> {
+    return this.scope.data('POST', this.scope.at`/eventdeliveries/sendnow`, { query, options });
+  }
+
   /** Group failing deliveries by endpoint and cause. Without dates, those of the last 24 hours. */
   listFailures(query: ListFailuresQuery = {}, options?: CallOptions): Promise<ListFailuresResult> {
     return this.scope.data('GET', this.scope.at`/failures`, { query, options });
@@ -1036,6 +1042,7 @@ export class PortalResources {
     | 'forceResend'
     | 'batchRetry'
     | 'countBatchRetry'
+    | 'sendNow'
     | 'listFailures'
   >;
   readonly deliveryAttempts: DeliveryAttempts;

@@ -497,7 +497,7 @@ export interface Filter {
 export interface Job {
   uid: string;
   project_id: string;
-  type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'onboard';
+  type: 'batch_replay' | 'batch_retry' | 'batch_cancel' | 'send_now' | 'onboard';
   /** completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started. */
   status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
   /** The act of the job on each row. */
@@ -2460,6 +2460,8 @@ export type BatchRetryEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 export type CountBatchRetryEventDeliveriesQuery = DeliveryFilterQuery;
 
 export type CancelEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
+
+export type SendNowEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 
 export interface ListFailuresQuery extends DateQuery {
   /** Only deliveries to these endpoints. */

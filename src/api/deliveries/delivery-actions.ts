@@ -29,6 +29,7 @@ import {
 import { EventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 import { dryRunOfDeliveries } from './dry-run-deliveries.ts';
+import { registerSendNow } from './send-now.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
@@ -43,6 +44,7 @@ const CANCEL_HINT = 'only Scheduled, Processing and Retry can be cancelled';
 export function registerDeliveryActions(app: FastifyInstance, context: ApiContext): void {
   registerResends(app, context);
   registerBatches(app, context);
+  registerSendNow(app, context);
 }
 
 function registerResends(app: FastifyInstance, context: ApiContext): void {

@@ -54,6 +54,7 @@ const descriptions: Record<JobRow['type'], string> = {
   batch_replay: 'Each event is queued for delivery again; its deliveries show whether they were sent.',
   batch_retry: 'Each delivery is queued again; the delivery shows whether it was sent.',
   batch_cancel: 'Each open delivery is discarded.',
+  send_now: 'Each waiting delivery is due now; its endpoint still decides when it goes.',
   onboard: 'Each item becomes an endpoint with its subscription.',
 };
 

@@ -74,6 +74,7 @@ export const requestExamples: Record<string, RequestExample> = {
   batchReplayEvents: { query: 'endpointId=$endpoint_id' },
   forceResendEventDeliveries: { body: { ids: ['$event_delivery_id'] } },
   batchRetryEventDeliveries: { query: 'endpointId=$endpoint_id&status=Failure' },
+  sendNowEventDeliveries: { query: 'endpointId=$endpoint_id' },
   cancelEventDeliveries: { query: 'endpointId=$endpoint_id' },
   muteFailures: { body: { endpoint_id: '$endpoint_id', outcome: 'http_503' } },
   search: { query: 'q=invoice' },

@@ -7,7 +7,7 @@ import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
 
 /*
- * replay, retry and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
+ * replay, retry, send now and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
  * its progress until it ends. Ctrl-C ends the command, not the job.
  */
 interface Bulk {
@@ -41,6 +41,17 @@ export const retry = (given: Given): Promise<number> =>
     start: (posthorn, options) =>
       posthorn.eventDeliveries.batchRetry({ ...deliveryQuery(given), ...options }),
     done: 'queued again',
+  });
+
+export const sendNow = (given: Given): Promise<number> =>
+  run(given, {
+    start: (posthorn, options) =>
+      posthorn.eventDeliveries.sendNow({
+        ...deliveryQuery(given),
+        ...(given.operands.length > 0 && { deliveryId: [...given.operands] }),
+        ...options,
+      }),
+    done: 'due now',
   });
 
 export const cancel = (given: Given): Promise<number> =>

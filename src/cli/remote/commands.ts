@@ -141,6 +141,17 @@ const events = inGroup('Events', {
     examples: ['posthorn deliveries attempts 01KA3'],
     load: async () => (await import('./history.ts')).listAttempts,
   }),
+  'deliveries send-now': remote({
+    summary: 'Makes waiting deliveries due now.',
+    details: 'A pause and a rate limit still hold them. Behind an open circuit breaker one goes as a probe.',
+    operands: [IDS],
+    flags: { ...bulkFlags, ...deliveryFilters },
+    examples: [
+      'posthorn deliveries send-now 01KA3',
+      'posthorn deliveries send-now --endpoint 01KA1 --rate 50',
+    ],
+    load: async () => (await import('./bulk.ts')).sendNow,
+  }),
   replay: remote({
     summary: 'Matches events again and delivers them.',
     operands: [IDS],

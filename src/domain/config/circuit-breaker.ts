@@ -32,6 +32,19 @@ export function halfOpenAt(breaker: Breaker, settings: Settings): number {
   return breaker.changedAtMs + settings.error_timeout * 1000;
 }
 
+/**
+ * Whether a probe that a person asks for has to be prepared: the breaker was open then, and either it is not half-open
+ * yet, or one success would not close it.
+ */
+export function needsAsking(
+  breaker: Breaker,
+  settings: Settings,
+  { atMs, nowMs }: { atMs: number; nowMs: number },
+): boolean {
+  if (breaker.state === 'closed' || breaker.changedAtMs >= atMs) return false;
+  return halfOpenAt(breaker, settings) > nowMs || breaker.probes < probesToClose(settings) - 1;
+}
+
 /** Whether the attempts in the window open a closed breaker. */
 export function opensBreaker(seen: { successes: number; failures: number }, settings: Settings): boolean {
   const attempts = seen.successes + seen.failures;

@@ -21,3 +21,33 @@ export async function saveBreakers(change: ConfigChange, breakers: readonly Save
     ],
   );
 }
+
+/** As if the timeout of these open breakers were over, and so many probes had succeeded. */
+export async function halfOpenBreakers(
+  change: ConfigChange,
+  wanted: {
+    endpointIds: readonly string[];
+    openedBeforeMs: number;
+    timeoutSeconds: number;
+    probes: number;
+  },
+): Promise<void> {
+  await change.query(
+    `with mine as materialized (
+       select endpoint_id from endpoint_breakers
+       where endpoint_id = any($1) and project_id = $2 and state = 'open' and changed_at < to_timestamp($3::float8 / 1000)
+       order by endpoint_id for update
+     )
+     update endpoint_breakers b set version = $4, probes = greatest(probes, $5),
+       changed_at = least(changed_at, now() - $6 * interval '1 second')
+     from mine where b.endpoint_id = mine.endpoint_id`,
+    [
+      wanted.endpointIds,
+      change.projectId,
+      wanted.openedBeforeMs,
+      change.version,
+      wanted.probes,
+      wanted.timeoutSeconds,
+    ],
+  );
+}

@@ -85,6 +85,8 @@ export interface DeliveryFilter {
   /** Only these deliveries. */
   ids?: string[];
   endpointIds?: string[];
+  /** Not those of these endpoints. */
+  exceptEndpointIds?: readonly string[];
   eventId?: string | undefined;
   subscriptionId?: string | undefined;
   eventType?: string | undefined;
@@ -146,6 +148,7 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
   addIdRange(where, 'd.id', filter);
   where
     .addIf('d.id = any(?)', filter.ids)
+    .addIf('d.endpoint_id <> all(?)', filter.exceptEndpointIds)
     .addIf('d.event_id = ?', filter.eventId)
     .addIf('d.subscription_id = ?', filter.subscriptionId)
     .addIf('d.event_type = ?', filter.eventType)

@@ -11,7 +11,7 @@ import { notifyOfJob } from '../database/notify-nodes.ts';
  * cursor. If the cursor has moved since, another node ran that chunk, and nothing is stored. A node that dies leaves
  * nothing behind, and another continues from the cursor within 10 s: no row is skipped or repeated.
  */
-export const jobTypes = ['batch_replay', 'batch_retry', 'batch_cancel', 'onboard'] as const;
+export const jobTypes = ['batch_replay', 'batch_retry', 'batch_cancel', 'send_now', 'onboard'] as const;
 export type JobType = (typeof jobTypes)[number];
 export const jobStatuses = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
@@ -48,6 +48,8 @@ export interface JobChunk {
   failed: number;
   /** Milliseconds that the next chunk has to wait. */
   delayMs?: number;
+  /** The rows themselves keep the rate of the job, so the next chunk need not wait. */
+  keepsRate?: true;
   /** Called once the chunk is committed. */
   committed?(): void | Promise<void>;
 }
@@ -190,8 +192,8 @@ export function chunkLimit({ rate }: JobRow, most: number): number {
   return rate === null ? most : Math.min(most, rate);
 }
 
-function delayOf({ rate }: JobRow, { done, failed, delayMs = 0 }: JobChunk): number {
-  return rate === null ? delayMs : Math.max(delayMs, ((done + failed) * 1000) / rate);
+function delayOf({ rate }: JobRow, { done, failed, delayMs = 0, keepsRate }: JobChunk): number {
+  return rate === null || keepsRate ? delayMs : Math.max(delayMs, ((done + failed) * 1000) / rate);
 }
 
 /** A job cannot continue without its project. This is checked only after a chunk has failed. */

@@ -20,6 +20,7 @@ const OPEN = new Set([
   'resendEventDelivery',
   'forceResendEventDeliveries',
   'batchRetryEventDeliveries',
+  'sendNowEventDeliveries',
 ]);
 
 /** Those of them that need can_retry. */
@@ -30,6 +31,7 @@ const SENDING = new Set([
   'resendEventDelivery',
   'forceResendEventDeliveries',
   'batchRetryEventDeliveries',
+  'sendNowEventDeliveries',
 ]);
 
 const app = await shared(startTestApp());

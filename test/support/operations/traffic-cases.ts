@@ -40,6 +40,10 @@ const deliveries: Record<string, OperationCase> = {
     prepare: () => ({ query: { eventType: 'x' } }),
     audit: [jobStarted('batch_retry', { eventType: 'x' })],
   },
+  sendNowEventDeliveries: {
+    prepare: () => ({ query: { eventType: 'x' } }),
+    audit: [jobStarted('send_now', { eventType: 'x' })],
+  },
   cancelEventDeliveries: {
     prepare: () => ({ query: { eventType: 'x' } }),
     audit: [jobStarted('batch_cancel', { eventType: 'x' })],

@@ -63,6 +63,7 @@ export const neededRoles = {
   batchRetryEventDeliveries: 'developer',
   countBatchRetryEventDeliveries: 'viewer',
   cancelEventDeliveries: 'developer',
+  sendNowEventDeliveries: 'developer',
   listFailures: 'viewer',
   muteFailures: 'developer',
   unmuteFailures: 'developer',

@@ -1,0 +1,65 @@
+import { LANE, type QueueKey } from '../../domain/delivery.ts';
+import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Queryable } from '../database/database.ts';
+
+/** Makes waiting deliveries due. A row that a node or a consumer has is not touched: it is being sent. */
+export interface WaitingRow {
+  id: string;
+  key: QueueKey;
+  lane: number;
+  /** It is not due yet. */
+  is_later: boolean;
+  endpoint_id: EndpointId;
+  subscription_id: SubscriptionId | null;
+}
+
+/**
+ * Locks those of the deliveries that wait, in id order, as a finish does. With `node_id is null` the planner would read
+ * the index for claims, which has every row that waits, instead of the key.
+ */
+export function lockWaiting(tx: Queryable, projectId: string, ids: readonly string[]): Promise<WaitingRow[]> {
+  return tx.query<WaitingRow>(
+    `select q.delivery_id as id, q.key, q.lane, q.due_at > now() as is_later, d.endpoint_id, d.subscription_id
+     from delivery_queue q join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
+     where q.project_id = $2 and q.delivery_id = any($1) and coalesce(q.node_id, '') = '' and q.lane <> ${LANE.leased}
+     order by q.delivery_id for update of q`,
+    [ids, projectId],
+  );
+}
+
+/** A locked row, and when its turn is, in the database's time. A turn in the past is now. */
+export interface Turn {
+  id: string;
+  atMs: number;
+}
+
+/** Gives locked rows their turns, in id order. None of them waits longer for its next try than before. */
+export async function moveToTurns(tx: Queryable, projectId: string, turns: readonly Turn[]): Promise<void> {
+  if (turns.length === 0) return;
+  await tx.query(
+    `with turns as materialized (
+       select id, $1::text as project_id, greatest(now(), to_timestamp(at_ms / 1000)) as turn
+       from unnest($2::text[], $3::float8[]) as t(id, at_ms)
+     ), moved as (
+       update delivery_queue q set due_at = case when q.due_at > now() then least(q.due_at, turn) else turn end
+       from turns where ${byKey('q.delivery_id', 'turns.id')}
+       returning q.project_id, q.delivery_id, q.due_at
+     )
+     update event_deliveries d set next_send_at = moved.due_at, updated_at = now()
+     from moved where ${byKey('d.id', 'moved.delivery_id')}`,
+    [projectId, turns.map(({ id }) => id), turns.map(({ atMs }) => atMs)],
+  );
+}
+
+/** Puts locked rows before all others of their queue keys, so that they are the next probes. They are due. */
+export async function putFirst(tx: Queryable, projectId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.query(
+    `update delivery_queue q set lane = ${LANE.first}, due_at = least(now(), (
+       select o.due_at from delivery_queue o where o.key = q.key and o.lane = ${LANE.first} and o.node_id is null
+       order by o.due_at limit 1)) - interval '1 millisecond'
+     where q.project_id = $1 and q.delivery_id = any($2)`,
+    [projectId, ids],
+  );
+}
