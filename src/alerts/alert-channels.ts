@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import type { Alert, AlertNotifier } from '../domain/alert.ts';
+import { type Alert, type AlertNotifier, alertLinks } from '../domain/alert.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
 import { SharedRoom } from '../platform/shared-room.ts';
@@ -19,6 +19,8 @@ export interface AlertChannelsDeps {
   /** Null: no mail server is configured. */
   mailer: Mailer | null;
   guard: ObserverGuard;
+  /** Where the dashboard is. */
+  publicUrl(): string;
   log: Logger;
 }
 
@@ -69,19 +71,20 @@ export class AlertChannels implements AlertNotifier {
     const { id: endpointId, project_id: projectId, support_email: to, secret } = alert.endpoint;
     const { slack_webhook_url, teams_webhook_url } = secret.reveal();
     const { mailer } = this.#deps;
+    const links = alertLinks(alert, this.#deps.publicUrl());
     const messages: Message[] = [];
     if (mailer !== null && to !== '')
       messages.push({
         channel: 'mail',
         endpointId,
-        send: () => mail(mailer, { projectId, to, ...mailOf(alert) }),
+        send: () => mail(mailer, { projectId, to, ...mailOf(alert, links) }),
       });
     if (slack_webhook_url !== '') {
-      const send = () => this.#post(slack_webhook_url, slackMessage(alert));
+      const send = () => this.#post(slack_webhook_url, slackMessage(alert, links));
       messages.push({ channel: 'slack', endpointId, send });
     }
     if (teams_webhook_url !== '') {
-      const send = () => this.#post(teams_webhook_url, teamsMessage(alert));
+      const send = () => this.#post(teams_webhook_url, teamsMessage(alert, links));
       messages.push({ channel: 'teams', endpointId, send });
     }
     return messages;

@@ -12,15 +12,21 @@ import { withSavepoint } from '../store/database/savepoint.ts';
 const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };
 const otherMoves = { raised: raiseAlerts, cleared: clearAlerts };
 
+export interface AlertRecorderDeps {
+  notifier: AlertNotifier;
+  /** Where the dashboard is. */
+  publicUrl(): string;
+}
+
 /**
  * Moves alerts between raised and cleared, with their meta events, in the transaction of a config change. The
  * caller notifies people after the commit: `notify` with the result of `record`.
  */
 export class AlertRecorder {
-  readonly #notifier: AlertNotifier;
+  readonly #deps: AlertRecorderDeps;
 
-  constructor(notifier: AlertNotifier) {
-    this.#notifier = notifier;
+  constructor(deps: AlertRecorderDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -31,12 +37,12 @@ export class AlertRecorder {
     if (alerts.length === 0) return [];
     const moved = await withSavepoint(change, () => move(change, alerts));
     for (const alert of moved)
-      change.metaEvent(`alert.${alert.state}`, () => alertData(alert, change.projectId));
+      change.metaEvent(`alert.${alert.state}`, () => alertData(alert, this.#deps.publicUrl()));
     return moved;
   }
 
   notify(alerts: readonly Alert[]): void {
-    for (const alert of alerts) this.#notifier.notify(alert);
+    for (const alert of alerts) this.#deps.notifier.notify(alert);
   }
 }
 

@@ -18,7 +18,7 @@ const alert: Alert = {
   },
   subscription: null,
   summary: 'It was made inactive: it answered 410 Gone.',
-  lastFailure: { status: '410 Gone', reason: 'The endpoint answered 410 Gone' },
+  lastFailure: { deliveryId: 'd1', status: '410 Gone', reason: 'The endpoint answered 410 Gone' },
 };
 
 test('an alert names the endpoint, the event, the last status and reason, and the next step', () => {
@@ -43,7 +43,7 @@ test('untrusted text cannot add lines or fill the message', () => {
   const hostile: Alert = {
     ...alert,
     endpoint: { ...alert.endpoint, name: 'a\r\nBcc: x@example.com\u2028b', url: 'no url' },
-    lastFailure: { status: null, reason: 'x'.repeat(10_000) },
+    lastFailure: { deliveryId: 'd1', status: null, reason: 'x'.repeat(10_000) },
   };
   expect(alertTitle(hostile)).toBe('Webhook endpoint a Bcc: x@example.com b needs attention');
   const lines = alertLines(hostile);
@@ -53,5 +53,5 @@ test('untrusted text cannot add lines or fill the message', () => {
 });
 
 test('a meta event omits the addresses of chat services', () => {
-  expect(JSON.stringify(alertData(alert, 'p'))).not.toMatch(/slack|teams/);
+  expect(JSON.stringify(alertData(alert, 'https://p'))).not.toMatch(/slack|teams/);
 });

@@ -21,6 +21,7 @@ export type StoredAlertKind = AlertKind | SourceAlertKind;
 
 /** The result of the last failed attempt. */
 export interface LastFailure {
+  deliveryId: string;
   /** The endpoint's status line, such as `503 Service Unavailable`. Null if it did not answer. */
   status: string | null;
   reason: string;
@@ -106,15 +107,32 @@ export function alertLines(alert: Alert): string[] {
   ];
 }
 
+export interface AlertLink {
+  title: string;
+  url: string;
+}
+
+/** The pages of the dashboard that an alert is about: its endpoint, and the delivery that failed last. */
+export function alertLinks({ endpoint, lastFailure }: Alert, publicUrl: string): AlertLink[] {
+  const page = (path: string) => `${publicUrl}/p/${endpoint.project_id}/${path}`;
+  return [
+    { title: 'Endpoint', url: page(`endpoints/${endpoint.id}`) },
+    ...(lastFailure === null
+      ? []
+      : [{ title: 'Last failed delivery', url: page(`deliveries/${lastFailure.deliveryId}`) }]),
+  ];
+}
+
 /**
  * The alert as the meta event shows it, without the other recipients, because anyone with such an address can
  * post there.
  */
-export function alertData(alert: Alert, projectId: string): object {
+export function alertData(alert: Alert, publicUrl: string): object {
   const { endpoint, subscription, certificate, lastFailure } = alert;
+  const [endpointLink, deliveryLink] = alertLinks(alert, publicUrl);
   return {
     kind: alert.kind,
-    project_id: projectId,
+    project_id: endpoint.project_id,
     endpoint_id: endpoint.id,
     endpoint: { uid: endpoint.id, name: endpoint.name, url: endpoint.url },
     subscription_id: subscription?.id ?? '',
@@ -122,6 +140,8 @@ export function alertData(alert: Alert, projectId: string): object {
     summary: alert.summary,
     last_status: lastFailure?.status ?? '',
     last_reason: lastFailure?.reason ?? '',
+    last_delivery_id: lastFailure?.deliveryId ?? '',
+    links: { endpoint: endpointLink?.url ?? '', last_delivery: deliveryLink?.url ?? '' },
   };
 }
 

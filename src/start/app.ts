@@ -114,9 +114,13 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   const { now } = databaseClock;
   const ids = new IdFactory(now);
   const inFlight = new InFlightIds(ids);
+  // The address is known once the server listens, which is before any request.
+  const address = { url: config.publicUrl };
+  const publicUrl = () => address.url;
+  const nodeId = () => engine.nodeId;
   const observers = createObservers(
     config,
-    { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId: () => engine.nodeId },
+    { log: rawLog, http, caPem, ids, now, processNumber: shared?.number, nodeId, publicUrl },
     opened.parts,
   );
   const { log, alerts, metaEvents, tracing } = observers;
@@ -134,9 +138,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   });
   const rules = peopleRules(config);
   const limits = { ...rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
-  // The address is known once the server listens, which is before any request.
-  const address = { url: config.publicUrl };
-  const known = { db, ids, now, sealer, publicUrl: () => address.url };
+  const known = { db, ids, now, sealer, publicUrl };
   const authenticator = new Authenticator({ ...known, cache, ...limits });
   const forgetCallers = (id: string) => authenticator.forget(id);
   const informed = { metaEvents, alerts, forgetCallers };

@@ -1,6 +1,6 @@
 import { AlertChannels } from '../alerts/alert-channels.ts';
 import { Mailer } from '../alerts/mailer.ts';
-import { AlertRecorder } from '../control/alert-recorder.ts';
+import { AlertRecorder, type AlertRecorderDeps } from '../control/alert-recorder.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { AlertNotifier } from '../domain/alert.ts';
 import type { IdFactory } from '../domain/ids.ts';
@@ -31,13 +31,13 @@ export interface Observers {
 export interface ObserverParts {
   createMetrics: typeof createMetrics;
   createExporter?: CreateExporter;
-  createAlerts(notifier: AlertNotifier): AlertRecorder;
+  createAlerts(deps: AlertRecorderDeps): AlertRecorder;
   createMetaEvents(deps: ConstructorParameters<typeof MetaEventRecorder>[0]): MetaEventRecorder;
 }
 
 export const observerParts: ObserverParts = {
   createMetrics,
-  createAlerts: (notifier) => new AlertRecorder(notifier),
+  createAlerts: (deps) => new AlertRecorder(deps),
   createMetaEvents: (deps) => new MetaEventRecorder(deps),
 };
 
@@ -51,16 +51,17 @@ interface ObserverDeps {
   /** The number of this process, from 1, if there are several. */
   processNumber: number | undefined;
   nodeId(): string;
+  publicUrl(): string;
 }
 
 export function createObservers(config: Config, deps: ObserverDeps, parts: ObserverParts): Observers {
-  const { http, caPem, ids, nodeId } = deps;
+  const { http, caPem, ids, nodeId, publicUrl } = deps;
   const made = parts.createMetrics(deps.processNumber);
   const guard = new ObserverGuard(deps.log, made.metrics.observerFaults);
   const log = guard.log(deps.log);
   const metrics = guard.metrics(made.metrics);
   const mailer = config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
-  const channels = new AlertChannels({ http, mailer, guard, log });
+  const channels = new AlertChannels({ http, mailer, guard, log, publicUrl });
   const notifier = guard.wrap<AlertNotifier>('alert', channels, { notify: undefined });
   const { createExporter } = parts;
   return {
@@ -84,7 +85,10 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
       nodeId,
       ...(createExporter !== undefined && { createExporter }),
     }),
-    alerts: guard.wrap('alert', parts.createAlerts(notifier), { record: [], notify: undefined }),
+    alerts: guard.wrap('alert', parts.createAlerts({ notifier, publicUrl }), {
+      record: [],
+      notify: undefined,
+    }),
     metaEvents: guard.wrap(
       'meta_event',
       parts.createMetaEvents({ ids, maxRetrySeconds: config.maxRetrySeconds }),

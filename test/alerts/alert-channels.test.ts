@@ -42,7 +42,13 @@ test('alerts of one project whose chat hangs leave room for those of others', as
     warn: ({ endpoint }: { endpoint: string }) => refused.push(endpoint),
   });
   const guard = new ObserverGuard(quietLog, createMetrics().metrics.observerFaults);
-  const channels = new AlertChannels({ http, mailer: null, guard, log });
+  const channels = new AlertChannels({
+    http,
+    mailer: null,
+    guard,
+    log,
+    publicUrl: () => 'https://p.example',
+  });
   for (let n = 0; n < 2_000; n += 1) channels.notify(alertOf('many', `http://127.0.0.1:${hanging.port}/`));
   expect(refused).toHaveLength(1_500);
   channels.notify(alertOf('other', `http://127.0.0.1:${chat.port}/`));

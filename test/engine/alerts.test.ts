@@ -104,7 +104,12 @@ describe("a subscription's alert", () => {
       (tries) => tries >= 60,
     );
     expect(metaTypes()).toEqual([['alert.raised', 'failures']]);
-    expect(requestsTo('/meta')[0]?.json.data).toMatchObject({
+    const { data } = requestsTo('/meta')[0]?.json ?? {};
+    const page = (path: string) => `${app.url}/p/${project.projectId}/${path}`;
+    const links = [page(`endpoints/${endpoint.uid}`), page(`deliveries/${data.last_delivery_id}`)];
+    expect(data.links).toEqual({ endpoint: links[0], last_delivery: links[1] });
+    await project.get(`/eventdeliveries/${data.last_delivery_id}`);
+    expect(data).toMatchObject({
       endpoint_id: endpoint.uid,
       subscription_id: subscription.uid,
       summary: '5 attempts failed within 1m.',
@@ -132,11 +137,18 @@ describe("a subscription's alert", () => {
     expect(cleared?.text).toContain('recovered');
     expect(raised?.text).toMatch(/^From: .*posthorn@example\.com/m);
     const slack = requestsTo('/slack')[0]?.json.text;
+    for (const link of links) {
+      expect(raised?.text.replaceAll('=\r\n', '')).toContain(link);
+      expect(slack).toContain(`<${link}|`);
+    }
     expect(slack).toContain('orders &lt;!channel&gt;');
     const card = requestsTo('/teams')[0]?.json.attachments[0];
     expect(card).toMatchObject({
       contentType: 'application/vnd.microsoft.card.adaptive',
-      content: { type: 'AdaptiveCard' },
+      content: {
+        type: 'AdaptiveCard',
+        actions: links.map((url) => ({ type: 'Action.OpenUrl', title: expect.any(String), url })),
+      },
     });
     const everything = [raised?.text, slack, JSON.stringify(card)].join();
     expect(everything).not.toMatch(/in-the-query|the signing secret/);

@@ -128,6 +128,8 @@ const shapes: Record<string, Record<string, Check>> = {
     summary: text,
     last_status: text,
     last_reason: text,
+    last_delivery_id: text,
+    links: only({ endpoint: text, last_delivery: text }),
   },
 };
 

@@ -112,6 +112,7 @@ export function handedBack<T extends Leased>(
 /** The text of a failed attempt for people. */
 export function lastFailure({ finish }: Tried): LastFailure {
   return {
+    deliveryId: finish.delivery.id,
     status: finish.attempt?.httpStatus ?? null,
     reason: finish.description ?? finish.attempt?.error ?? 'unknown',
   };

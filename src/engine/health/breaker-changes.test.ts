@@ -6,11 +6,15 @@ import { attemptsAskedFor, type Counts, type Finding, wantedChanges } from './br
 
 /** Ten attempts are enough to judge by, 70 % of failures open, 5 % of successes close: one probe. */
 const routing = routingOf();
-const last = { status: '500 Some', reason: 'it broke' };
+const last = { deliveryId: 'd', status: '500 Some', reason: 'it broke' };
 const at = { projectId: asId<ProjectId>('p'), endpointId: 'e', seen: 7 };
 const failing = { ...at, kind: 'failing', last } satisfies Finding;
 const exhausted = { ...at, kind: 'exhausted', last } satisfies Finding;
-const gone = { ...at, kind: 'gone', last: { status: '410 Gone', reason: 'gone' } } satisfies Finding;
+const gone = {
+  ...at,
+  kind: 'gone',
+  last: { deliveryId: 'd', status: '410 Gone', reason: 'gone' },
+} satisfies Finding;
 const probe = { endpointId: 'e', fence: '3' };
 const counted = (
   finding: typeof failing | typeof exhausted,

@@ -9,7 +9,7 @@ import { handedBack, type Tried } from '../attempt/sent.ts';
 import type { Finding } from './breaker-changes.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 
-const last = { status: null, reason: 'it broke' };
+const last = { deliveryId: leasedDelivery().id, status: null, reason: 'it broke' };
 const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
 const failedBy = (why: 'gone' | 'exhausted' | 'failed', reason = 'it broke'): Tried => ({
   kind: 'failure',
@@ -57,7 +57,7 @@ describe('an endpoint that fails', () => {
     const { attempted, after } = healthOf({});
     attempted(FAILED);
     attempted(failedBy('failed', 'it broke later'));
-    const later = { status: null, reason: 'it broke later' };
+    const later = { deliveryId: leasedDelivery().id, status: null, reason: 'it broke later' };
     expect(await after(SAMPLE_MS + 1_000)).toEqual([{ ...lookedAt, last: later }]);
   });
 
