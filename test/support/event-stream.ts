@@ -1,5 +1,5 @@
 import type { ApiClient } from './client.ts';
-import { eventually } from './eventually.ts';
+import { eventually, happened } from './eventually.ts';
 
 /** Sends numbered events one after another until stopped. Each must be answered 201, or `stop` fails. */
 export class EventStream {
@@ -24,7 +24,7 @@ export class EventStream {
   async more(count: number): Promise<void> {
     const wanted = this.#accepted + count;
     await eventually(
-      async () => this.#accepted,
+      () => this.#accepted,
       (accepted) => accepted >= wanted,
     );
   }
@@ -36,9 +36,11 @@ export class EventStream {
   }
 
   async #send(): Promise<void> {
-    for (; !this.#isStopped; this.#accepted += 1) {
+    while (!this.#isStopped) {
       const data = { number: this.#accepted };
       await this.#client.post('/events/broadcast', { event_type: 'numbered', data });
+      this.#accepted += 1;
+      happened();
     }
   }
 }

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { Logger } from '../../src/platform/logger.ts';
 import type { Json } from './client.ts';
+import { happened } from './eventually.ts';
 
 /** A log of the given level, and the lines written to it so far. */
 export function linesOf(level: string): { log: Logger; lines(): Json[]; text(): string } {
@@ -10,6 +11,7 @@ export function linesOf(level: string): { log: Logger; lines(): Json[]; text(): 
     {
       write: (line) => {
         written += line;
+        happened();
       },
     },
   );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { ApiClient, type Json } from './client.ts';
+import { eventually, happened } from './eventually.ts';
 
 /**
  * The real program as a child process, in its own process group. Its output is kept. `ready` and `ended`
@@ -45,12 +46,17 @@ export class Program {
     });
     this.process.stdout?.on('data', (text: Buffer) => {
       this.stdout += text.toString();
+      happened();
     });
     this.process.stderr?.on('data', (text: Buffer) => {
       this.stderr += text.toString();
+      happened();
     });
     // `close`, unlike `exit`, comes after the last output.
-    this.ended = once(this.process, 'close').then(([code, signal]) => ({ code, signal }) as Exit);
+    this.ended = once(this.process, 'close').then(([code, signal]) => {
+      happened();
+      return { code, signal } as Exit;
+    });
   }
 
   get pid(): number {
@@ -63,13 +69,12 @@ export class Program {
 
   /** The address in its ready message. */
   async ready(): Promise<string> {
-    const pattern = /Posthorn is ready at (\S+)/;
-    while (this.isRunning) {
-      const url = pattern.exec(this.stdout)?.[1];
-      if (url !== undefined) return url;
-      await delay(10);
-    }
-    throw new Error(`the program ended before it was ready: ${this.stderr}`);
+    const url = await eventually(
+      () => /Posthorn is ready at (\S+)/.exec(this.stdout)?.[1],
+      (found) => found !== undefined || !this.isRunning,
+    );
+    if (url === undefined) throw new Error(`the program ended before it was ready: ${this.stderr}`);
+    return url;
   }
 
   /** The log lines about the embedded database, newest last. */

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import pg from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -22,8 +23,6 @@ import { parseTimestamp } from './timestamp.ts';
  * Every statement has two limits: the server's, after which it is rolled back, and a later one here, after
  * which the connection is closed. The second is for a server that has vanished without closing. The kernel
  * alone would wait for it a quarter of an hour.
- *
- * `roundTrips` counts statements sent. A test uses it to check the hot path's budget.
  */
 export interface Queryable {
   query<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
@@ -66,6 +65,9 @@ const MOST_WAITING = 100;
 /** So many config changes of a project may wait for their turn. */
 const MOST_CHANGES_WAITING = 200;
 
+/** The text of each statement, once its effect is committed. Tests count them, and wait for a write. */
+export const statements = channel('posthorn:statements');
+
 export interface DatabaseOptions {
   connection: Connection;
   connections: number;
@@ -82,7 +84,6 @@ export class Database implements HotQueryable {
   readonly #readings: Turns;
   readonly #changes: Turns;
   readonly #options: DatabaseOptions;
-  #roundTrips = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
@@ -107,25 +108,18 @@ export class Database implements HotQueryable {
     return { hot: state(this.#hot), general: state(this.#general), lease: state(this.#lease) };
   }
 
-  get roundTrips(): number {
-    return this.#roundTrips;
-  }
-
-  async query<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
-    this.#roundTrips += 1;
-    return (await this.#statement(this.#general, { text, values })).rows as R[];
+  query<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
+    return this.#statement(this.#general, { text, values });
   }
 
   /** A statement of the hot path: prepared under its name on each hot connection. */
-  async hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
-    this.#roundTrips += 1;
-    return (await this.#statement(this.#hot, { name, text, values })).rows as R[];
+  hot<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
+    return this.#statement(this.#hot, { name, text, values });
   }
 
   /** A heartbeat, on the connection reserved for it. */
-  async beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
-    this.#roundTrips += 1;
-    return (await this.#statement(this.#lease, { name, text, values })).rows as R[];
+  beat<R extends object>(name: string, text: string, values: unknown[]): Promise<R[]> {
+    return this.#statement(this.#lease, { name, text, values });
   }
 
   /** `answerMs`: the time limit of an answer, if it is not the pool's own. */
@@ -139,11 +133,13 @@ export class Database implements HotQueryable {
   }
 
   /** Like the pool's own query, but a statement that was never sent is marked as such. */
-  async #statement(pool: pg.Pool, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+  async #statement<R extends object>(pool: pg.Pool, statement: pg.QueryConfig): Promise<R[]> {
     const client = await connected(pool);
     let failure: Error | undefined;
     try {
-      return await client.query(statement);
+      const { rows } = await client.query(statement);
+      statements.publish(statement.text);
+      return rows as R[];
     } catch (error) {
       failure = error as Error;
       throw error;
@@ -157,14 +153,20 @@ export class Database implements HotQueryable {
     const limit = answerMs === undefined ? {} : { answerMs };
     let broken: Error | undefined;
     let isCommitting = false;
+    const texts: string[] = [];
+    const ask = async <R extends object>(statement: PatientQuery): Promise<R[]> => {
+      texts.push(statement.text);
+      return (await client.query(statement)).rows as R[];
+    };
     try {
       await client.query('begin');
       const result = await work({
-        query: (text, values) => this.#count(client.query({ text, values, ...limit } as PatientQuery)),
-        hot: (name, text, values) => this.#count(client.query({ name, text, values })),
+        query: (text, values) => ask({ text, values, ...limit } as PatientQuery),
+        hot: (name, text, values) => ask({ name, text, values }),
       });
       isCommitting = true;
       await client.query('commit');
+      for (const text of texts) statements.publish(text);
       return result;
     } catch (error) {
       if (!isCommitting) markUndone(error);
@@ -223,7 +225,6 @@ export class Database implements HotQueryable {
   /** Null if the database answers, else the problem. */
   async problem(): Promise<string | null> {
     try {
-      this.#roundTrips += 1;
       const query: PatientQuery = { text: 'select 1', answerMs: READY_MS };
       await patiently(() => this.#general.query(query));
       return null;
@@ -247,11 +248,6 @@ export class Database implements HotQueryable {
   close(): Promise<void> {
     this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});
     return this.#closing;
-  }
-
-  async #count<R extends object>(result: Promise<pg.QueryResult>): Promise<R[]> {
-    this.#roundTrips += 1;
-    return (await result).rows as R[];
   }
 
   #pool(max: number, limits: typeof HOT): pg.Pool {

@@ -5,7 +5,7 @@ import { Posthorn, PosthornPortal, type StreamMessage } from '../../../client/sr
 import { IdFactory } from '../../../src/domain/ids.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, happened } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -23,7 +23,10 @@ interface Followed {
 function follow(client: Posthorn | PosthornPortal, signal = running.signal): Followed {
   const messages: StreamMessage[] = [];
   const ended = (async () => {
-    for await (const message of client.stream({ signal })) messages.push(message);
+    for await (const message of client.stream({ signal })) {
+      messages.push(message);
+      happened();
+    }
   })().catch((error: unknown) => error);
   return { messages, ended };
 }
@@ -35,20 +38,26 @@ const rows = ({ messages }: Followed, kind: string): Json[] =>
 const send = (client: ApiClient, eventType = 'a') =>
   client.post('/events/broadcast', { event_type: eventType, data: {} });
 
-/** A stream by hand: its status, and what it has sent so far. */
+/** A stream by hand: its status, what it has sent so far, and its end. */
 async function raw(client: ApiClient, headers: Record<string, string> = {}) {
   const stop = new AbortController();
   const response = await fetch(`${client.base}/stream`, {
     headers: { authorization: `Bearer ${client.key}`, ...headers },
     signal: stop.signal,
   });
-  const seen = { text: '', isOver: false };
-  void (async () => {
-    for await (const chunk of response.body ?? []) seen.text += Buffer.from(chunk).toString();
-  })()
-    .catch(() => {})
-    .finally(() => (seen.isOver = true));
-  return { response, seen, stop: () => stop.abort() };
+  const seen = { text: '' };
+  const ended = (async () => {
+    for await (const chunk of response.body ?? []) {
+      seen.text += Buffer.from(chunk).toString();
+      happened();
+    }
+  })().catch(() => {});
+  const says = (part: string) =>
+    eventually(
+      () => seen.text,
+      (text) => text.includes(part),
+    );
+  return { response, seen, says, ended, stop: () => stop.abort() };
 }
 
 test('new events and deliveries appear, and a delivery again when its state changes', async () => {
@@ -104,18 +113,12 @@ test('a reconnect goes back 10 s before the last id, and a long absence says tha
   const project = await app.newProject();
   const event = await send(project);
   const resumed = await raw(project, { 'last-event-id': event.uid });
-  await eventually(
-    async () => resumed.seen.text,
-    (text) => text.includes(event.uid),
-  );
+  await resumed.says(event.uid);
   expect(resumed.seen.text).not.toContain('event: reset');
   expect(resumed.seen.text).toMatch(new RegExp(`id: ${event.uid}\ndata: `));
   resumed.stop();
   const old = await raw(project, { 'last-event-id': '01ARZ3NDEKTSV4RRFFQ69G5FAV' });
-  await eventually(
-    async () => old.seen.text,
-    (text) => text.includes('event: reset'),
-  );
+  await old.says('event: reset');
   old.stop();
   const strange = await raw(project, { 'last-event-id': 'x\u00e9' });
   expect(strange.response.status).toBe(200);
@@ -151,16 +154,10 @@ test('a stream ends when its key is revoked, and a key of another project opens 
   const keys = await app.instance.get(`/projects/${project.projectId}/keys`);
   const followed = follow(posthorn(project));
   const open = await raw(project);
-  await eventually(
-    async () => open.seen.text,
-    (text) => text.includes(': posthorn'),
-  );
+  await open.says(': posthorn');
   await app.instance.delete(`/projects/${project.projectId}/keys/${keys[0].uid}`);
   expect(await followed.ended).toMatchObject({ code: 'key_rejected' });
-  await eventually(
-    async () => open.seen,
-    ({ isOver }) => isOver,
-  );
+  await open.ended;
   expect(open.seen.text).toContain('event: end\n');
   const foreign = await fetch(`${other.base}/stream`, {
     headers: { authorization: `Bearer ${app.project.key}` },
@@ -175,9 +172,9 @@ test('a caller that does not read is cut off, and others go on', async () => {
   const followed = follow(posthorn(project));
   const { hostname, port, pathname } = new URL(`${project.base}/stream`);
   const socket = connect(Number(port), hostname);
-  const seen = { bytes: 0, isOver: false };
+  let bytes = 0;
   socket.on('error', () => {});
-  socket.on('close', () => (seen.isOver = true));
+  const closed = new Promise((resolve) => socket.on('close', resolve));
   socket.write(`GET ${pathname} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${project.key}\r\n\r\n`);
   await once(socket, 'readable');
   const ids = new IdFactory(Date.now);
@@ -193,12 +190,9 @@ test('a caller that does not read is cut off, and others go on', async () => {
       (count) => count >= batch * 500,
     );
   }
-  socket.on('data', (chunk: Buffer) => (seen.bytes += chunk.length));
-  await eventually(
-    async () => seen,
-    ({ isOver }) => isOver,
-  );
-  expect(seen.bytes).toBeLessThan(30_000_000);
+  socket.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  await closed;
+  expect(bytes).toBeLessThan(30_000_000);
   await send(project, 'after');
   await eventually(
     async () => rows(followed, 'event'),
@@ -234,8 +228,5 @@ test('a node that stops ends its streams', async () => {
   );
   expect(open.response.status).toBe(200);
   await node.stop();
-  await eventually(
-    async () => open.seen,
-    ({ isOver }) => isOver,
-  );
+  await open.ended;
 });

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { happened } from '../eventually.ts';
 
 /** A real SMTP server on loopback that stores its mails. */
 export interface Mail {
@@ -26,6 +27,7 @@ export class MailServer {
         stream.on('end', () => {
           const to = session.envelope.rcptTo.map(({ address }) => address);
           this.mails.push({ to, text: Buffer.concat(chunks).toString(), isSecure: session.secure });
+          happened();
           done();
         });
       },

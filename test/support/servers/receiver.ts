@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { GIVE_UP_MS } from '../eventually.ts';
+import { eventually, happened } from '../eventually.ts';
 
 /** A webhook endpoint that records its requests and answers as configured. */
 export interface Received {
@@ -29,10 +29,9 @@ export class Receiver {
       };
       this.requests.push(received);
       this.#answer(received, response);
-      for (const waiter of this.#waiters) waiter();
+      happened();
     });
   });
-  readonly #waiters = new Set<() => void>();
   #next: Answer[] = [];
   #always: Answer = 200;
 
@@ -55,13 +54,18 @@ export class Receiver {
     this.#always = answer;
   }
 
-  /** Resolves once that many requests have come in. */
-  async received(count: number): Promise<Received[]> {
-    await this.#until(
-      () => this.requests.length >= count,
-      () => `${count} requests; ${this.requests.length} came`,
+  at(path: string): Received[] {
+    return this.requests.filter((request) => request.path === path);
+  }
+
+  /** The requests, to one path if it is named, once that many have come in. */
+  async received(count: number, path?: string): Promise<Received[]> {
+    const requests = () => (path === undefined ? this.requests : this.at(path));
+    await eventually(
+      () => requests().length,
+      (length) => length >= count,
     );
-    return this.requests;
+    return requests();
   }
 
   async stop(): Promise<void> {
@@ -73,23 +77,6 @@ export class Receiver {
     const answer = this.#next.shift() ?? this.#always;
     if (typeof answer === 'number') response.writeHead(answer).end(answer === 200 ? 'ok' : 'no');
     else answer(received, response);
-  }
-
-  #until(done: () => boolean, what: () => string): Promise<void> {
-    if (done()) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiters.delete(check);
-        reject(new Error(`waited ${GIVE_UP_MS} ms for ${what()}`));
-      }, GIVE_UP_MS);
-      const check = () => {
-        if (!done()) return;
-        clearTimeout(timer);
-        this.#waiters.delete(check);
-        resolve();
-      };
-      this.#waiters.add(check);
-    });
   }
 }
 
