@@ -2,6 +2,13 @@ import { expect } from 'vitest';
 import type { ApiClient, Json } from './client.ts';
 import { eventually } from './eventually.ts';
 
+/** The answer to a GET, once it has these fields. */
+export const shown = (client: Pick<ApiClient, 'get'>, path: string, fields: object): Promise<Json> =>
+  eventually(
+    () => client.get(path),
+    (answer) => Object.entries(fields).every(([name, value]) => answer[name] === value),
+  );
+
 /** A job once it has ended. */
 export const endedJob = (client: ApiClient, { uid }: Json): Promise<Json> =>
   eventually(
@@ -15,11 +22,15 @@ export async function completedJob(client: ApiClient, job: Json): Promise<Json> 
   return ended;
 }
 
-/** The delivery of an event that has one, once it has this status. */
-export async function deliveryOf(client: ApiClient, event: Json, status = 'Success'): Promise<Json> {
+/** The newest delivery of a list, once it has one of these states. */
+export async function newestDelivery(client: ApiClient, query: string, ...states: string[]): Promise<Json> {
   const { content } = await eventually(
-    () => client.get(`/eventdeliveries?eventId=${event.uid}`),
-    (page) => page.content[0]?.status === status,
+    () => client.get(`/eventdeliveries?${query}`),
+    (page) => states.includes(page.content[0]?.status),
   );
   return content[0];
 }
+
+/** The delivery of an event that has one, once it has this status. */
+export const deliveryOf = (client: ApiClient, { uid }: Json, status = 'Success'): Promise<Json> =>
+  newestDelivery(client, `eventId=${uid}`, status);

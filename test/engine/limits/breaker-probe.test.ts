@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { LANE } from '../../../src/domain/delivery.ts';
+import { asId, type EndpointId } from '../../../src/domain/ids.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
+import { countStatements } from '../../support/count-statements.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The right to probe a half-open endpoint: held by one delivery at a time, and by none that is not being sent. */
@@ -25,7 +29,7 @@ async function project(config: object = {}, endpoint: object = {}) {
   const subscribed = await subscribe(client, `${receiver.url}${path}`, {
     endpoint: { http_timeout: HTTP_TIMEOUT, ...endpoint },
   });
-  const endpointId: string = subscribed.endpoint.uid;
+  const endpointId = asId<EndpointId>(subscribed.endpoint.uid);
   return {
     client,
     endpointId,
@@ -36,7 +40,7 @@ async function project(config: object = {}, endpoint: object = {}) {
           client.post('/events/broadcast', { event_type: 'a', data: { n } }),
         ),
       ),
-    requests: () => receiver.requests.filter((request) => request.path === path).length,
+    path,
     deliveries: async (): Promise<Json[]> => (await client.get('/eventdeliveries?perPage=1000')).content,
     breaker: async () =>
       (
@@ -58,10 +62,7 @@ async function open({ endpointId, projectId, client }: Case): Promise<void> {
      select $1, $2, version, 'open', 1, 0, now() from v`,
     [endpointId, projectId],
   );
-  await eventually(
-    () => client.get(`/endpoints/${endpointId}`),
-    ({ cb_state }) => cb_state === 'half-open',
-  );
+  await shown(client, `/endpoints/${endpointId}`, { cb_state: 'half-open' });
 }
 
 const succeeds = (of: Case, count: number) =>
@@ -152,17 +153,16 @@ test('a probe that is not sent is free for the next', async () => {
 test('while one probe is in flight no node sends a second', async () => {
   const of = await project();
   await open(of);
-  await app.addNode();
+  const second = await app.addNode();
   const held: ServerResponse[] = [];
   receiver.answerAlways((_request, response) => held.push(response));
   await of.send(10);
-  await eventually(
-    async () => of.requests(),
-    (count) => count === 1,
-  );
-  // Both nodes look at the queue every five seconds, and at a taken probe every second.
-  await new Promise((resolve) => setTimeout(resolve, 6_000));
-  expect(of.requests()).toBe(1);
+  await receiver.received(1, of.path);
+  // The second node would see the rows within five seconds. Both look at a taken probe every second.
+  second.engine.sink.waiting(of.projectId, { key: of.endpointId, lane: LANE.first });
+  const looks = countStatements(/set probe_until = now/);
+  await eventually(looks, (count) => count >= 4);
+  expect(receiver.at(of.path)).toHaveLength(1);
   receiver.answerAlways(200);
   held[0]?.end();
   await succeeds(of, 10);
@@ -182,10 +182,7 @@ async function twoProbes() {
   receiver.answerAlways(({ json }, response) => held.push({ response, n: json.n }));
   await of.send(10);
   for (const count of [1, 2]) {
-    await eventually(
-      async () => held.length,
-      (length) => length === count,
-    );
+    await receiver.received(count, of.path);
     if (count === 1)
       await app.database.query(
         `update endpoint_breakers set probe_until = now() - interval '1 second' where endpoint_id = $1`,
@@ -211,7 +208,7 @@ test.each([
   // Its effect, if any, is visible once a later change of the config is.
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1, probes: 0, is_probed: true });
-  expect(of.requests()).toBe(2);
+  expect(receiver.at(of.path)).toHaveLength(2);
   receiver.answerAlways(200);
   current.response.writeHead(200).end();
   await succeeds(of, 10);
