@@ -4,14 +4,15 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
-import { Receiver } from '../support/servers/receiver.ts';
+import { type Received, Receiver } from '../support/servers/receiver.ts';
+import { newestDelivery, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { needs } from '../support/suite/parts.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
-const at = (path: string) => receiver.requests.filter((request) => request.path === path);
+const jsonOf = (requests: Received[]): Json[] => requests.map(({ json }) => json);
 
 const broadcast = (type: string, data: unknown = {}): Promise<Json> =>
   app.project.post('/events/broadcast', { event_type: type, data });
@@ -45,28 +46,30 @@ test('a function changed before a retry does not change the body: the first one 
   await deliveryWith(event, (delivery) => delivery.metadata.num_trials === 1);
   await change(subscription, 'function transform() { return { made: "second" } }');
   await deliveryWith(event, (delivery) => delivery.status === 'Success');
-  expect(at('/kept').map((request) => request.json)).toEqual([{ made: 'first' }, { made: 'first' }]);
+  expect(jsonOf(receiver.at('/kept'))).toEqual([{ made: 'first' }, { made: 'first' }]);
   await broadcast('kept');
-  await eventually(
-    async () => at('/kept'),
-    (all) => all.length === 3,
-  );
-  expect(at('/kept')[2]?.json).toEqual({ made: 'second' });
+  expect((await receiver.received(3, '/kept'))[2]?.json).toEqual({ made: 'second' });
 });
 
-test('a delivery whose function fails has no attempt, and a resend runs the current function', async () => {
-  const { subscription } = await listen('/again', 'again', 'function transform(p) { return p.no.such }');
-  const event = await broadcast('again', { n: 1 });
-  const failed = await deliveryWith(event, (delivery) => delivery.status === 'Failure');
+test('a failing function ends its own delivery, with the reason and no attempt, and no other; a resend runs the current one', async () => {
+  const code = 'function transform() { throw new Error("no such customer") }';
+  const { endpoint, subscription } = await listen('/again', 'again', code);
+  const other = await subscribe(app.project, `${receiver.url}/other`, { eventTypes: ['again'] });
+  await broadcast('again', { n: 1 });
+  const failed = await newestDelivery(app.project, `endpointId=${endpoint.uid}`, 'Failure');
   expect([failed.metadata.num_trials, failed.description]).toEqual([
     0,
-    expect.stringContaining('function failed'),
+    expect.stringMatching(/function failed.*no such customer/),
   ]);
+  await newestDelivery(app.project, `endpointId=${other.endpoint.uid}`, 'Success');
   expect(await app.project.get(`/eventdeliveries/${failed.uid}/deliveryattempts`)).toEqual([]);
   await change(subscription, 'function transform(p) { return { fixed: p.n } }');
   await app.project.put(`/eventdeliveries/${failed.uid}/resend`, undefined, 200);
-  await deliveryWith(event, (delivery) => delivery.status === 'Success');
-  expect(at('/again').map((request) => request.json)).toEqual([{ fixed: 1 }]);
+  await shown(app.project, `/eventdeliveries/${failed.uid}`, { status: 'Success' });
+  expect([jsonOf(receiver.at('/again')), jsonOf(receiver.at('/other'))]).toEqual([
+    [{ fixed: 1 }],
+    [{ n: 1 }],
+  ]);
 });
 
 test('replaying an event that a function of its source failed runs the source’s functions again', async () => {
@@ -86,11 +89,7 @@ test('replaying an event that a function of its source failed runs the source’
     body_function: 'function transform(payload) { return { ...payload, late: true } }',
   });
   await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
-  await eventually(
-    async () => at('/replayed'),
-    (all) => all.length === 1,
-  );
-  expect(at('/replayed')[0]?.json).toEqual({ n: 1, late: true });
+  expect(jsonOf(await receiver.received(1, '/replayed'))).toEqual([{ n: 1, late: true }]);
 });
 
 test('a replay that ran the source’s functions without a match does not run them on their own result', async () => {
@@ -111,11 +110,7 @@ test('a replay that ran the source’s functions without a match does not run th
   expect((await app.project.get(`/events/${event.uid}`)).data).toEqual({ runs: 1 });
   await subscribe(app.project, `${receiver.url}/once`, { subscription: { source_id: source.uid } });
   await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
-  await eventually(
-    async () => at('/once'),
-    (all) => all.length === 1,
-  );
-  expect(at('/once')[0]?.json).toEqual({ runs: 1 });
+  expect(jsonOf(await receiver.received(1, '/once'))).toEqual([{ runs: 1 }]);
 });
 
 test('functions of a rest_api source run on events by API before they are matched', async () => {
@@ -139,10 +134,7 @@ test('functions of a rest_api source run on events by API before they are matche
     data: { n: 1.5 },
     source_id: source.uid,
   });
-  const [request] = await eventually(
-    async () => at('/rest'),
-    (all) => all.length === 1,
-  );
+  const [request] = await receiver.received(1, '/rest');
   expect([request?.json, request?.headers['x-added']]).toEqual([{ kind: 'seen', was: { n: 1.5 } }, 'yes']);
 });
 
@@ -167,7 +159,7 @@ test(
       const sent = await deliveryWith(event, (delivery) => delivery.status === 'Success');
       expect(sent.metadata.num_trials).toBe(1);
       expect(await app.project.get(`/eventdeliveries/${sent.uid}/deliveryattempts`)).toHaveLength(1);
-      expect(at('/lost').map((request) => request.json)).toEqual([{ fine: true }]);
+      expect(jsonOf(receiver.at('/lost'))).toEqual([{ fine: true }]);
     } finally {
       clearInterval(killing);
     }
@@ -202,10 +194,7 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
     Array.from({ length: hostile }, (_, n) => broadcast('both', { n: `both ${n}` })),
   );
   await load.done;
-  await eventually(
-    async () => at('/healthy').length,
-    (count) => count >= load.accepted.size + hostile,
-  );
+  await receiver.received(load.accepted.size + hostile, '/healthy');
   const told = new Set<string>();
   for (const event of events) {
     // After the first of each kind they run at a low priority, which a busy machine may give no time to.
@@ -226,8 +215,8 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
   }
   expect([...told]).toEqual(expect.arrayContaining(['100 ms of CPU time', '32 MiB of memory']));
   expect([load.refused.size, await served()]).toEqual([0, 'answered all']);
-  expect(at('/loop').length + at('/bomb').length).toBe(0);
-  const numbers = at('/healthy').map((request) => request.json.n);
+  expect(receiver.at('/loop').length + receiver.at('/bomb').length).toBe(0);
+  const numbers = receiver.at('/healthy').map((request) => request.json.n);
   expect(new Set(numbers).size).toBe(load.accepted.size + hostile);
 });
 

@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { newestDelivery } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -29,11 +29,7 @@ async function deliver(
     ...setup.subscription,
   });
   await app.project.post('/events/broadcast', { event_type: endpoint.uid, data: {}, ...event });
-  const [delivery] = await eventually(
-    async () => (await app.project.get(`/eventdeliveries?subscriptionId=${uid}`)).content as Json[],
-    ([found]) => ['Success', 'Failure', 'Discarded'].includes(found?.status),
-  );
-  return delivery;
+  return newestDelivery(app.project, `subscriptionId=${uid}`, 'Success', 'Failure', 'Discarded');
 }
 
 const attempts = (delivery: Json): Promise<Json[]> =>
@@ -63,30 +59,6 @@ test('a function changes the body, and that body is signed, sent, shown and kept
     .update(first?.body ?? '')
     .digest('hex');
   expect(first?.headers['x-convoy-signature']).toBe(signature);
-});
-
-test('a failing function ends its own delivery with the reason and no other', async () => {
-  const { endpoint } = await subscribe(app.project, `${receiver.url}/other`, {
-    eventTypes: ['function.fails'],
-  });
-  const failing = await app.project.post('/subscriptions', {
-    name: 'failing',
-    endpoint_id: (await app.project.post('/endpoints', { name: 'b', url: `${receiver.url}/failing` })).uid,
-    filter_config: { event_types: ['function.fails'] },
-    function: 'function transform() { throw new Error("no such customer") }',
-  });
-  await app.project.post('/events/broadcast', { event_type: 'function.fails', data: {} });
-  const byState = async (query: string, status: string) =>
-    eventually(
-      async () => (await app.project.get(`/eventdeliveries?${query}`)).content as Json[],
-      ([found]) => found?.status === status,
-    );
-  const [bad] = await byState(`subscriptionId=${failing.uid}`, 'Failure');
-  expect(bad.description).toContain('no such customer');
-  expect(bad.metadata.num_trials).toBe(0);
-  expect(await attempts(bad)).toEqual([]);
-  await byState(`endpointId=${endpoint.uid}`, 'Success');
-  expect(receiver.requests.map((request) => request.path)).toEqual(['/other']);
 });
 
 // proves Endpoints: authentication.type, authentication.api_key.header_name
@@ -153,39 +125,6 @@ test('at most once: any response ends it, a refused connection is retried', asyn
     },
   );
   expect([refused.status, refused.metadata.num_trials]).toEqual(['Failure', 2]);
-});
-
-test('410 ends the delivery and makes the endpoint inactive; later events are discarded', async () => {
-  receiver.answerAlways(410);
-  const gone = await deliver({});
-  expect(gone.status).toBe('Failure');
-  await eventually(
-    () => app.project.get(`/endpoints/${gone.endpoint_id}`),
-    (endpoint) => endpoint.status === 'inactive',
-  );
-  await app.project.post('/events/broadcast', { event_type: gone.event_type, data: {} });
-  const [later] = await eventually(
-    async () => (await app.project.get(`/eventdeliveries?endpointId=${gone.endpoint_id}`)).content as Json[],
-    ([newest]) => newest?.status === 'Discarded',
-  );
-  expect(later.description).toContain('inactive');
-  expect(receiver.requests.length).toBe(1);
-});
-
-test('Retry-After lengthens the wait, and next_send_time shows it', async () => {
-  receiver.answerAlways((_request, response) => response.writeHead(503, { 'retry-after': '120' }).end());
-  const { endpoint, subscription } = await subscribe(app.project, `${receiver.url}/busy`, {
-    eventTypes: ['busy'],
-  });
-  await app.project.post('/events/broadcast', { event_type: 'busy', data: {} });
-  const [waiting] = await eventually(
-    async () =>
-      (await app.project.get(`/eventdeliveries?subscriptionId=${subscription.uid}`)).content as Json[],
-    ([found]) => found?.status === 'Retry',
-  );
-  const waitSeconds = (Date.parse(waiting.metadata.next_send_time) - Date.parse(waiting.updated_at)) / 1000;
-  expect(Math.round(waitSeconds)).toBe(120);
-  expect(waiting.endpoint_id).toBe(endpoint.uid);
 });
 
 test('every attempt has its address, the time of each step, and the response', async () => {

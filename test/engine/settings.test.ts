@@ -4,6 +4,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
+import { deliveryOf, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** Settings of a project and of an endpoint that show in what is sent. */
@@ -23,12 +24,6 @@ async function sent(config: object, endpoint: object = {}, event: object = {}): 
   await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 }, ...event });
   return (await receiver.received(before + 1))[before] as Received;
 }
-
-const ended = (project: ApiClient, endpointId: string): Promise<Json[]> =>
-  eventually(
-    async () => (await project.get(`/eventdeliveries?endpointId=${endpointId}`)).content,
-    ([delivery]: Json[]) => ['Success', 'Failure'].includes(delivery?.status),
-  );
 
 describe('signatures', () => {
   // proves Projects: signature.header, signature.versions.hash, signature.versions.encoding
@@ -178,16 +173,6 @@ test('the strategy of the project decides number and spacing of attempts', async
   expect(receiver.requests).toHaveLength(7);
 });
 
-// proves Subscriptions: retry_config.type, retry_config.duration, retry_config.interval_seconds
-// proves Subscriptions: retry_config.retry_count
-test('the retry_config of a subscription overrides the project’s strategy', async () => {
-  const strategy = { type: 'linear', duration: 3_600, retry_count: 9 };
-  const of = async (retry_config: object) => waits(await app.newProject({ strategy }), { retry_config });
-  expect(await of({ type: 'linear', interval_seconds: 1, retry_count: 2 })).toEqual(CONSTANT);
-  expect(receiver.requests).toHaveLength(3);
-  expect(await of({ type: 'exponential', duration: '1s', retry_count: 2 })).toSatisfy(growing);
-});
-
 // proves Subscriptions: app_id
 test('a subscription that names its endpoint by app_id sends there', async () => {
   const project = await app.newProject({});
@@ -203,11 +188,8 @@ test('an endpoint created or changed with is_disabled gets nothing until it is a
   const { endpoint } = await subscribe(project, receiver.url, { endpoint: { is_disabled: true } });
   const path = `/endpoints/${endpoint.uid}`;
   const body = { name: 'e', url: receiver.url };
-  const latest = async (): Promise<Json> => (await project.get('/eventdeliveries?sort=DESC')).content[0];
-  const send = async (status: string) => {
-    await project.post('/events/broadcast', { event_type: 'a', data: {} });
-    await eventually(latest, (delivery) => delivery.status === status);
-  };
+  const send = async (status: string) =>
+    deliveryOf(project, await project.post('/events/broadcast', { event_type: 'a', data: {} }), status);
   expect(endpoint.status).toBe('inactive');
   await send('Discarded');
   // False is what clients send that know the field and do not care.
@@ -227,15 +209,12 @@ async function expectLimit(settings: (duration: number) => { endpoint?: object; 
     const path = `/for-${duration}`;
     await subscribe(project, `${receiver.url}${path}`, settings(duration));
     for (let n = 0; n < 4; n++) await project.post('/events/broadcast', { event_type: 'a', data: { n } });
-    return () => receiver.requests.filter((request) => request.path === path).length;
+    return path;
   };
   const long = await sendsWithin(3_600);
   const short = await sendsWithin(1);
-  await eventually(
-    async () => [short(), long()],
-    ([ofShort, ofLong]) => ofShort === 4 && (ofLong ?? 0) >= 2,
-  );
-  expect(long()).toBe(2);
+  expect(await receiver.received(4, short)).toHaveLength(4);
+  expect(await receiver.received(2, long)).toHaveLength(2);
 }
 
 // proves Endpoints: rate_limit_duration
@@ -252,12 +231,12 @@ test('with disable_endpoint an endpoint whose delivery used up its attempts beco
   const fail = async (disable_endpoint: boolean) => {
     const project = await app.newProject({ disable_endpoint, strategy: { retry_count: 1 } });
     const { endpoint } = await subscribe(project, receiver.url);
-    await project.post('/events/broadcast', { event_type: 'a', data: {} });
-    await ended(project, endpoint.uid);
-    return () => project.get(`/endpoints/${endpoint.uid}`);
+    const event = await project.post('/events/broadcast', { event_type: 'a', data: {} });
+    await deliveryOf(project, event, 'Failure');
+    return { project, path: `/endpoints/${endpoint.uid}` };
   };
   const kept = await fail(false);
   const disabled = await fail(true);
-  await eventually(disabled, ({ status }) => status === 'inactive');
-  expect((await kept()).status).toBe('active');
+  await shown(disabled.project, disabled.path, { status: 'inactive' });
+  expect((await kept.project.get(kept.path)).status).toBe('active');
 });

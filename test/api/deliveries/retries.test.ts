@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The fate of a delivery, in its metadata and attempts. Tests run side by side, each on its own endpoint. */
@@ -42,7 +43,7 @@ async function setCase(retryConfig: object, endpointFields: object = {}): Promis
 
 const state = (id: string, satisfied: (delivery: Json) => boolean): Promise<Json> =>
   eventually(() => app.project.get(`/eventdeliveries/${id}`), satisfied);
-const reaches = (id: string, status: string) => state(id, (delivery) => delivery.status === status);
+const reaches = (id: string, status: string) => shown(app.project, `/eventdeliveries/${id}`, { status });
 const hasTried = (id: string, times: number) =>
   state(id, (delivery) => delivery.metadata.num_trials === times);
 
@@ -59,6 +60,7 @@ async function plannedWait({ uid }: Json): Promise<number> {
 }
 
 describe.concurrent('a delivery', () => {
+  // proves Subscriptions: retry_config.type, retry_config.interval_seconds
   test('that fails is tried again at a constant interval until it succeeds', async () => {
     const { receiver, send, attempts } = await setCase({ type: 'linear', retry_count: 5, ...SECOND });
     receiver.answerNext(500, 503);
@@ -87,6 +89,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
+  // proves Subscriptions: retry_config.duration
   test('waits longer each time if the strategy is exponential', async () => {
     const { receiver, send } = await setCase({ type: 'exponential', retry_count: 5, duration: '1s' });
     receiver.answerNext(500, 500);
@@ -101,6 +104,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
+  // proves Subscriptions: retry_config.retry_count
   test('that uses up its attempts fails, with the reason, and is not sent again', async () => {
     const { receiver, send, attempts } = await setCase({ type: 'linear', retry_count: 1, ...SECOND });
     receiver.answerAlways(404);
@@ -156,10 +160,7 @@ describe.concurrent('a delivery', () => {
     receiver.answerAlways(410);
     const failed = await reaches(await send(), 'Failure');
     expect(failed.metadata.num_trials).toBe(1);
-    await eventually(
-      () => app.project.get(`/endpoints/${endpoint.uid}`),
-      ({ status }) => status === 'inactive',
-    );
+    await shown(app.project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
     const discarded = await reaches(await send(), 'Discarded');
     expect(discarded).toMatchObject({
       description: expect.stringContaining('inactive'),
