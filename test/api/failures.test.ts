@@ -4,7 +4,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
-import { completedJob } from '../support/settled.ts';
+import { completedJob, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** Failures by endpoint and cause, and what a retry, a cancel or a replay of them would do. */
@@ -41,10 +41,7 @@ beforeAll(async () => {
   await project.put(`/endpoints/${paused.uid}/pause`);
   for (const type of ['broken', 'broken', 'broken', 'busy', 'busy', 'paused', 'fine'])
     await project.post('/events/broadcast', { event_type: type, data: {} });
-  await eventually(
-    () => project.get('/eventdeliveries/statustotals'),
-    (totals) => totals.Failure === 3 && totals.Retry === 2 && totals.Success === 1,
-  );
+  await shown(project, '/eventdeliveries/statustotals', { Failure: 3, Retry: 2, Success: 1 });
   const { token } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme' });
   portal = new ApiClient(`${app.url}/portal-api`, token);
 });
@@ -223,10 +220,7 @@ test('a job keeps to its rate and shows its progress', async () => {
 test('a retry of one cause sends just those again', async () => {
   const job = await project.post('/eventdeliveries/batchretry?outcome=http_500&rate=1000', undefined, 200);
   expect(job.total).toBe(3);
-  await eventually(
-    () => project.get(`/jobs/${job.uid}`),
-    ({ status, done }) => status === 'completed' && done === 3,
-  );
+  await shown(project, `/jobs/${job.uid}`, { status: 'completed', done: 3 });
   await eventually(
     () => project.get(`/eventdeliveries?endpointId=${broken.uid}&status=Failure`),
     ({ content }) => content.length === 3 && content.every((row: Json) => row.metadata.num_trials === 2),

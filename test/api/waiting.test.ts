@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** Each delivery that is not over says what it waits for and until when, as text and as a field. */
@@ -47,10 +48,7 @@ test('a delivery behind an open breaker reports that, its end, and the state of 
   const { endpoint, subscription } = await subscribe(project, `${receiver.url}/broken`);
   broken.add('/broken');
   await send(project, 'a');
-  await eventually(
-    () => project.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
+  await shown(project, `/endpoints/${endpoint.uid}`, { cb_state: 'open' });
   await send(project, 'a');
   const waiting = await waits(project, endpoint.uid, 'circuit_breaker');
   const { until } = waiting.waiting_for;
@@ -59,8 +57,7 @@ test('a delivery behind an open breaker reports that, its end, and the state of 
   expect(waiting.description).toBe(
     `Held until ${until}: the endpoint keeps failing, so its circuit breaker is open.`,
   );
-  const shown = await project.get(`/endpoints/${endpoint.uid}`);
-  const { cb_state, failure_rate, events } = shown;
+  const { cb_state, failure_rate, events, owner_id } = await project.get(`/endpoints/${endpoint.uid}`);
   expect({ cb_state, failure_rate }).toEqual({ cb_state: 'open', failure_rate: 100 });
   expect(waiting.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
   const [listed] = (await project.get('/eventdeliveries')).content;
@@ -72,7 +69,7 @@ test('a delivery behind an open breaker reports that, its end, and the state of 
   expect(inList.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
   const link = await project.post('/portal-links', {
     name: 'link',
-    owner_id: shown.owner_id || 'owner',
+    owner_id: owner_id || 'owner',
     endpoints: [endpoint.uid],
   });
   expect(link.endpoints_metadata[0]).toMatchObject({ cb_state, failure_rate, events });

@@ -1,10 +1,9 @@
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { linesOf } from '../support/log-lines.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -13,20 +12,10 @@ import { shared } from '../support/shared.ts';
 let receiver: Receiver;
 let project: ApiClient;
 let status: number;
-const logged: Json[] = [];
-const log = pino(
-  { level: 'warn', base: null },
-  new Writable({
-    write(line: Buffer, _, done) {
-      logged.push(JSON.parse(line.toString()));
-      done();
-    },
-  }),
-);
 
 const mailServer = await shared(MailServer.start());
 const app = await shared(
-  startTestApp({ POSTHORN_SMTP_URL: mailServer.url, POSTHORN_SMTP_FROM: 'posthorn@example.com' }, log),
+  startTestApp({ POSTHORN_SMTP_URL: mailServer.url, POSTHORN_SMTP_FROM: 'posthorn@example.com' }),
 );
 await app.addNode();
 
@@ -36,7 +25,6 @@ beforeEach(async () => {
   receiver.answerAlways((request, response) => {
     response.writeHead(request.path.startsWith('/hook') ? status : 200).end();
   });
-  logged.length = 0;
   mailServer.mails.length = 0;
   return () => receiver.stop();
 });
@@ -63,8 +51,7 @@ const channels = () => ({
   slack_webhook_url: `${receiver.url}/slack`,
   teams_webhook_url: `${receiver.url}/teams`,
 });
-const requestsTo = (path: string) => receiver.requests.filter((request) => request.path === path);
-const metaTypes = () => requestsTo('/meta').map(({ json }) => [json.event_type, json.data.kind]);
+const metaTypes = () => receiver.at('/meta').map(({ json }) => [json.event_type, json.data.kind]);
 const send = (many: number) =>
   Promise.all(
     Array.from({ length: many }, (_, n) =>
@@ -81,9 +68,9 @@ const notices = (many: number) =>
   eventually(
     async () => ({
       mail: mailServer.mails.length,
-      slack: requestsTo('/slack').length,
-      teams: requestsTo('/teams').length,
-      meta: requestsTo('/meta').length,
+      slack: receiver.at('/slack').length,
+      teams: receiver.at('/teams').length,
+      meta: receiver.at('/meta').length,
     }),
     (seen) => Object.values(seen).every((each) => each >= many),
   );
@@ -99,12 +86,9 @@ describe("a subscription's alert", () => {
     });
     await send(20);
     await notices(1);
-    await eventually(
-      async () => requestsTo('/hook?token=in-the-query').length,
-      (tries) => tries >= 60,
-    );
+    await receiver.received(60, '/hook?token=in-the-query');
     expect(metaTypes()).toEqual([['alert.raised', 'failures']]);
-    const { data } = requestsTo('/meta')[0]?.json ?? {};
+    const { data } = receiver.at('/meta')[0]?.json ?? {};
     const page = (path: string) => `${app.url}/p/${project.projectId}/${path}`;
     const links = [page(`endpoints/${endpoint.uid}`), page(`deliveries/${data.last_delivery_id}`)];
     expect(data.links).toEqual({ endpoint: links[0], last_delivery: links[1] });
@@ -136,13 +120,13 @@ describe("a subscription's alert", () => {
       expect(raised?.text).toContain(part);
     expect(cleared?.text).toContain('recovered');
     expect(raised?.text).toMatch(/^From: .*posthorn@example\.com/m);
-    const slack = requestsTo('/slack')[0]?.json.text;
+    const slack = receiver.at('/slack')[0]?.json.text;
     for (const link of links) {
       expect(raised?.text.replaceAll('=\r\n', '')).toContain(link);
       expect(slack).toContain(`<${link}|`);
     }
     expect(slack).toContain('orders &lt;!channel&gt;');
-    const card = requestsTo('/teams')[0]?.json.attachments[0];
+    const card = receiver.at('/teams')[0]?.json.attachments[0];
     expect(card).toMatchObject({
       contentType: 'application/vnd.microsoft.card.adaptive',
       content: {
@@ -185,17 +169,13 @@ describe("a subscription's alert", () => {
     await subscribeWith('none');
     await send(1);
     await notices(1);
-    const names = ['enough', 'few', 'seldom', 'none'];
-    await eventually(
-      async () => Math.min(...names.map((name) => requestsTo(`/hook/${name}`).length)),
-      (tries) => tries >= 3,
-    );
+    for (const name of ['enough', 'few', 'seldom', 'none']) await receiver.received(3, `/hook/${name}`);
     status = 200;
     await notices(2);
     await allDelivered(4);
     expect(metaTypes().map(([type]) => type)).toEqual(['alert.raised', 'alert.cleared']);
-    for (const { json } of requestsTo('/meta')) expect(json.data.subscription_id).toBe(subscription.uid);
-    expect(requestsTo('/slack')).toHaveLength(2);
+    for (const { json } of receiver.at('/meta')) expect(json.data.subscription_id).toBe(subscription.uid);
+    expect(receiver.at('/slack')).toHaveLength(2);
   });
 });
 
@@ -204,12 +184,8 @@ test('an open breaker raises one alert and its closing clears it', async () => {
   await subscribe(project, `${receiver.url}/hook`, { endpoint: channels() });
   await send(10);
   await notices(1);
-  const whenOpen = requestsTo('/hook').length;
   // Probes fail and open it again, which is no news.
-  await eventually(
-    async () => requestsTo('/hook').length,
-    (tries) => tries >= whenOpen + 2,
-  );
+  await receiver.received(receiver.at('/hook').length + 2, '/hook');
   status = 200;
   await notices(2);
   await allDelivered(10);
@@ -226,7 +202,7 @@ test('disabling an endpoint raises an alert, activation clears it, a second time
   status = 410;
   await send(3);
   await notices(1);
-  expect(requestsTo('/slack')[0]?.json.text).toContain('it answered 410 Gone');
+  expect(receiver.at('/slack')[0]?.json.text).toContain('it answered 410 Gone');
   await project.post(`/endpoints/${endpoint.uid}/activate`, {}, 202);
   await notices(2);
   await project.put(`/endpoints/${endpoint.uid}/pause`);
@@ -242,6 +218,7 @@ test('disabling an endpoint raises an alert, activation clears it, a second time
 });
 
 test('a dead mail server and a dead chat lose no delivery and are logged', async () => {
+  const { log, lines, text } = linesOf('warn');
   const dead = await startTestApp(
     { POSTHORN_SMTP_URL: 'smtp://127.0.0.1:9', POSTHORN_SMTP_FROM: 'posthorn@example.com' },
     log,
@@ -256,16 +233,16 @@ test('a dead mail server and a dead chat lose no delivery and are logged', async
       },
     });
     await send(5);
-    const failed = (channel: string) => logged.filter((line) => line.channel === channel);
+    const failed = (channel: string) => lines().filter((line) => line.channel === channel);
     await eventually(
       async () => [failed('mail').length, failed('slack').length],
       (counts) => counts.every((each) => each >= 2),
     );
     expect(failed('slack')[0]).toMatchObject({ msg: 'alert not sent; retrying', tries: 1 });
-    expect(JSON.stringify(logged)).not.toContain('the-slack-secret');
+    expect(text()).not.toContain('the-slack-secret');
     status = 200;
     await allDelivered(5);
-    expect(requestsTo('/teams').length).toBeGreaterThan(0);
+    expect(receiver.at('/teams').length).toBeGreaterThan(0);
   } finally {
     await dead.stop();
   }

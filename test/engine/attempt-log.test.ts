@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { deliveryOf } from '../support/settled.ts';
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,12 +23,6 @@ async function logging(level: string) {
   return { app, receiver, text: written.text, attempts };
 }
 
-const ended = (app: TestApp, status: string) =>
-  eventually(
-    async () => (await app.project.get('/eventdeliveries')).content as Json[],
-    ([first]) => first?.status === status,
-  );
-
 test('at level debug every attempt is one line with all its fields, and no secret', async () => {
   const { app, receiver, text, attempts } = await logging('debug');
   receiver.answerNext(503);
@@ -43,11 +38,8 @@ test('at level debug every attempt is one line with all its fields, and no secre
     expected: 201,
     headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` },
   });
-  const [delivery] = await ended(app, 'Success');
-  const lines = await eventually(
-    async () => attempts(),
-    (all) => all.length === 2,
-  );
+  const delivery = await deliveryOf(app.project, event);
+  const lines = await eventually(attempts, (all) => all.length === 2);
   const shared = {
     level: 20,
     project: app.projectId,
@@ -104,11 +96,7 @@ test('an attempt without an answer has its error in the line', async () => {
     subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 1 } },
   });
   await app.project.post('/events/broadcast', { event_type: 'a', data: {} });
-  await ended(app, 'Failure');
-  const lines = await eventually(
-    async () => attempts(),
-    (all) => all.at(-1)?.outcome === 'Failure',
-  );
+  const lines = await eventually(attempts, (all) => all.at(-1)?.outcome === 'Failure');
   expect(lines.map(({ error }) => error)).toEqual(lines.map(() => 'connection_refused'));
   expect(lines.map(({ attemptNumber }) => attemptNumber)).toEqual(lines.map((_, n) => n + 1));
   expect(lines.filter((line) => 'status' in line || 'responseBytes' in line)).toEqual([]);
@@ -117,8 +105,7 @@ test('an attempt without an answer has its error in the line', async () => {
 test('at level info, the default, attempts are not logged', async () => {
   const { app, receiver, attempts, text } = await logging('info');
   await subscribe(app.project, receiver.url);
-  await app.project.post('/events/broadcast', { event_type: 'a', data: {} });
-  await ended(app, 'Success');
+  await deliveryOf(app.project, await app.project.post('/events/broadcast', { event_type: 'a', data: {} }));
   await app.app.stop();
   expect(attempts()).toEqual([]);
   expect(text()).not.toContain('"delivery"');

@@ -84,13 +84,12 @@ async function send(many: number, client = project): Promise<void> {
     (all) => ids.every((id) => all.some(({ event_id, status }) => event_id === id && ENDED.includes(status))),
   );
 }
-const requestsTo = (path: string) => receiver.requests.filter((request) => request.path === path);
-const alerts = (): Json[] => requestsTo('/meta').map(({ json }) => json);
+const alerts = (): Json[] => receiver.at('/meta').map(({ json }) => json);
 const seen = () => ({
   mail: mailServer.mails.length,
-  slack: requestsTo('/slack').length,
-  teams: requestsTo('/teams').length,
-  meta: requestsTo('/meta').length,
+  slack: receiver.at('/slack').length,
+  teams: receiver.at('/teams').length,
+  meta: receiver.at('/meta').length,
 });
 const notices = (many: number) =>
   eventually(
@@ -134,8 +133,8 @@ test('a certificate about to expire raises one alert, over two nodes and many co
   const leftMs = Date.parse(raised.data.certificate.expires_at) - Date.now();
   expect(Math.round(leftMs / 86_400_000)).toBe(5);
   expect(mailServer.mails[0]?.text).toContain('Renew the certificate');
-  expect(requestsTo('/slack')[0]?.json.text).toContain('CN=soon.example');
-  expect(JSON.stringify(requestsTo('/teams')[0]?.json)).toContain('CN=soon.example');
+  expect(receiver.at('/slack')[0]?.json.text).toContain('CN=soon.example');
+  expect(JSON.stringify(receiver.at('/teams')[0]?.json)).toContain('CN=soon.example');
 
   show(authority.issue('renewed.example', 90));
   await Promise.all([send(10), send(10, there)]);

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { endedJob } from '../support/settled.ts';
+import { endedJob, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** A fan-out over 1,000 deliveries is stored as a list of subscriptions and expanded in chunks. */
@@ -30,10 +29,7 @@ async function manySubscriptions(
 }
 
 const expanded = (client: ApiClient, event: Json) =>
-  eventually(
-    () => client.get(`/events/${event.uid}`),
-    ({ status }) => status === 'Success',
-  );
+  shown(client, `/events/${event.uid}`, { status: 'Success' });
 
 async function deliveriesOf(event: Json): Promise<Json> {
   const [counted] = await app.database.query(
@@ -47,10 +43,7 @@ test('a fan-out over a thousand deliveries is expanded in chunks and all arrive'
   const { client, send } = await manySubscriptions(2_500, { paused: false, path: '/fan-out' });
   const event = await send();
   expect(event.status).toBe('Processing');
-  await eventually(
-    async () => receiver.requests.filter(({ path }) => path === '/fan-out').length,
-    (count) => count >= 2_500,
-  );
+  await receiver.received(2_500, '/fan-out');
   await expanded(client, event);
   expect(await deliveriesOf(event)).toEqual({ all: 2_500, distinct: 2_500 });
 });

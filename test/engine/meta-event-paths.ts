@@ -3,7 +3,7 @@ import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/servers/receiver.ts';
-import { completedJob } from '../support/settled.ts';
+import { completedJob, shown } from '../support/settled.ts';
 
 /**
  * The ways to a meta event that are no single call of test/support/operations. Each makes some changes and returns the
@@ -38,10 +38,7 @@ const dynamic = ({ project, receiver }: Scene, event_types?: string[]) =>
 const disabled = async (scene: Scene) => {
   const { endpoint } = await subscribed(scene, '/gone');
   await send(scene);
-  await eventually(
-    () => scene.project.get(`/endpoints/${endpoint.uid}`),
-    ({ status }) => status === 'inactive',
-  );
+  await shown(scene.project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
   return endpoint;
 };
 /** Deliveries that a paused endpoint holds. */
@@ -141,10 +138,7 @@ export const paths: Partial<Record<MetaEventType, Record<string, Path>>> = {
       // Again, which finds nothing, and nothing of what went out.
       await cancel(first.event_id);
       await scene.project.put(`/endpoints/${endpoint.uid}/pause`);
-      await eventually(
-        () => scene.project.get(`/eventdeliveries/${second.uid}`),
-        ({ status }) => status === 'Success',
-      );
+      await shown(scene.project, `/eventdeliveries/${second.uid}`, { status: 'Success' });
       return [first.uid];
     },
     'cancelling many': async (scene) => {

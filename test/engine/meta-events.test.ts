@@ -4,6 +4,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -41,6 +42,9 @@ const configure = (meta_event: object, config: object = {}) =>
 const listed = async (): Promise<Json[]> => (await project.get('/meta-events?perPage=100&sort=ASC')).content;
 const settled = (many: number): Promise<Json[]> =>
   eventually(listed, (all) => all.length === many && all.every((each) => each.status === 'Success'));
+/** The first meta event, once it has this status. */
+const first = async (status: string): Promise<Json> =>
+  (await eventually(listed, ([told]) => told?.status === status))[0];
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
@@ -235,10 +239,7 @@ describe('deliveries', () => {
     await Promise.all(
       Array.from({ length: 100 }, (_, n) => project.post('/events/broadcast', { event_type: 'e', data: n })),
     );
-    const told = await eventually(
-      listed,
-      (all) => all.length === 100 && all.every((each) => each.status === 'Success'),
-    );
+    const told = await settled(100);
     expect(told.map((each) => each.metadata.data.data.metadata.data).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 100 }, (_, n) => n),
     );
@@ -250,11 +251,7 @@ describe('deliveries', () => {
     await configure({ event_type: ['endpoint.created'] });
     await subscribe(project, receiver.url);
     await settled(1);
-    await project.post('/events/broadcast', { event_type: 'e', data: {} });
-    await eventually(
-      async () => (await project.get('/eventdeliveries')).content as Json[],
-      (all) => all[0]?.status === 'Success',
-    );
+    await deliveryOf(project, await project.post('/events/broadcast', { event_type: 'e', data: {} }));
     expect(await listed()).toHaveLength(1);
   });
 });
@@ -263,7 +260,7 @@ describe('a listener that fails', () => {
   test('is retried by the project’s strategy, then fails, and creates no meta event of its own', async () => {
     listener.answerAlways(500);
     await configure({ event_type: ['*'] }, { strategy: { type: 'linear', duration: 1, retry_count: 2 } });
-    const [told] = await eventually(listed, (all) => all[0]?.status === 'Failure');
+    const told = await first('Failure');
     expect(listener.requests).toHaveLength(2);
     expect(told).toMatchObject({
       metadata: { num_trials: 2 },
@@ -274,7 +271,7 @@ describe('a listener that fails', () => {
     listener.answerAlways(200);
     const again = await project.put(`/meta-events/${told?.uid}/resend`, undefined, 200);
     expect(again.status).toBe('Scheduled');
-    const [sent] = await eventually(listed, (all) => all[0]?.status === 'Success');
+    const sent = await first('Success');
     expect(sent?.metadata.num_trials).toBe(3);
     expect(listener.requests.map((request) => request.body.toString())).toEqual(
       Array.from({ length: 3 }, () => listener.requests[0]?.body.toString()),
@@ -284,16 +281,16 @@ describe('a listener that fails', () => {
   test('that answers 410 ends it and disables nothing', async () => {
     listener.answerAlways(410);
     await configure({ event_type: ['project.updated'] });
-    await eventually(listed, (all) => all[0]?.status === 'Failure');
+    await first('Failure');
     expect(listener.requests).toHaveLength(1);
   });
 
   test('that cannot be reached is recorded with the reason', async () => {
     await configure({ event_type: ['project.updated'], url: 'http://127.0.0.1:9/' });
-    const [told] = await eventually(listed, (all) => all[0]?.status === 'Retry');
+    const told = await first('Retry');
     expect(told?.attempt.error).toContain('refused');
     await configure({ event_type: [], is_enabled: false });
-    const [off] = await eventually(listed, (all) => all[0]?.status === 'Discarded');
+    const off = await first('Discarded');
     expect(off?.description).toContain('switched off');
   });
 });

@@ -10,6 +10,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen, listenTcp } from '../support/servers/loopback-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { newestDelivery } from '../support/settled.ts';
 
 /** Settings of a node (POSTHORN_*) that show in what it sends. */
 const open: (() => Promise<void>)[] = [];
@@ -38,14 +39,6 @@ const send = (app: TestApp, count: number) =>
 
 const deliveries = async (app: TestApp): Promise<Json[]> =>
   (await app.project.get('/eventdeliveries?perPage=1000')).content;
-
-const firstDelivery = async (app: TestApp, states: string[]): Promise<Json> =>
-  (
-    await eventually(
-      () => deliveries(app),
-      ([first]) => states.includes(first?.status),
-    )
-  )[0];
 
 const file = (name: string) => fileURLToPath(new URL(`../support/certificates/${name}`, import.meta.url));
 const pem = (name: string) => readFileSync(file(name), 'utf8');
@@ -99,7 +92,7 @@ test('an exponential wait is at most POSTHORN_MAX_RETRY_SECONDS, and 20 % more a
     subscription: { retry_config: { type: 'exponential', interval_seconds: 1_000, retry_count: 3 } },
   });
   await send(app, 1);
-  const { metadata, updated_at } = await firstDelivery(app, ['Retry']);
+  const { metadata, updated_at } = await newestDelivery(app.project, '', 'Retry');
   const waitMs = Date.parse(metadata.next_send_time) - Date.parse(updated_at);
   expect(waitMs).toBeGreaterThanOrEqual(5_000);
   expect(waitMs).toBeLessThanOrEqual(6_000);
@@ -118,7 +111,7 @@ test.each([
   await subscribe(app.project, receiver.url, { subscription: { retry_config: { retry_count: 0 } } });
   await send(app, 1);
   await app.addNode({ POSTHORN_ROLES: 'deliver', ...env });
-  expect((await firstDelivery(app, ['Success', 'Failure'])).status).toBe(status);
+  expect((await newestDelivery(app.project, '', 'Success', 'Failure')).status).toBe(status);
   expect(receiver.requests).toHaveLength(status === 'Success' ? 1 : 0);
 });
 
@@ -141,7 +134,7 @@ test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
   const receiver = await receiving();
   await subscribe(app.project, receiver.url);
   await send(app, 1);
-  expect((await firstDelivery(app, ['Success'])).status).toBe('Success');
+  await newestDelivery(app.project, '', 'Success');
   expect(asked).toEqual([new URL(receiver.url).host]);
 });
 
@@ -165,7 +158,7 @@ test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its clie
       subscription: { retry_config: { retry_count: 0 } },
     });
     await send(app, 1);
-    return (await firstDelivery(app, ['Success', 'Failure'])) as Json;
+    return newestDelivery(app.project, '', 'Success', 'Failure');
   };
   const trusting = { POSTHORN_CA_FILE: file('ca.pem') };
   expect(await deliver(trusting, { mtls_client_cert: certificate })).toMatchObject({ status: 'Success' });

@@ -16,9 +16,8 @@ beforeEach(async () => {
   return () => receiver.stop();
 });
 
-const requestsTo = (path: string) => receiver.requests.filter((request) => request.path === path);
 const formsAsked = () =>
-  requestsTo('/token').map(({ body }) => Object.fromEntries(new URLSearchParams(body.toString())));
+  receiver.at('/token').map(({ body }) => Object.fromEntries(new URLSearchParams(body.toString())));
 
 /** An endpoint with these settings; what is returned sends it an event and gives back its Authorization header. */
 async function deliverTo(
@@ -26,7 +25,7 @@ async function deliverTo(
   answer: (count: number) => object = () => ({ access_token: 't' }),
 ): Promise<() => Promise<string | undefined>> {
   receiver.answerAlways(({ path }, response) => {
-    response.end(path === '/token' ? JSON.stringify(answer(requestsTo('/token').length)) : '');
+    response.end(path === '/token' ? JSON.stringify(answer(receiver.at('/token').length)) : '');
   });
   number += 1;
   const event_type = `oauth2.${number}`;
@@ -36,13 +35,9 @@ async function deliverTo(
     endpoint: { authentication: { type: 'oauth2', oauth2: settings } },
   });
   return async () => {
-    const before = requestsTo('/hook').length;
+    const before = receiver.at('/hook').length;
     await app.project.post('/events/broadcast', { event_type, data: {} });
-    const arrived = await eventually(
-      async () => requestsTo('/hook'),
-      ({ length }) => length > before,
-    );
-    return arrived[before]?.headers.authorization;
+    return (await receiver.received(before + 1, '/hook'))[before]?.headers.authorization;
   };
 }
 

@@ -10,6 +10,7 @@ import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { deliveryOf, shown } from '../support/settled.ts';
 
 /** A fault in each observer, put in where the service makes it: events are accepted and delivered all the same. */
 const open: (() => Promise<void>)[] = [];
@@ -124,13 +125,6 @@ async function start({
   return { service, receiver };
 }
 
-async function delivered(service: TestApp, eventId: string, status: string): Promise<void> {
-  await eventually(
-    () => service.project.get(`/eventdeliveries?eventId=${eventId}`),
-    ({ content }) => content.length === 1 && content[0].status === status,
-  );
-}
-
 test.each(Object.entries(faults))('%s: nothing else fails', async (_name, fault) => {
   const { service, receiver } = await start(fault);
   await service.project.put('', {
@@ -146,21 +140,17 @@ test.each(Object.entries(faults))('%s: nothing else fails', async (_name, fault)
   const send = (data: object) =>
     service.project.post('/events', { endpoint_id: endpoint.uid, event_type: 'a', data });
   receiver.answerAlways(({ path, json }, response) => {
-    const tries = receiver.requests.filter((r) => r.path === '/hook' && r.json.n === json.n).length;
+    const tries = receiver.at('/hook').filter((each) => each.json.n === json.n).length;
     const status = path === '/meta' ? 200 : json.gone ? 410 : json.failsOnce && tries === 1 ? 500 : 200;
     response.writeHead(status).end();
   });
-  await delivered(service, (await send({ n: 1 })).uid, 'Success');
-  await delivered(service, (await send({ n: 2, failsOnce: true })).uid, 'Success');
+  await deliveryOf(service.project, await send({ n: 1 }));
+  await deliveryOf(service.project, await send({ n: 2, failsOnce: true }));
   // A 410 makes the endpoint inactive and raises an alert in the same transaction.
-  await delivered(service, (await send({ n: 3, gone: true })).uid, 'Failure');
-  await eventually(
-    () => service.project.get(`/endpoints/${endpoint.uid}`),
-    ({ status }) => status === 'inactive',
-  );
+  await deliveryOf(service.project, await send({ n: 3, gone: true }), 'Failure');
+  await shown(service.project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
   await service.project.post(`/endpoints/${endpoint.uid}/activate`, undefined, 202);
-  const hooks = receiver.requests.filter(({ path }) => path === '/hook').map(({ json }) => json.n);
-  expect(hooks).toEqual([1, 2, 2, 3]);
+  expect(receiver.at('/hook').map(({ json }) => json.n)).toEqual([1, 2, 2, 3]);
   const count = `posthorn_observer_faults_total{observer="${fault.observer}"} `;
   const page = await eventually(
     () => service.app.metrics(),

@@ -68,8 +68,7 @@ test('a check for unknown rows at any moment frees none that is accepted, claime
     );
   await queueEmpty().finally(() => over.abort());
   await looking;
-  const counts = (path: string) => receiver.requests.filter((request) => request.path === path).length;
-  expect([counts('/plain'), counts('/retried')]).toEqual([400, 800]);
+  expect([receiver.at('/plain').length, receiver.at('/retried').length]).toEqual([400, 800]);
   expect(
     await app.database.query('select count(*)::int as stale from delivery_attempts where is_stale'),
   ).toEqual([{ stale: 0 }]);

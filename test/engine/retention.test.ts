@@ -1,9 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
-import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
@@ -14,23 +12,19 @@ import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
-const logged: string[] = [];
-const lines = new Writable({
-  write(chunk: Buffer, _encoding, done) {
-    logged.push(chunk.toString());
-    done();
-  },
-});
+const { log, lines } = linesOf('info');
 const directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
 afterAll(() => rm(directory, { recursive: true }));
 // Upkeep is done once, by each node with that role as it starts.
 const ROLES = 'api,ingest,deliver,broker';
-const app = await shared(startTestApp({ POSTHORN_ROLES: ROLES }, pino({ level: 'info' }, lines)));
+const app = await shared(startTestApp({ POSTHORN_ROLES: ROLES }, log));
 const tidying: Promise<App>[] = [];
 let again: NodeJS.Timeout | undefined;
 const receiver = await shared(Receiver.start());
@@ -103,8 +97,14 @@ async function stopTidying(): Promise<void> {
 }
 
 const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);
+const discarded = (id: string) => shown(project, `/eventdeliveries/${id}`, { status: 'Discarded' });
 const isStored = async (id: string) =>
   (await app.database.query('select id from events where id = $1', [id])).length === 1;
+const removed = (id: string) =>
+  eventually(
+    () => isStored(id),
+    (stored) => !stored,
+  );
 
 async function closedEndpoint(gate: 'paused' | 'breaker'): Promise<string> {
   const { endpoint } = await subscribe(project, receiver.url);
@@ -135,10 +135,7 @@ describe('a delivery that is open for twice the retention', () => {
       const endpointId = await closedEndpoint(gate);
       const [tooOld, old] = [await storeOld(61, endpointId), await storeOld(59, endpointId)];
       await addTidyingNode();
-      const ended = await eventually(
-        () => deliveryOf(tooOld),
-        ({ status }) => status === 'Discarded',
-      );
+      const ended = await discarded(tooOld);
       expect(ended.description).toBe(`Open for more than 1440 hours, twice the retention: ${reason}.`);
       expect((await deliveryOf(old)).status).toBe('Scheduled');
       const [told] = await listener.received(1);
@@ -155,10 +152,7 @@ describe('a delivery that is open for twice the retention', () => {
       expect(told?.body.toString()).toContain('"data":{"n":1.0}');
       // The next run removes the blocked data, and creates no second meta event.
       await addTidyingNode();
-      await eventually(
-        () => isStored(tooOld),
-        (stored) => !stored,
-      );
+      await removed(tooOld);
       expect(await isStored(old)).toBe(true);
       expect(
         await app.database.query('select from meta_events where project_id = $1', [projectId]),
@@ -175,10 +169,7 @@ describe('a delivery that is open for twice the retention', () => {
     for (let n = 0; n < 45; n += 1) old.push(await storeOld(2.1, endpointId));
     const young = await storeOld(1.9, endpointId);
     await addTidyingNode();
-    await eventually(
-      () => deliveryOf(old.at(-1) ?? ''),
-      ({ status }) => status === 'Discarded',
-    );
+    await discarded(old.at(-1) ?? '');
     expect((await deliveryOf(old[0] ?? '')).description).toContain('more than 48 hours');
     expect((await deliveryOf(young)).status).toBe('Scheduled');
     await listener.received(45);
@@ -191,10 +182,7 @@ describe('a delivery that is open for twice the retention', () => {
     await makeProject({ meta_event: { is_enabled: false } });
     const id = await storeOld(61, await closedEndpoint('paused'));
     await addTidyingNode();
-    await eventually(
-      () => deliveryOf(id),
-      ({ status }) => status === 'Discarded',
-    );
+    await discarded(id);
     expect(await app.database.query('select from meta_events where project_id = $1', [projectId])).toEqual(
       [],
     );
@@ -213,10 +201,7 @@ describe('a delivery that is open for twice the retention', () => {
       [id, projectId],
     );
     await addTidyingNode();
-    await eventually(
-      () => project.get(`/meta-events/${id}`),
-      ({ status }) => status === 'Discarded',
-    );
+    await shown(project, `/meta-events/${id}`, { status: 'Discarded' });
     expect(
       await app.database.query('select from meta_events where project_id = $1', [projectId]),
     ).toHaveLength(1);
@@ -230,24 +215,21 @@ describe('POSTHORN_EXPORT_DIR', () => {
   async function exportedLines(id: string): Promise<Json[]> {
     const names = (await readdir(directory)).filter((name) => /^events_.*gz$/.test(name));
     const texts = await Promise.all(names.map((name) => readFile(join(directory, name))));
-    const lines = texts.flatMap((text) => gunzipSync(text).toString().split('\n'));
-    return lines.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
+    const stored = texts.flatMap((text) => gunzipSync(text).toString().split('\n'));
+    return stored.filter((line) => line.includes(id)).map((line) => JSON.parse(line));
   }
 
   // proves Instance: POSTHORN_EXPORT_DIR
   test('gets the data before it is removed', async () => {
     const id = await storeOld(40);
     await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });
-    await eventually(
-      () => isStored(id),
-      (stored) => !stored,
-    );
+    await removed(id);
     // It can no longer be seen a moment before it is there.
-    const lines = await eventually(
+    const exported = await eventually(
       () => exportedLines(id),
       (found) => found.length > 0,
     );
-    expect(lines).toMatchObject([{ id, project_id: projectId, payload: '{"n":1.0}' }]);
+    expect(exported).toMatchObject([{ id, project_id: projectId, payload: '{"n":1.0}' }]);
   });
 
   test('that is not writable prevents removal, and the log and the metrics report it', async () => {
@@ -258,15 +240,12 @@ describe('POSTHORN_EXPORT_DIR', () => {
     await eventually(failing, (value) => value === 1);
     expect(await isStored(id)).toBe(true);
     expect((await project.get(`/events/${id}`)).uid).toBe(id);
-    const said = logged.filter((line) => line.includes('export failed: nothing is removed'));
-    expect(said.map((line) => JSON.parse(line).problem)).toEqual([expect.stringContaining(missing)]);
+    const said = lines().filter(({ msg }) => msg.includes('export failed: nothing is removed'));
+    expect(said.map(({ problem }) => problem)).toEqual([expect.stringContaining(missing)]);
     expect((await fetch(`${node.url}/readyz`)).status).toBe(200);
     // Another node can, and does.
     const well = await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });
-    await eventually(
-      () => isStored(id),
-      (stored) => !stored,
-    );
+    await removed(id);
     expect((await scrape(well.url)).value('posthorn_export_failing')).toBe(0);
   });
 });

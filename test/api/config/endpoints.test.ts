@@ -4,6 +4,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Received, Receiver } from '../../support/servers/receiver.ts';
+import { deliveryOf } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 
@@ -143,9 +144,7 @@ describe('an endpoint', () => {
     await app.project.put(path(endpoint, '/pause'));
     const event = await app.project.post('/events/broadcast', { event_type: 'to.delete', data: 1 });
     expect(await app.project.delete(path(endpoint))).toBeNull();
-    const deliveries = () => app.project.get(`/eventdeliveries?eventId=${event.uid}`);
-    const { content } = await eventually(deliveries, ({ content: [one] }) => one.status === 'Discarded');
-    expect(content[0].description).toContain('deleted');
+    expect((await deliveryOf(app.project, event, 'Discarded')).description).toContain('deleted');
     await app.project.get(path(endpoint), 404);
     await app.project.delete(path(endpoint), 404);
     await app.project.get(`/subscriptions/${subscription.uid}`, 404);

@@ -1,9 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
-import { deliveryOf, endedJob } from '../../support/settled.ts';
+import { deliveryOf, endedJob, shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -25,10 +24,7 @@ async function deliver(status: string, client = project): Promise<Json> {
 }
 
 const settled = (id: string, status: string): Promise<Json> =>
-  eventually(
-    () => project.get(`/eventdeliveries/${id}`),
-    (delivery) => delivery.status === status,
-  );
+  shown(project, `/eventdeliveries/${id}`, { status });
 
 const jobEnds = (job: Json): Promise<Json> => endedJob(project, job);
 
@@ -56,10 +52,7 @@ test('only failed and discarded deliveries can be resent, and only to an existin
   expect(await refuse(sent.uid)).toContain('already succeeded');
   receiver.answerAlways(410);
   const failed = await deliver('Failure');
-  await eventually(
-    () => project.get(`/endpoints/${endpoint.uid}`),
-    ({ status }) => status === 'inactive',
-  );
+  await shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
   expect(await refuse(failed.uid)).toContain('inactive');
   await project.post(`/endpoints/${endpoint.uid}/activate`, undefined, 202);
   await project.put(`/endpoints/${endpoint.uid}/pause`);

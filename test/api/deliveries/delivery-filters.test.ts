@@ -4,6 +4,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
+import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** Lists of deliveries by what they wait for, by the result of their last attempt, by customer and by text. */
@@ -57,10 +58,7 @@ beforeAll(async () => {
     'thrown',
   ])
     await project.post('/events/broadcast', { event_type: type, data: {} });
-  await eventually(
-    () => project.get('/eventdeliveries/waitingtotals'),
-    (totals) => totals.node === 0 && totals.retry === 2 && totals.sending === 1 && totals.rate_limit === 2,
-  );
+  await shown(project, '/eventdeliveries/waitingtotals', { node: 0, retry: 2, sending: 1, rate_limit: 2 });
 });
 
 async function typesOf(query: string): Promise<string[]> {
@@ -96,10 +94,7 @@ test('an open and a half open breaker hold their deliveries in lists too', async
   const guarded = await app.newProject({ strategy, circuit_breaker: settings });
   const { endpoint } = await subscribe(guarded, `${receiver.url}/broken`);
   await guarded.post('/events/broadcast', { event_type: 'a', data: {} });
-  await eventually(
-    () => guarded.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
+  await shown(guarded, `/endpoints/${endpoint.uid}`, { cb_state: 'open' });
   await guarded.post('/events/broadcast', { event_type: 'b', data: {} });
   const held = await eventually(
     () => guarded.get('/eventdeliveries?waitingFor=circuit_breaker'),

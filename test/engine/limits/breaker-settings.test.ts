@@ -47,8 +47,6 @@ async function setCase(breaker: object, config: object = {}): Promise<Case> {
   };
 }
 
-const arrived = ({ path }: Case) => receiver.requests.filter((request) => request.path === path).length;
-
 /** Attempts counted some minutes ago, as a node counts them. */
 const countAttempts = (of: Case, seen: { minutesAgo?: number; successes?: number; failures?: number }) =>
   app.database.query(
@@ -63,10 +61,7 @@ const opens = (of: Case) => eventually(of.endpoint, ({ cb_state }) => cb_state !
 /** Both fail once after what was seen before; the second opens its breaker, the first does not. */
 async function onlySecondOpens(first: Case, second: Case): Promise<void> {
   await first.send(1);
-  await eventually(
-    async () => arrived(first),
-    (count) => count > 0,
-  );
+  await receiver.received(1, first.path);
   await second.send(1);
   await opens(second);
   expect((await first.endpoint()).cb_state).toBe('closed');
@@ -114,10 +109,11 @@ test.concurrent('error_timeout: an open breaker sends a probe only after it', as
     await each.send(1);
     await opens(each);
   }
-  const whenOpen = arrived(long);
+  const whenOpen = receiver.at(long.path).length;
   for (const { path } of [long, short]) broken.delete(path);
   await eventually(short.endpoint, ({ cb_state }) => cb_state === 'closed');
-  expect([arrived(long), (await long.endpoint()).cb_state]).toEqual([whenOpen, 'open']);
+  expect(receiver.at(long.path)).toHaveLength(whenOpen);
+  expect((await long.endpoint()).cb_state).toBe('open');
 });
 
 // proves Projects: circuit_breaker.success_threshold
