@@ -113,7 +113,8 @@ export function pageTests(get: () => World): void {
     const { page, open, seed } = get();
     // Nodes store their counts every 10 s.
     await open(`sources/${seed.source.uid}`);
-    const figure = (name: string) => page.locator('dl > div', { hasText: name });
+    const figure = (name: string) =>
+      page.getByRole('list', { name: 'Numbers' }).locator('li', { hasText: name });
     await figure('Accepted').getByText('1', { exact: true }).waitFor();
     expect(await figure('Accepted').textContent()).toBe('Accepted1events');
     expect(await figure('Half arrive within').textContent()).toBe('Half arrive within–nothing delivered');

@@ -98,7 +98,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByLabel('Name', { exact: true }).fill('Shop');
       await page.getByLabel('Header name').fill('X-Shop-Key');
       await page.getByLabel('Header value').fill('k-1');
-      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByRole('button', { name: 'Save endpoint' }).click();
       await page.getByRole('heading', { name: 'Shop', exact: true }).waitFor();
       expect((await stored()).authentication).toMatchObject({
         type: 'api_key',

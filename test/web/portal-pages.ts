@@ -13,7 +13,7 @@ export function portalPageTests(get: () => PortalWorld): void {
         ['#/deliveries', 'payment.failed'],
         [`#/deliveries/${deliveryId}`, 'database is down, ticket 4711'],
         ['#/types', 'An invoice was not paid in time.'],
-        ['#/numbers', 'Last 14 days'],
+        ['#/numbers', 'nothing delivered'],
         ['#/verify', 'Send both'],
       ] as const;
 

@@ -6,6 +6,7 @@ import { formText } from '../ui/controls/form-text.ts';
 import { Link } from '../ui/text/link.tsx';
 import { ActDialog } from './act-dialog.tsx';
 import { AttemptView } from './attempt-view.tsx';
+import { AddressAndName } from './edit-endpoint.tsx';
 import { pickedTypes } from './event-types.ts';
 import { useSite } from './site.ts';
 import { useWords } from './words.ts';
@@ -16,6 +17,9 @@ interface Props {
   /** The fields of the endpoint other than its name and address. */
   fieldsOf?(form: FormData): Partial<CreateEndpoint>;
   isTested(form: FormData): boolean;
+  isPull?: boolean;
+  /** A field before the address, and further ones at the end. */
+  before?: ReactNode;
   /** More to say of an endpoint that was not tested. */
   note?: string | undefined;
   onClose(): void;
@@ -30,7 +34,7 @@ interface Added {
 }
 
 /** One dialog adds an endpoint with its subscription, sends a test and shows the answer. */
-export function AddEndpoint({ title, action, fieldsOf, isTested, note, onClose, children }: Props) {
+export function AddEndpoint({ fieldsOf, isTested, note, isPull, before, children, ...dialog }: Props) {
   const { api, explain, test } = useSite();
   const add = async (form: FormData) => {
     const url = formText(form, 'url');
@@ -47,10 +51,12 @@ export function AddEndpoint({ title, action, fieldsOf, isTested, note, onClose, 
         (attempt) => (added.attempt = attempt),
         (error: unknown) => (added.problem = explain(error).text),
       );
-    return <AddedDialog {...added} note={note} onClose={onClose} />;
+    return <AddedDialog {...added} note={note} onClose={dialog.onClose} />;
   };
   return (
-    <ActDialog title={title} action={action} onClose={onClose} onSubmit={add}>
+    <ActDialog {...dialog} onSubmit={add}>
+      {before}
+      <AddressAndName isPull={isPull} />
       {children}
     </ActDialog>
   );

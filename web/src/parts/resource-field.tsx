@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Check, SelectField, TextField } from '../ui/controls/fields.tsx';
 import { formText } from '../ui/controls/form-text.ts';
+import { useWords } from './words.ts';
 
 interface FormField {
   readonly label: string;
@@ -18,13 +19,24 @@ interface Props<F extends Form> {
   hint?: ReactNode;
   type?: 'email' | 'url';
   required?: boolean;
+  placeholder?: string;
   /** The words of a choice, if not its values. */
   words?: Readonly<Record<string, string>>;
+  onChoose?(choice: string): void;
 }
 
-/** A field of a resource in a form, as its description says (`src/domain/resources`). */
-export function ResourceField<F extends Form>({ form, name, of = {}, hint, words = {}, ...rest }: Props<F>) {
-  const { label, kind, choices = [] } = form[name] as FormField;
+/** A field of a resource in a form, as its description says (`src/domain/resources`), in the words of the page. */
+export function ResourceField<F extends Form>({
+  form,
+  name,
+  of = {},
+  hint,
+  words = {},
+  onChoose,
+  ...rest
+}: Props<F>) {
+  const { label: usual, kind, choices = [] } = form[name] as FormField;
+  const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? usual;
   const value = (of as Record<string, string | number | boolean | undefined>)[name];
   const common = { label, name, hint };
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
@@ -33,6 +45,7 @@ export function ResourceField<F extends Form>({ form, name, of = {}, hint, words
       <SelectField
         {...common}
         defaultValue={String(value)}
+        onChange={(event) => onChoose?.(event.target.value)}
         choices={choices.map((choice) => [choice, words[choice] ?? choice])}
       />
     );

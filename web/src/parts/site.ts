@@ -7,7 +7,7 @@ export interface Site {
   /** The calls that both have. */
   api: Pick<
     PosthornPortal,
-    'deliveryAttempts' | 'endpoints' | 'eventDeliveries' | 'eventTypes' | 'subscriptions'
+    'dashboard' | 'deliveryAttempts' | 'endpoints' | 'eventDeliveries' | 'eventTypes' | 'subscriptions'
   >;
   /** Keeps the data of projects apart in the cache. */
   project: string;

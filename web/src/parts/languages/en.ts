@@ -1,3 +1,4 @@
+import { endpointForm } from '../../data/form-fields.ts';
 import { ENGLISH } from '../../ui/text/words.ts';
 
 const s = (count: number): string => (count === 1 ? '' : 's');
@@ -95,6 +96,12 @@ export const words = {
     limited: 'It waits for the rate limit of the endpoint.',
     tries: (used: number, all: number) => `${used} of ${all} tries used.`,
   },
+  /** The labels of fields, by their names in the API. */
+  fields: {
+    name: endpointForm.name.label as string,
+    url: endpointForm.url.label as string,
+    support_email: endpointForm.support_email.label as string,
+  },
   endpoints: {
     first: 'Where should we send your events?',
     firstText: 'Enter the address of your server. We send a test and show you its answer.',
@@ -105,17 +112,16 @@ export const words = {
     added: (name: string) => `Added ${name}`,
     edit: 'Edit…',
     editTitle: (name: string) => `Edit ${name}`,
-    save: 'Save',
+    save: 'Save endpoint',
     delete: 'Delete…',
     deleteTitle: (name: string) => `Delete ${name}`,
-    deleteText: 'Nothing is sent to it any more. Deliveries that wait are discarded.',
+    deleteText:
+      'Nothing is sent to it any more. Its subscriptions are deleted too, and deliveries that wait are discarded. Deliveries of the past stay.',
     pause: 'Pause',
     resume: 'Resume',
     nowPaused: 'Paused. Deliveries wait.',
     nowActive: 'Active. What waited is being sent.',
-    address: 'Address',
-    addressHint: 'An https address of your server.',
-    nameLabel: 'Name',
+    notCalled: 'Not called. Leave it empty if there is none.',
     nameHint: 'Empty: the host of the address.',
     types: 'Event types',
     allTypes: 'All event types',
@@ -123,7 +129,6 @@ export const words = {
     someTypes: 'Only these',
     chooseTypes: 'Change…',
     saveTypes: 'Save event types',
-    mail: 'Mail on trouble',
     header: 'Header with a key of yours',
     headerHint: 'Sent with every request. Empty: none.',
     hiddenHeaderHint: 'Not shown. Empty: it stays as it is.',
@@ -254,12 +259,15 @@ export const words = {
     days: (count: number) => `Last ${count} days`,
     delivered: 'Delivered',
     failed: 'Failed',
-    typical: 'Half within',
+    typical: 'Half arrive within',
     slow: '99 % within',
     endpoint: 'Endpoint',
     day: 'Day',
     all: 'All endpoints',
-    perDay: 'Deliveries per day',
+    per: { minute: 'Deliveries per minute', hour: 'Deliveries per hour', day: 'Deliveries per day' },
+    deliveries: 'deliveries',
+    nothing: 'nothing delivered',
+    withRetries: (rank: string) => `${rank} with retries`,
     none: 'Numbers are not available for this link.',
   },
   verify: {

@@ -1,6 +1,5 @@
 import { AddEndpoint as AddAnyEndpoint } from '../../parts/add-endpoint.tsx';
 import { useWords } from '../../parts/words.ts';
-import { TextField } from '../../ui/controls/fields.tsx';
 import { useRights } from '../link.ts';
 import { EventTypePicker } from './event-type-picker.tsx';
 
@@ -15,15 +14,6 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       isTested={() => mayTest}
       onClose={onClose}
     >
-      <TextField
-        label={t.address}
-        name="url"
-        type="url"
-        required
-        placeholder="https://example.com/webhooks"
-        hint={t.addressHint}
-      />
-      <TextField label={t.nameLabel} name="name" hint={t.nameHint} />
       <EventTypePicker chosen={[]} />
     </AddAnyEndpoint>
   );

@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { ActDialog } from '../../parts/act-dialog.tsx';
+import { pickedTypes } from '../../parts/event-types.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { useRights } from '../link.ts';
+import { api } from '../session.ts';
 import { EditFunction, isHidden } from './edit-function.tsx';
-import { ChooseTypes } from './endpoint-dialogs.tsx';
+import { EventTypePicker } from './event-type-picker.tsx';
 import { subscriptionsQuery } from './queries.ts';
 
 /** The event types of the endpoint. It may have several subscriptions, and each has its types. */
@@ -32,7 +35,12 @@ const actOn = (subscription: Subscription): 'add' | 'replace' | 'edit' => {
   return isHidden(subscription) ? 'replace' : 'edit';
 };
 
-function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: Subscription | undefined }) {
+interface Props {
+  endpoint: Endpoint;
+  subscription: Subscription | undefined;
+}
+
+function Types({ endpoint, subscription }: Props) {
   const { endpoints: t, functions, ui } = useWords();
   const { manage: mayManage, editFunctions } = useRights();
   const [open, setOpen] = useState<'types' | 'function'>();
@@ -59,5 +67,29 @@ function Types({ endpoint, subscription }: { endpoint: Endpoint; subscription: S
         <EditFunction subscription={subscription} onClose={close} />
       )}
     </div>
+  );
+}
+
+/** The event types of one subscription. Without one, a subscription is made. */
+function ChooseTypes({ endpoint, subscription, onClose }: Props & { onClose(): void }) {
+  const { endpoints: t } = useWords();
+  const save = (form: FormData): Promise<unknown> => {
+    const event_types = pickedTypes(form);
+    if (subscription === undefined)
+      return api.subscriptions.create({
+        name: endpoint.name,
+        endpoint_id: endpoint.uid,
+        filter_config: { event_types },
+      });
+    const { body, headers, query, path } = subscription.filter_config.filter;
+    // An update replaces the whole filter, so its conditions go along.
+    return api.subscriptions.update(subscription.uid, {
+      filter_config: { event_types, filter: { body, headers, query, path } },
+    });
+  };
+  return (
+    <ActDialog title={t.types} action={t.saveTypes} onClose={onClose} onSubmit={save}>
+      <EventTypePicker chosen={subscription?.filter_config.event_types ?? []} />
+    </ActDialog>
   );
 }

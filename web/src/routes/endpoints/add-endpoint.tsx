@@ -2,27 +2,21 @@ import { useState } from 'react';
 import { AddEndpoint as AddAnyEndpoint } from '../../parts/add-endpoint.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
-import { type Delivery, DeliveryFields } from './delivery-fields.tsx';
+import { DeliveryField } from './edit-endpoint.tsx';
 
 export function AddEndpoint({ onClose }: { onClose(): void }) {
-  const [delivery, setDelivery] = useState<Delivery>('push');
-  const isPull = delivery === 'pull';
+  const [isPull, setPull] = useState(false);
   return (
     <AddAnyEndpoint
       title="Add endpoint"
       action={isPull ? 'Add endpoint' : 'Add and test'}
-      fieldsOf={(form) => ({ delivery, owner_id: formText(form, 'owner_id') })}
+      fieldsOf={(form) => ({ delivery: isPull ? 'pull' : 'push', owner_id: formText(form, 'owner_id') })}
       isTested={(form) => form.get('test') !== null}
       note={isPull ? 'Its page has the command that fetches them.' : undefined}
+      isPull={isPull}
+      before={<DeliveryField of={{ delivery: 'push' }} onPull={setPull} />}
       onClose={onClose}
     >
-      <DeliveryFields value={delivery} onChange={setDelivery} />
-      <TextField
-        label="Name"
-        name="name"
-        required={isPull}
-        hint={isPull ? undefined : 'Empty: the host of the address.'}
-      />
       <TextField
         label="Event types"
         name="typed"

@@ -1,5 +1,5 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
-import { TextArea } from '../../ui/controls/fields.tsx';
+import { Fold, TextArea } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
 type Certificate = Endpoint['mtls_client_cert'];
@@ -12,33 +12,30 @@ const SAME = '***';
 /** The certificate that Posthorn shows to the endpoint. Its private key is never shown again. */
 export function CertificateFields({ stored }: { stored: Certificate }) {
   return (
-    <details open={stored !== undefined}>
-      <summary className="link w-fit">Client certificate</summary>
-      <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">
-        <TextArea
-          label="Certificate, PEM"
-          name={CERTIFICATE}
-          rows={4}
-          wrap="off"
-          defaultValue={stored?.client_cert}
-          placeholder="-----BEGIN CERTIFICATE-----"
-          hint={
-            stored === undefined
-              ? 'For endpoints that ask for one. The chain may follow it.'
-              : 'Empty, with an empty key: the certificate is removed.'
-          }
-        />
-        <TextArea
-          label="Private key, PEM"
-          name={KEY}
-          rows={4}
-          wrap="off"
-          autoComplete="off"
-          placeholder="-----BEGIN PRIVATE KEY-----"
-          hint={stored === undefined ? undefined : 'Empty: the stored key stays.'}
-        />
-      </div>
-    </details>
+    <Fold title="Client certificate" open={stored !== undefined}>
+      <TextArea
+        label="Certificate, PEM"
+        name={CERTIFICATE}
+        rows={4}
+        wrap="off"
+        defaultValue={stored?.client_cert}
+        placeholder="-----BEGIN CERTIFICATE-----"
+        hint={
+          stored === undefined
+            ? 'For endpoints that ask for one. The chain may follow it.'
+            : 'Empty, with an empty key: the certificate is removed.'
+        }
+      />
+      <TextArea
+        label="Private key, PEM"
+        name={KEY}
+        rows={4}
+        wrap="off"
+        autoComplete="off"
+        placeholder="-----BEGIN PRIVATE KEY-----"
+        hint={stored === undefined ? undefined : 'Empty: the stored key stays.'}
+      />
+    </Fold>
   );
 }
 

@@ -1,21 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
-import { useState } from 'react';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { EndpointActs } from '../../parts/endpoint-acts.tsx';
 import { EndpointTest } from '../../parts/endpoint-test.tsx';
-import { PauseButton } from '../../parts/pause-button.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
 import { Secrets } from '../../parts/secrets.tsx';
-import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { DisabledBanner } from './disabled-banner.tsx';
-import { DeleteEndpoint, EditEndpoint } from './endpoint-dialogs.tsx';
+import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
 import { Pulling } from './pulling.tsx';
 
@@ -37,27 +35,15 @@ export function EndpointPage() {
   );
 }
 
-type Open = 'edit' | 'delete' | undefined;
-
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
-  const [open, setOpen] = useState<Open>();
   const may = useMay();
   const { at } = useProject();
-  const close = () => setOpen(undefined);
   const isDisabled = endpoint.status === 'inactive';
   const isPull = endpoint.delivery === 'pull';
   return (
     <>
       <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
-        {may('updateEndpoint') && (
-          <>
-            <PauseButton endpoint={endpoint} />
-            <Button onClick={() => setOpen('edit')}>Edit…</Button>
-            <Button look="danger" onClick={() => setOpen('delete')}>
-              Delete…
-            </Button>
-          </>
-        )}
+        {may('updateEndpoint') && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
       {isPull ? (
         <p className="mb-3">Nothing is sent to it. A consumer fetches its deliveries.</p>
@@ -84,8 +70,6 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         </Link>
       </RecentDeliveries>
       {may('expireSecret') && <Secrets endpoint={endpoint} mayRoll />}
-      {open === 'edit' && <EditEndpoint endpoint={endpoint} onClose={close} />}
-      {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import { endpointForm } from '../../data/form-fields.ts';
 import { ResourceField } from '../../parts/resource-field.tsx';
-import { Check } from '../../ui/controls/fields.tsx';
+import { Check, Fold } from '../../ui/controls/fields.tsx';
 
 const BODIES = { 'application/json': 'JSON', 'application/x-www-form-urlencoded': 'Form fields' };
 
@@ -10,24 +10,21 @@ type Requests = Pick<Endpoint, 'content_type' | 'advanced_signatures' | 'signing
 /** The form of the body and its signatures. */
 export function RequestFields({ endpoint }: { endpoint: Requests }) {
   return (
-    <details>
-      <summary className="link w-fit">Body and signatures</summary>
-      <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">
-        <ResourceField form={endpointForm} of={endpoint} name="content_type" words={BODIES} />
-        <ResourceField
-          form={endpointForm}
-          of={endpoint}
-          name="advanced_signatures"
-          hint="With it a receiver can refuse an old request that is sent again."
-        />
-        <Check
-          label="Add an Ed25519 signature"
-          name="ed25519"
-          defaultChecked={endpoint.signing_key !== null}
-          hint="Receivers check it with a public key, which the endpoint's page shows. Unticked, the key pair is removed."
-        />
-      </div>
-    </details>
+    <Fold title="Body and signatures">
+      <ResourceField form={endpointForm} of={endpoint} name="content_type" words={BODIES} />
+      <ResourceField
+        form={endpointForm}
+        of={endpoint}
+        name="advanced_signatures"
+        hint="With it a receiver can refuse an old request that is sent again."
+      />
+      <Check
+        label="Add an Ed25519 signature"
+        name="ed25519"
+        defaultChecked={endpoint.signing_key !== null}
+        hint="Receivers check it with a public key, which the endpoint's page shows. Unticked, the key pair is removed."
+      />
+    </Fold>
   );
 }
 

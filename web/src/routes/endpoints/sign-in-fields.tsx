@@ -1,5 +1,6 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
 import { type Choice, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { asTyped, formText } from '../../ui/controls/form-text.ts';
 import { oauth2Of } from './oauth2.ts';
@@ -27,24 +28,7 @@ export function SignInFields({ authentication }: { authentication: Authenticatio
         onChange={(event) => setKind(event.target.value)}
         choices={CHOICES}
       />
-      {kind === 'api_key' && (
-        <div className="grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Header"
-            name="authentication.api_key.header_name"
-            required
-            defaultValue={key?.header_name ?? 'X-Api-Key'}
-          />
-          <TextField
-            label="Key"
-            name="authentication.api_key.header_value"
-            type="password"
-            autoComplete="off"
-            required
-            defaultValue={key?.header_value}
-          />
-        </div>
-      )}
+      {kind === 'api_key' && <HeaderKeyFields stored={key} required />}
       {kind === 'basic_auth' && (
         <div className="grid gap-4 sm:grid-cols-2">
           <TextField
@@ -77,15 +61,7 @@ export function signInOf(form: FormData, stored: Authentication): Pick<UpdateEnd
   const field = (name: string): string => `authentication.${name}`;
   switch (formText(form, field('type'))) {
     case 'api_key':
-      return {
-        authentication: {
-          type: 'api_key',
-          api_key: {
-            header_name: formText(form, field('api_key.header_name')),
-            header_value: asTyped(form, field('api_key.header_value')),
-          },
-        },
-      };
+      return headerKeyOf(form);
     case 'basic_auth':
       return {
         authentication: {

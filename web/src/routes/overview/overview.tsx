@@ -11,10 +11,10 @@ import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
-import { Figures } from './figures.tsx';
 import { FirstEvent } from './first-event.tsx';
 import { NodeLine } from './node-line.tsx';
 import { Rates } from './rates.tsx';
+import { StateCounts } from './state-counts.tsx';
 import { Troubled } from './troubled.tsx';
 
 const DEFAULT = '2h';
@@ -39,7 +39,7 @@ export function Overview() {
       </PageHead>
       <Newcomer />
       <Rates time={time} range={range} onZoom={(zoomed) => setSearch({ time: zoomed })} />
-      <Figures time={time} range={range} />
+      <StateCounts time={time} range={range} />
       <Troubled time={time} range={range} />
       <Section
         title="Latest failures"

@@ -12,8 +12,8 @@ interface Props {
   /** The name of each value of a bar, and its colour. */
   series: readonly (readonly [name: string, className: string])[];
   bars: readonly Bar[];
-  /** The reader marked these bars. */
-  onBrush(from: number, to: number): void;
+  /** The reader marked these bars. Without it they cannot be marked. */
+  onBrush?: ((from: number, to: number) => void) | undefined;
 }
 
 const HEIGHT = 96;
@@ -29,7 +29,7 @@ export function BarChart({ label, series, bars, onBrush }: Props) {
   };
   const finish = (event: PointerEvent<SVGSVGElement>) => {
     const to = indexOf(event);
-    if (from !== undefined && from !== to) onBrush(Math.min(from, to), Math.max(from, to));
+    if (from !== undefined && from !== to) onBrush?.(Math.min(from, to), Math.max(from, to));
     setFrom(undefined);
   };
   const read = at === undefined ? undefined : bars[at];
@@ -52,10 +52,10 @@ export function BarChart({ label, series, bars, onBrush }: Props) {
         aria-label={`${label}: ${series.map(([name], index) => `${name} ${totals[index]}`).join(', ')}`}
         viewBox={`0 0 ${bars.length * 10} ${HEIGHT}`}
         preserveAspectRatio="none"
-        className="block h-24 w-full cursor-crosshair touch-none select-none"
+        className={`block h-24 w-full select-none ${onBrush === undefined ? '' : 'cursor-crosshair touch-none'}`}
         onPointerMove={(event) => setAt(indexOf(event))}
         onPointerLeave={() => setAt(undefined)}
-        onPointerDown={(event) => setFrom(indexOf(event))}
+        onPointerDown={(event) => onBrush !== undefined && setFrom(indexOf(event))}
         onPointerUp={finish}
       >
         {bars.map(({ label: name, values }, index) => {

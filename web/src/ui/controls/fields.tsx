@@ -112,3 +112,13 @@ export function Check({
     </div>
   );
 }
+
+/** Fields that few need, folded away. */
+export function Fold({ title, open, children }: { title: string; open?: boolean; children: ReactNode }) {
+  return (
+    <details open={open}>
+      <summary className="link w-fit">{title}</summary>
+      <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">{children}</div>
+    </details>
+  );
+}

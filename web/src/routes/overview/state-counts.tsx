@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { DeliveryStateBadge } from '../../parts/badges.tsx';
+import { Figures } from '../../parts/figures.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
+import { withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 
 const SHOWN = [
@@ -16,7 +17,7 @@ const SHOWN = [
 ] as const;
 
 /** How many deliveries of the time are in each state. */
-export function Figures({ time, range }: { time: string; range: TimeRange }) {
+export function StateCounts({ time, range }: { time: string; range: TimeRange }) {
   const { api, id, at } = useProject();
   const totals = useQuery({
     queryKey: [id, 'overview', 'totals', time],
@@ -26,22 +27,15 @@ export function Figures({ time, range }: { time: string; range: TimeRange }) {
   return (
     <QueryView query={totals} label="Counting deliveries" rows={2}>
       {(data) => (
-        <ul
-          aria-label="Deliveries by state"
-          className="grid grid-cols-2 border-t border-l border-line sm:grid-cols-3 lg:grid-cols-6"
-        >
-          {SHOWN.map(([status, state]) => (
-            <li key={status} className="relative border-r border-b border-line p-3 hover:bg-hover">
-              <DeliveryStateBadge state={state} />
-              <Link
-                href={withSearch(at('deliveries'), { state: status, time })}
-                className="block text-lg after:absolute after:inset-0"
-              >
-                {count(data[status])} <span className="text-xs text-muted">deliveries</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
+        <Figures
+          label="Deliveries by state"
+          figures={SHOWN.map(([status, state]) => ({
+            name: <DeliveryStateBadge state={state} />,
+            value: count(data[status]),
+            note: 'deliveries',
+            href: withSearch(at('deliveries'), { state: status, time }),
+          }))}
+        />
       )}
     </QueryView>
   );

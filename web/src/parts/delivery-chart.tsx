@@ -1,0 +1,57 @@
+import type { GetTimeSeriesResult } from 'posthorn-client';
+import { useContext } from 'react';
+import { BarChart } from '../ui/charts/bar-chart.tsx';
+import { exactTime, TimeStyleContext } from '../ui/text/time.tsx';
+import { useWords } from './words.ts';
+
+export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+interface Props {
+  data: GetTimeSeriesResult;
+  /** The reader marked this time, worded as a filter has it. */
+  onZoom?: ((time: string) => void) | undefined;
+}
+
+/** Deliveries over time. */
+export function DeliveryChart({ data, onZoom }: Props) {
+  const { utc } = useContext(TimeStyleContext);
+  const { numbers: t, ui } = useWords();
+  const { points, step } = data;
+  const labelOf = (start: string): string =>
+    step === 'day'
+      ? dayName(start, ui.locale)
+      : exactTime(Date.parse(start), utc, ui.locale).replace(/:\d\d\.\d{3}/, '');
+  const zoom = (from: number, to: number) => {
+    const [first, last] = [points[from], points[to]];
+    if (first === undefined || last === undefined) return;
+    onZoom?.(
+      `${minute(Date.parse(first.start), utc)} - ${minute(Date.parse(last.start) + STEP_MS[step], utc)}`,
+    );
+  };
+  return (
+    <BarChart
+      label={t.per[step]}
+      series={[
+        [t.delivered, 'fill-ok'],
+        [t.failed, 'fill-bad'],
+      ]}
+      bars={points.map(({ start, delivered, failed }) => ({
+        label: labelOf(start),
+        values: [delivered, failed],
+      }))}
+      onBrush={onZoom && zoom}
+    />
+  );
+}
+
+/** "Mon 16 Nov": the days of a time series are those of UTC. */
+export function dayName(at: string, locale: string): string {
+  const parts = { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' } as const;
+  return new Intl.DateTimeFormat(locale, parts).format(new Date(at));
+}
+
+/** As a typed time range has it: 2026-01-31 14:05. */
+function minute(at: number, utc: boolean): string {
+  const shift = utc ? 0 : new Date(at).getTimezoneOffset() * 60_000;
+  return new Date(at - shift).toISOString().slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react';
+import { Link } from '../ui/text/link.tsx';
+
+export interface Figure {
+  name: ReactNode;
+  value: string;
+  /** The unit of the value, or why there is none. */
+  note: string;
+  /** The page with the rows behind the value. */
+  href?: string;
+}
+
+/** Numbers side by side, as many as fit. The link of one covers its cell. */
+export function Figures({ label, figures }: { label: string; figures: readonly Figure[] }) {
+  return (
+    <ul
+      aria-label={label}
+      className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] border-t border-l border-line"
+    >
+      {figures.map(({ name, value, note, href }, index) => {
+        const text = (
+          <>
+            <span className="block truncate text-muted">{name}</span>
+            <span className="block text-lg font-semibold">{value}</span>
+            <span className="block truncate text-xs text-muted">{note}</span>
+          </>
+        );
+        return (
+          <li
+            key={index}
+            className="relative min-w-0 border-r border-b border-line p-3 has-[a]:hover:bg-hover"
+          >
+            {href === undefined ? (
+              text
+            ) : (
+              <Link {...{ href }} className="after:absolute after:inset-0">
+                {text}
+              </Link>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

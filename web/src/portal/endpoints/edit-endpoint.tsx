@@ -1,0 +1,38 @@
+import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
+import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
+import { useWords } from '../../parts/words.ts';
+import { formText } from '../../ui/controls/form-text.ts';
+import { useRights } from '../link.ts';
+
+/** The fields that a customer may change. */
+export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
+  const { endpoints: t } = useWords();
+  const { seeSecrets } = useRights();
+  const { type = '', api_key: key } = endpoint.authentication ?? {};
+  // Other ways to sign in are set by the API and stay as they are.
+  const isHeader = type === '' || type === 'api_key';
+  const signIn = (form: FormData) => {
+    const change = headerKeyOf(form);
+    // A reader who does not see the header leaves it as it is, or enters another.
+    return isHeader && (seeSecrets || change.authentication?.type !== undefined) ? change : {};
+  };
+  return (
+    <EditAnyEndpoint
+      {...{ endpoint, onClose }}
+      isPull={endpoint.delivery === 'pull'}
+      changeOf={(form) => ({
+        name: formText(form, 'name'),
+        url: formText(form, 'url'),
+        support_email: formText(form, 'support_email'),
+        ...signIn(form),
+      })}
+    >
+      {isHeader && (
+        <fieldset>
+          <legend className="mb-1 font-semibold">{t.header}</legend>
+          <HeaderKeyFields stored={key} hint={seeSecrets ? t.headerHint : t.hiddenHeaderHint} />
+        </fieldset>
+      )}
+    </EditAnyEndpoint>
+  );
+}

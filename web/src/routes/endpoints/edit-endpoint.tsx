@@ -1,0 +1,75 @@
+import { useState } from 'react';
+import { endpointForm } from '../../data/form-fields.ts';
+import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
+import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
+import { CertificateFields, certificateOf } from './certificate-fields.tsx';
+import { ChatFields, chatsOf } from './chat-fields.tsx';
+import { RequestFields, signingKeyOf } from './request-fields.tsx';
+import { SignInFields, signInOf } from './sign-in-fields.tsx';
+
+/** The form places these itself. The others follow at its end. */
+const PLACED: (keyof typeof endpointForm)[] = [
+  'delivery',
+  'url',
+  'name',
+  'description',
+  'content_type',
+  'advanced_signatures',
+  'owner_id',
+  'support_email',
+  'rate_limit',
+  'rate_limit_duration',
+  'http_timeout',
+];
+
+/** Every field of an endpoint. */
+export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
+  const field = { form: endpointForm, of: endpoint };
+  const [isPull, setPull] = useState(endpoint.delivery === 'pull');
+  return (
+    <EditAnyEndpoint
+      {...{ endpoint, onClose }}
+      isPull={isPull}
+      before={<DeliveryField of={endpoint} onPull={setPull} />}
+      changeOf={(form) => ({
+        ...formValues(endpointForm, form),
+        ...chatsOf(form),
+        ...signingKeyOf(form),
+        ...(!isPull && {
+          ...signInOf(form, endpoint.authentication),
+          ...certificateOf(form, endpoint.mtls_client_cert),
+        }),
+      })}
+    >
+      <ChatFields endpoint={endpoint} />
+      <ResourceField {...field} name="description" />
+      <ResourceField {...field} name="owner_id" />
+      {!isPull && (
+        <>
+          <SignInFields authentication={endpoint.authentication} />
+          <CertificateFields stored={endpoint.mtls_client_cert} />
+        </>
+      )}
+      <RequestFields endpoint={endpoint} />
+      <div className="grid gap-4 sm:grid-cols-3">
+        <ResourceField {...field} name="rate_limit" hint="0: no rate limit." />
+        <ResourceField {...field} name="rate_limit_duration" />
+        <ResourceField {...field} name="http_timeout" hint="0: the default." />
+      </div>
+      <OtherFields {...field} placed={PLACED} />
+    </EditAnyEndpoint>
+  );
+}
+
+const DELIVERIES = { push: 'Push: Posthorn calls an address', pull: 'Pull: a consumer fetches them' };
+
+/** How an endpoint gets its deliveries. */
+export const DeliveryField = ({ of, onPull }: { of: object; onPull(isPull: boolean): void }) => (
+  <ResourceField
+    form={endpointForm}
+    of={of}
+    name="delivery"
+    words={DELIVERIES}
+    onChoose={(delivery) => onPull(delivery === 'pull')}
+  />
+);
