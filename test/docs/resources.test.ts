@@ -19,22 +19,27 @@ const resources: [name: string, fields: Fields, file: object | undefined][] = [
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** The labels that the pages of a resource show. */
-function labelsOf(resource: string): string[] {
-  const folder = join('web/src/routes', resource);
-  const sources = readdirSync(join(ROOT, folder)).map((file) => read(join(folder, file)));
-  return [...sources, read('web/src/data/form-fields.ts')].flatMap((source) =>
-    [...source.matchAll(/label(?:=|: )["']([^"']+)["']/g)].map(([, label = '']) => label),
+/** The text of the pages of a resource, and of the parts that they share with others. */
+function pagesOf(resource: string): string {
+  const folders = [`web/src/routes/${resource}`, 'web/src/parts', 'web/src/dashboard'];
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => join(folder, name)),
   );
+  return files.map(read).join('\n');
 }
 
 describe.each(resources)('the fields of %s', (resource, fields, file) => {
   const facts = Object.entries(fields).map(([name, { facts: known }]) => ({ name, ...known }));
 
   test('each have a form, or the reason why not', () => {
-    const labels = labelsOf(resource);
-    const missing = facts.filter(({ label }) =>
-      typeof label === 'string' ? !labels.includes(label) : label.why === '',
+    const pages = pagesOf(resource);
+    // An input is named as its field, or as a part of it.
+    const hasInput = (name: string, label: string) =>
+      new RegExp(`name=["']${name}["']|["']${name}[."']|label=["']${label}["']`).test(pages);
+    const missing = facts.filter(({ name, label }) =>
+      typeof label === 'string' ? !hasInput(name, label) : label.why === '',
     );
     expect(missing).toEqual([]);
   });

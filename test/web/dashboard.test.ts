@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
 import { endpointFormTests } from './endpoint-form.ts';
 import { foreignPageTests } from './foreign-page.ts';
+import { formTests } from './forms.ts';
 import { listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
@@ -23,6 +24,7 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   pageTests(() => world);
   putRightTests(() => world);
   endpointFormTests(() => world);
+  formTests(() => world);
   listTests(() => world);
   signInTests(() => world);
   peopleTests(() => world);

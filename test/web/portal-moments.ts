@@ -88,6 +88,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByLabel('invoice.reminder').check();
       await page.getByRole('button', { name: 'Add and test' }).click();
       await page.getByText('200 OK').first().waitFor();
+      await page.getByRole('button', { name: 'Copy Standard Webhooks' }).waitFor();
       expect((await receiver.received(1))[0]?.headers['webhook-signature']).toMatch(/^v1,/);
       await page.getByRole('link', { name: 'Open endpoint' }).click();
       await page.getByText('invoice.reminder').first().waitFor();
@@ -119,6 +120,8 @@ export function portalMomentTests(get: () => PortalWorld): void {
         .waitFor();
       const { secrets } = await stored();
       expect(secrets).toHaveLength(2);
+      await page.getByRole('dialog').getByText(secrets[1].value, { exact: true }).waitFor();
+      await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Show', exact: true }).click();
       await page.getByText(old).first().waitFor();
 

@@ -4,8 +4,6 @@ import { choice, type Facts, field, flag, name, type Values } from './fields.ts'
 const portalAuthTypes = ['static_token', 'refresh_token'] as const;
 type PortalAuthType = (typeof portalAuthTypes)[number];
 
-const noForm = { why: 'the dashboard has no form for it' };
-
 /** A right that is as `can_manage_endpoint` until it is set. */
 const asManage = <const F extends Facts>(facts: F) => {
   const schema = Type.Union([Type.Boolean(), Type.Null()]);
@@ -47,12 +45,12 @@ export const portalLinkFields = {
     },
     {
       text: '[Event types](portal.md#event-types) that the holder may see: names, or prefixes such as `invoice.*`. Empty: all.',
-      label: noForm,
+      label: 'Event types',
     },
   ),
   auth_type: choice(
     { of: portalAuthTypes, usual: 'static_token' as PortalAuthType },
-    { text: '[Kind of token](portal.md#tokens).', label: noForm },
+    { text: '[Kind of token](portal.md#tokens).', label: 'Token' },
   ),
   expires_at: field(
     {
@@ -60,7 +58,7 @@ export const portalLinkFields = {
       input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
       output: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     },
-    { text: 'Time at which the link expires. Null: never.', label: noForm, hidden: true },
+    { text: 'Time at which the link expires. Null: never.', label: 'Expires', hidden: true },
   ),
 };
 

@@ -2,7 +2,6 @@ import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { type SourceProviderConfig, type SourceType, sourceTypes } from '../config/source.ts';
 import { count, field, flag, key, name, text, type Values } from './fields.ts';
 
-const noForm = { why: 'the dashboard has no form for it' };
 const ofService = { why: 'the service sets it' };
 const texts: string[] = [];
 
@@ -26,11 +25,17 @@ export const sourceFields = {
   }),
   is_disabled: flag(false, {
     text: 'The source refuses every request with 403.',
-    label: noForm,
+    label: { why: 'it has a button of its own' },
     meta: true,
   }),
-  body_function: text(262_144, { text: 'JavaScript that changes the incoming payload.', label: noForm }),
-  header_function: text(262_144, { text: 'JavaScript that changes the incoming headers.', label: noForm }),
+  body_function: text(262_144, {
+    text: 'JavaScript that changes the incoming payload.',
+    label: 'Function of the payload',
+  }),
+  header_function: text(262_144, {
+    text: 'JavaScript that changes the incoming headers.',
+    label: 'Function of the headers',
+  }),
   idempotency_keys: field(
     {
       usual: texts,
@@ -39,12 +44,12 @@ export const sourceFields = {
     },
     {
       text: '[Locations](sources.md#event-type-and-idempotency) that identify an event, such as `request.body.id`.',
-      label: noForm,
+      label: 'Idempotency keys',
     },
   ),
   event_type_location: text(512, {
     text: '[Location](sources.md#event-type-and-idempotency) of the event type, such as `request.body.type`. With a signature, in the body or a header. Empty: the `mask_id`.',
-    label: noForm,
+    label: 'Event type from',
   }),
   forward_headers: field(
     {
@@ -52,7 +57,7 @@ export const sourceFields = {
       input: Type.Array(RequiredText(256), { maxItems: 100 }),
       output: Type.Array(Type.String()),
     },
-    { text: 'Headers forwarded with each delivery.', label: noForm },
+    { text: 'Headers forwarded with each delivery.', label: 'Forwarded headers' },
   ),
   custom_response: field(
     {
@@ -65,7 +70,7 @@ export const sourceFields = {
       }),
       output: Type.Object({ body: Type.String(), content_type: Type.String() }),
     },
-    { text: 'Response to the sender.', label: noForm },
+    { text: 'Response to the sender.', label: 'Response body' },
   ),
   provider_config: field(
     {
@@ -84,9 +89,9 @@ export const sourceFields = {
   ),
   rate_limit: count(1_000_000, {
     text: 'Events accepted in any interval of `rate_limit_duration`. 0: no limit.',
-    label: noForm,
+    label: 'Events',
   }),
-  rate_limit_duration: count(86_400, { text: 'Length of that interval in seconds.', label: noForm }),
+  rate_limit_duration: count(86_400, { text: 'Length of that interval in seconds.', label: 'in seconds' }),
   key,
 };
 

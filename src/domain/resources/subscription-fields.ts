@@ -9,7 +9,6 @@ import { type DeliveryMode, deliveryModes } from '../delivery.ts';
 import { asId, type EndpointId, type SourceId } from '../ids.ts';
 import { choice, field, key, name, text, type Values } from './fields.ts';
 
-const noForm = { why: 'the dashboard has no form for it' };
 const byKey = { why: 'the file names it by its key' };
 const inFilterConfig = {
   label: { why: 'filter_config has it' },
@@ -84,7 +83,7 @@ export const subscriptionFields = {
     { usual: '' as SourceId | '', input: Text(64), output: Type.String() },
     {
       text: 'Only events of this source. Empty: events of any origin.',
-      label: noForm,
+      label: 'Source',
       file: byKey,
       hidden: true,
       meta: true,
@@ -108,7 +107,7 @@ export const subscriptionFields = {
     { of: deliveryModes, usual: 'at_least_once' as DeliveryMode },
     {
       text: '`at_most_once` never repeats a request that may have arrived.',
-      label: noForm,
+      label: 'Mode',
       portal: true,
       meta: true,
     },
@@ -121,7 +120,7 @@ export const subscriptionFields = {
     },
     {
       text: 'Failed attempts that raise an alert. Needs both members. `{}` removes it.',
-      label: noForm,
+      label: 'Failed attempts',
       hidden: true,
       meta: true,
     },

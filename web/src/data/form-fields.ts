@@ -48,3 +48,131 @@ export const endpointForm = {
     kind: 'text',
   },
 } as const;
+
+export const sourceForm = {
+  name: {
+    label: 'Name',
+    kind: 'text',
+  },
+  type: {
+    label: 'Takes from',
+    kind: 'choice',
+    choices: ['http', 'rest_api', 'pub_sub', 'db_change_stream'],
+  },
+  provider: {
+    label: 'What is checked',
+    kind: 'text',
+  },
+  body_function: {
+    label: 'Function of the payload',
+    kind: 'code',
+  },
+  header_function: {
+    label: 'Function of the headers',
+    kind: 'code',
+  },
+  idempotency_keys: {
+    label: 'Idempotency keys',
+    kind: 'list',
+  },
+  event_type_location: {
+    label: 'Event type from',
+    kind: 'text',
+  },
+  forward_headers: {
+    label: 'Forwarded headers',
+    kind: 'list',
+  },
+  custom_response: {
+    label: 'Response body',
+    kind: 'other',
+  },
+  rate_limit: {
+    label: 'Events',
+    kind: 'number',
+  },
+  rate_limit_duration: {
+    label: 'in seconds',
+    kind: 'number',
+  },
+} as const;
+
+export const subscriptionForm = {
+  name: {
+    label: 'Name',
+    kind: 'text',
+  },
+  endpoint_id: {
+    label: 'Endpoint',
+    kind: 'text',
+  },
+  source_id: {
+    label: 'Source',
+    kind: 'text',
+  },
+  function: {
+    label: 'Function',
+    kind: 'code',
+  },
+  delivery_mode: {
+    label: 'Mode',
+    kind: 'choice',
+    choices: ['at_least_once', 'at_most_once'],
+  },
+  alert_config: {
+    label: 'Failed attempts',
+    kind: 'other',
+  },
+  rate_limit_config: {
+    label: 'Deliveries',
+    kind: 'other',
+  },
+  retry_config: {
+    label: 'Retries',
+    kind: 'other',
+  },
+} as const;
+
+export const portalLinkForm = {
+  name: {
+    label: 'Name',
+    kind: 'text',
+  },
+  owner_id: {
+    label: 'Customer',
+    kind: 'text',
+  },
+  can_manage_endpoint: {
+    label: 'Change endpoints and subscriptions',
+    kind: 'flag',
+  },
+  can_create_events: {
+    label: 'Send new events to their own endpoints',
+    kind: 'flag',
+  },
+  can_retry: {
+    label: 'Retry, and send test events',
+    kind: 'flag',
+  },
+  can_see_secrets: {
+    label: 'See secrets and credentials',
+    kind: 'flag',
+  },
+  can_edit_functions: {
+    label: 'Change functions',
+    kind: 'flag',
+  },
+  event_types: {
+    label: 'Event types',
+    kind: 'list',
+  },
+  auth_type: {
+    label: 'Token',
+    kind: 'choice',
+    choices: ['static_token', 'refresh_token'],
+  },
+  expires_at: {
+    label: 'Expires',
+    kind: 'text',
+  },
+} as const;

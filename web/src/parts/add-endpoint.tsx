@@ -8,6 +8,7 @@ import { ActDialog } from './act-dialog.tsx';
 import { AttemptView } from './attempt-view.tsx';
 import { AddressAndName } from './edit-endpoint.tsx';
 import { pickedTypes } from './event-types.ts';
+import { SecretRows } from './secrets.tsx';
 import { useSite } from './site.ts';
 import { useWords } from './words.ts';
 
@@ -64,7 +65,7 @@ export function AddEndpoint({ fieldsOf, isTested, note, isPull, before, children
 
 /** The answer of the test, and the way to the endpoint. */
 function AddedDialog({ endpoint, attempt, problem, note, onClose }: Added & Pick<Props, 'note' | 'onClose'>) {
-  const { endpoints: t, ui } = useWords();
+  const { endpoints: t, secrets, ui } = useWords();
   const { at } = useSite();
   return (
     <Dialog title={t.added(endpoint.name)} onClose={onClose} wide>
@@ -79,6 +80,13 @@ function AddedDialog({ endpoint, attempt, problem, note, onClose }: Added & Pick
           <p>
             {t.addedText} {note}
           </p>
+        )}
+        {endpoint.secrets.length > 0 && (
+          <div className="grid gap-1">
+            <h3>{secrets.title}</h3>
+            <p className="mb-1 text-muted">{secrets.text}</p>
+            <SecretRows endpoint={endpoint} shown />
+          </div>
         )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{ui.close}</Button>

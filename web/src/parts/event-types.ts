@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { formText } from '../ui/controls/form-text.ts';
+import { formList } from '../ui/controls/form-text.ts';
 import { useSite } from './site.ts';
 
 /** The catalogue of event types. */
@@ -15,9 +15,9 @@ export function useEventTypes() {
 
 /** The event types of a form: those that are ticked, and those that are typed. Nothing: all of them. */
 export function pickedTypes(form: FormData): string[] {
-  const typed = formText(form, 'typed')
-    .split(/[\s,]+/)
-    .filter((name) => name !== '');
-  const picked = [...form.getAll('types').filter((one) => typeof one === 'string'), ...typed];
+  const picked = [
+    ...form.getAll('types').filter((one) => typeof one === 'string'),
+    ...formList(form, 'typed'),
+  ];
   return picked.length === 0 ? ['*'] : picked;
 }

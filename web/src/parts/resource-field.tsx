@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { Check, SelectField, TextField } from '../ui/controls/fields.tsx';
-import { formText } from '../ui/controls/form-text.ts';
+import { Check, SelectField, TextArea, TextField } from '../ui/controls/fields.tsx';
+import { formList, formText } from '../ui/controls/form-text.ts';
 import { useWords } from './words.ts';
 
 interface FormField {
@@ -15,9 +15,9 @@ interface Props<F extends Form> {
   form: F;
   name: keyof F & string;
   /** The resource as it is stored. */
-  of?: object;
+  of?: object | undefined;
   hint?: ReactNode;
-  type?: 'email' | 'url';
+  type?: 'email' | 'url' | 'datetime-local';
   required?: boolean;
   placeholder?: string;
   /** The words of a choice, if not its values. */
@@ -37,7 +37,7 @@ export function ResourceField<F extends Form>({
 }: Props<F>) {
   const { label: usual, kind, choices = [] } = form[name] as FormField;
   const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? usual;
-  const value = (of as Record<string, string | number | boolean | undefined>)[name];
+  const value = (of as Record<string, string | number | boolean | readonly string[] | undefined>)[name];
   const common = { label, name, hint };
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
   if (kind === 'choice')
@@ -51,6 +51,9 @@ export function ResourceField<F extends Form>({
     );
   if (kind === 'number')
     return <TextField {...common} type="number" min="0" defaultValue={Number(value ?? 0)} />;
+  if (kind === 'list')
+    return <TextField {...common} {...rest} defaultValue={((value ?? []) as readonly string[]).join(', ')} />;
+  if (kind === 'code') return <TextArea {...common} {...rest} defaultValue={String(value ?? '')} />;
   return <TextField {...common} {...rest} defaultValue={String(value ?? '')} />;
 }
 
@@ -60,11 +63,15 @@ export function OtherFields({ form, placed, of }: { form: Form; placed: readonly
   return others.map((name) => <ResourceField key={name} form={form} name={name} of={of} />);
 }
 
-/** The values of all fields of a resource, from its form. */
+/** The values of the fields of a resource that its form has. */
 export function formValues(form: Form, data: FormData): Record<string, unknown> {
   const valueOf = (name: string, kind: string) => {
+    const text = formText(data, name);
     if (kind === 'flag') return data.has(name);
-    return kind === 'number' ? Number(formText(data, name)) : formText(data, name);
+    if (kind === 'list') return formList(data, name);
+    return kind === 'number' ? Number(text) : text;
   };
-  return Object.fromEntries(Object.entries(form).map(([name, { kind }]) => [name, valueOf(name, kind)]));
+  // A flag that is not ticked is not among the data.
+  const present = Object.entries(form).filter(([name, { kind }]) => kind === 'flag' || data.has(name));
+  return Object.fromEntries(present.map(([name, { kind }]) => [name, valueOf(name, kind)]));
 }

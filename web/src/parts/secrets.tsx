@@ -1,10 +1,11 @@
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { Button } from '../ui/controls/button.tsx';
+import { Dialog } from '../ui/controls/dialog.tsx';
 import { SelectField } from '../ui/controls/fields.tsx';
 import { Section } from '../ui/page/section.tsx';
 import { CopyIcon } from '../ui/text/copy.tsx';
-import { Time } from '../ui/text/time.tsx';
+import { Time, useNow } from '../ui/text/time.tsx';
 import { ActDialog } from './act-dialog.tsx';
 import { useSite } from './site.ts';
 import { useWords } from './words.ts';
@@ -20,12 +21,6 @@ export function Secrets({ endpoint, mayRoll }: { endpoint: Endpoint; mayRoll: bo
   const { secrets: t } = useWords();
   const [shown, setShown] = useState(false);
   const [rolling, setRolling] = useState(false);
-  const { standard_webhooks_secret: standard, secrets, signing_key: key } = endpoint;
-  const rows: Row[] = [
-    ...(standard === '' ? [] : [{ name: 'Standard Webhooks', value: standard }]),
-    ...secrets.map(({ value, expires_at }) => ({ name: t.secret, value, expires: expires_at })),
-    ...(key === null ? [] : [{ name: t.publicKey, value: key.public_key }]),
-  ];
   return (
     <Section
       title={t.title}
@@ -37,27 +32,48 @@ export function Secrets({ endpoint, mayRoll }: { endpoint: Endpoint; mayRoll: bo
       }
     >
       <p className="mb-2 text-muted">{t.text}</p>
-      <ul className="border-t border-line">
-        {rows.map(({ name, value, expires = null }) => (
-          <li
-            key={name + value}
-            className="flex min-h-8 flex-wrap items-center gap-x-3 border-b border-line py-1"
-          >
-            <span className="w-36 text-muted">{name}</span>
-            <code className="min-w-0 flex-1 font-mono text-xs break-all">
-              {shown ? value : '•'.repeat(12)}
-            </code>
+      <SecretRows endpoint={endpoint} shown={shown} />
+      {rolling && <RollSecret endpoint={endpoint} onClose={() => setRolling(false)} />}
+    </Section>
+  );
+}
+
+/** Each secret that signs and the public key, ready to be copied. */
+export function SecretRows({ endpoint, shown }: { endpoint: Endpoint; shown: boolean }) {
+  const { secrets: t } = useWords();
+  const now = useNow();
+  const { standard_webhooks_secret: standard, secrets, signing_key: key } = endpoint;
+  const rows: Row[] = [
+    ...(standard === '' ? [] : [{ name: 'Standard Webhooks', value: standard }]),
+    // One that was ended at once is still listed.
+    ...secrets
+      .filter(({ expires_at: at }) => at === null || Date.parse(at) > now)
+      .map(({ value, expires_at }) => ({ name: t.secret, value, expires: expires_at }))
+      .toReversed(),
+    ...(key === null ? [] : [{ name: t.publicKey, value: key.public_key }]),
+  ];
+  return (
+    <ul className="border-t border-line">
+      {rows.map(({ name, value, expires = null }) => (
+        <li
+          key={name + value}
+          className="flex min-h-8 flex-wrap items-center gap-x-3 border-b border-line py-1"
+        >
+          <span className="min-w-36 text-muted">
+            {name}
             {expires !== null && (
-              <span className="text-muted">
+              <span className="block text-xs">
                 {t.ends} <Time at={expires} />
               </span>
             )}
-            <CopyIcon text={value} what={name} />
-          </li>
-        ))}
-      </ul>
-      {rolling && <RollSecret endpoint={endpoint} onClose={() => setRolling(false)} />}
-    </Section>
+          </span>
+          <code className="min-w-0 flex-1 basis-48 font-mono text-xs break-all">
+            {shown ? value : '•'.repeat(12)}
+          </code>
+          <CopyIcon text={value} what={name} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -71,9 +87,15 @@ function RollSecret({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void
       title={t.rollTitle(endpoint.name)}
       action={t.rollAct}
       onClose={onClose}
-      onSubmit={(form) =>
-        api.endpoints.expireSecret(endpoint.uid, { expiration: Number(form.get('seconds')) })
-      }
+      onSubmit={async (form) => {
+        const expiration = Number(form.get('seconds'));
+        const rolled = await api.endpoints.expireSecret(endpoint.uid, { expiration });
+        return (
+          <Dialog title={t.rolled(endpoint.name)} onClose={onClose} wide>
+            <SecretRows endpoint={rolled} shown />
+          </Dialog>
+        );
+      }}
     >
       <p>{t.rollText}</p>
       <SelectField

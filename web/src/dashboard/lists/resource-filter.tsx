@@ -1,6 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
-import { useEndpointChoices } from '../../data/endpoint-choices.ts';
-import { useProject } from '../../data/project.ts';
+import { useEndpointChoices, useSourceChoices } from '../../data/choices.ts';
 import { FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';
 
 interface Props {
@@ -14,14 +12,8 @@ export function EndpointFilter(props: Props) {
 }
 
 export function SourceFilter(props: Props) {
-  const { api, id } = useProject();
-  const { data } = useQuery({
-    queryKey: [id, 'source choices'],
-    queryFn: () => api.sources.list({ perPage: 100 }).page(),
-    staleTime: 30_000,
-  });
-  const isAll = data?.pagination.has_next_page !== true;
-  return <ResourceFilter noun="source" known={data?.content ?? []} isAll={isAll} {...props} />;
+  const { sources, isAll } = useSourceChoices();
+  return <ResourceFilter noun="source" known={sources} isAll={isAll} {...props} />;
 }
 
 interface Choices {

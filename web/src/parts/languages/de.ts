@@ -212,9 +212,10 @@ export const words: Messages = {
     rollText: 'Ein neues Geheimnis wird erzeugt. Bis das alte endet, ist jede Anfrage mit beiden signiert.',
     oldIsValid: 'Das alte Geheimnis gilt noch',
     rollAct: 'Geheimnis wechseln',
+    rolled: (name) => `Das Geheimnis von ${name} ist gewechselt`,
     hours: (count) => `${count} Stunde${count === 1 ? '' : 'n'}`,
     days: (count) => `${count} Tag${count === 1 ? '' : 'e'}`,
-    atOnce: 'nicht mehr',
+    atOnce: 'nicht mehr: es endet sofort',
   },
   deliveries: {
     none: 'Keine Zustellungen',

@@ -196,9 +196,10 @@ export const words = {
     rollText: 'A new secret is made. Until the old one ends, every request is signed with both.',
     oldIsValid: 'The old secret is valid for',
     rollAct: 'Roll secret',
+    rolled: (name: string) => `The secret of ${name} was rolled`,
     hours: (count: number) => `${count} hour${s(count)} more`,
     days: (count: number) => `${count} day${s(count)} more`,
-    atOnce: 'no longer',
+    atOnce: 'no time: it ends at once',
   },
   deliveries: {
     none: 'No deliveries',

@@ -210,9 +210,10 @@ export const words: Messages = {
     rollText: 'Se crea un secreto nuevo. Hasta que caduque el viejo, cada petición lleva la firma de ambos.',
     oldIsValid: 'El secreto viejo vale todavía',
     rollAct: 'Renovar el secreto',
+    rolled: (name) => `El secreto de ${name} se ha renovado`,
     hours: (count) => `${count} hora${s(count)}`,
     days: (count) => `${count} día${s(count)}`,
-    atOnce: 'ya no',
+    atOnce: 'ya no: termina enseguida',
   },
   deliveries: {
     none: 'No hay entregas',

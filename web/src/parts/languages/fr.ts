@@ -213,9 +213,10 @@ export const words: Messages = {
       'Un nouveau secret est créé. Jusqu’à la fin de l’ancien, chaque requête est signée avec les deux.',
     oldIsValid: 'L’ancien secret reste valable',
     rollAct: 'Remplacer le secret',
+    rolled: (name) => `Le secret de ${name} est remplacé`,
     hours: (count) => `${count} heure${s(count)}`,
     days: (count) => `${count} jour${s(count)}`,
-    atOnce: 'plus du tout',
+    atOnce: 'plus du tout : il expire aussitôt',
   },
   deliveries: {
     none: 'Aucune livraison',

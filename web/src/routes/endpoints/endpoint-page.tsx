@@ -15,6 +15,7 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { DisabledBanner } from './disabled-banner.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
+import { EndpointRetries } from './endpoint-retries.tsx';
 import { Pulling } from './pulling.tsx';
 
 export function EndpointPage() {
@@ -69,6 +70,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
           Failures of the last 2 h
         </Link>
       </RecentDeliveries>
+      <EndpointRetries endpoint={endpoint.uid} />
       {may('expireSecret') && <Secrets endpoint={endpoint} mayRoll />}
     </>
   );

@@ -8,8 +8,8 @@ import { EndpointFilter, SourceFilter } from '../../dashboard/lists/resource-fil
 import { SavedViews } from '../../dashboard/lists/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { May } from '../../dashboard/may.tsx';
+import { useEndpointChoices } from '../../data/choices.ts';
 import { plural } from '../../data/delivery-state.ts';
-import { useEndpointChoices } from '../../data/endpoint-choices.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { cleared, useFilters } from '../../data/search.ts';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
-import { useState } from 'react';
+import { type ReactElement, useState } from 'react';
 import { createCommand } from '../../dashboard/commands.ts';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
@@ -11,7 +11,7 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { CopyButton } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { AddLink, RevokeLink } from './link-dialogs.tsx';
+import { LinkDialog, RevokeLink } from './link-dialogs.tsx';
 
 /** In words. A right that is not set is as can_manage_endpoint. */
 function rights(link: PortalLink): string {
@@ -30,8 +30,8 @@ function rights(link: PortalLink): string {
 /** Links through which customers see their own endpoints. */
 export function PortalLinks() {
   const { api, id } = useProject();
-  const [adding, setAdding] = useState(false);
-  const [revoking, setRevoking] = useState<PortalLink>();
+  const [open, setOpen] = useState<ReactElement>();
+  const close = () => setOpen(undefined);
   const links = useQuery({
     queryKey: [id, 'portal-links'],
     queryFn: () => api.portalLinks.list({ perPage: 200 }).page(),
@@ -47,7 +47,17 @@ export function PortalLinks() {
       cell: (link) => (
         <span className="flex justify-end gap-2">
           {link.url !== '' && <CopyButton text={link.url}>Copy link</CopyButton>}
-          <Button look="danger" onClick={() => setRevoking(link)} aria-label={`Revoke ${link.name}`}>
+          <Button
+            onClick={() => setOpen(<LinkDialog link={link} onClose={close} />)}
+            aria-label={`Edit ${link.name}`}
+          >
+            Edit…
+          </Button>
+          <Button
+            look="danger"
+            onClick={() => setOpen(<RevokeLink link={link} onClose={close} />)}
+            aria-label={`Revoke ${link.name}`}
+          >
             Revoke…
           </Button>
         </span>
@@ -55,7 +65,7 @@ export function PortalLinks() {
     },
   ];
   const add = (
-    <Button look="main" icon="plus" onClick={() => setAdding(true)}>
+    <Button look="main" icon="plus" onClick={() => setOpen(<LinkDialog onClose={close} />)}>
       Add portal link
     </Button>
   );
@@ -77,8 +87,7 @@ export function PortalLinks() {
           )
         }
       </QueryView>
-      {adding && <AddLink onClose={() => setAdding(false)} />}
-      {revoking !== undefined && <RevokeLink link={revoking} onClose={() => setRevoking(undefined)} />}
+      {open}
     </PageBody>
   );
 }

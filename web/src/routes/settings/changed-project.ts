@@ -1,14 +1,13 @@
 import type { UpdateProjectBody } from 'posthorn-client';
-import { formText } from '../../ui/controls/form-text.ts';
+import { formList, formText } from '../../ui/controls/form-text.ts';
+import { breakerOf } from './breaker-fields.tsx';
+import { eventSettingsOf } from './event-fields.tsx';
 
 /** The form as a change of the project. Meta events without an address and types are left as they are. */
 export function changedProject(form: FormData): UpdateProjectBody {
   const text = (name: string): string => formText(form, name);
   const number = (name: string): number => Number(text(name));
   const isOn = (name: string): boolean => form.get(name) !== null;
-  const types = text('metaTypes')
-    .split(/[\s,]+/)
-    .filter((type) => type !== '');
   const meta =
     text('metaUrl') === '' && !isOn('meta')
       ? {}
@@ -17,7 +16,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
             is_enabled: isOn('meta'),
             type: 'http' as const,
             url: text('metaUrl'),
-            event_type: types,
+            event_type: formList(form, 'metaTypes'),
           },
         };
   return {
@@ -37,6 +36,8 @@ export function changedProject(form: FormData): UpdateProjectBody {
       ssl: { enforce_secure_endpoints: isOn('https') },
       require_second_factor: isOn('secondFactor'),
       hide_payload_from_viewers: isOn('hidePayload'),
+      ...breakerOf(form),
+      ...eventSettingsOf(form),
       ...meta,
     },
   };

@@ -11,8 +11,10 @@ import { Button } from '../../ui/controls/button.tsx';
 import { Check, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Id } from '../../ui/text/id.tsx';
+import { BreakerFields } from './breaker-fields.tsx';
 import { changedProject } from './changed-project.ts';
 import { DeleteProject } from './delete-project.tsx';
+import { EventFields } from './event-fields.tsx';
 
 export function Settings() {
   const { api, id } = useProject();
@@ -53,6 +55,8 @@ function Form({ project }: { project: Project }) {
       <fieldset disabled={!mayChange} className="min-w-0">
         <TextField label="Name" name="name" required defaultValue={project.name} />
         <DeliveryFields config={config} />
+        <BreakerFields breaker={config.circuit_breaker} />
+        <EventFields config={config} />
         <SafetyFields config={config} />
       </fieldset>
       <May use="deleteProject">

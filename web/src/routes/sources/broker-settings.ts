@@ -1,4 +1,4 @@
-import type { CreateSource, PubSubInput } from 'posthorn-client';
+import type { PubSubInput, Source, UpdateSource } from 'posthorn-client';
 
 interface Kind {
   name: string;
@@ -48,8 +48,23 @@ export const BROKERS: Readonly<Record<string, Kind>> = {
 };
 
 /** The part of a source that says where its messages come from. */
-export function brokerSource(kind: string, settings: object): Omit<CreateSource, 'name'> {
-  return kind === 'postgres'
-    ? { type: 'db_change_stream', db_change_stream: settings }
-    : { type: 'pub_sub', pub_sub: { type: kind, workers: 1, [kind]: settings } as PubSubInput };
+export function brokerSource(kind: string, settings: object, stored?: Source): UpdateSource {
+  if (kind === 'postgres') return { type: 'db_change_stream', db_change_stream: settings };
+  const workers = stored?.pub_sub.workers ?? 1;
+  return { type: 'pub_sub', pub_sub: { type: kind, workers, [kind]: settings } as PubSubInput };
+}
+
+/** The stored settings, in the form that a request has. */
+export function settingsOf({ type, pub_sub, db_change_stream }: Source): object {
+  if (type === 'db_change_stream') return db_change_stream ?? {};
+  const { bindedExchange: exchange, ...amqp } = pub_sub.amqp ?? {};
+  const { routingKey, ...rest } = { routingKey: '', ...amqp };
+  const settings = {
+    ...pub_sub.sqs,
+    ...pub_sub.google,
+    ...pub_sub.kafka,
+    ...rest,
+    ...(exchange && { bindExchange: { exchange, routingKey } }),
+  };
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null && value !== ''));
 }

@@ -14,7 +14,7 @@ import { PageHead } from '../../ui/page/section.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { AddSource } from './add-source.tsx';
+import { AddSource } from './source-dialogs.tsx';
 import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
 
 const columns: Column<Source>[] = [

@@ -16,6 +16,7 @@ import { Id } from '../../ui/text/id.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { LastEvents } from './last-events.tsx';
+import { EditSource } from './source-dialogs.tsx';
 import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
 
 export function SourcePage() {
@@ -38,7 +39,8 @@ export function SourcePage() {
 
 function View({ source }: { source: Source }) {
   const { api, at } = useProject();
-  const [deleting, setDeleting] = useState(false);
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const close = () => setOpen(undefined);
   const isWeb = source.type === 'http' || source.type === 'rest_api';
   return (
     <>
@@ -46,7 +48,8 @@ function View({ source }: { source: Source }) {
         <May use="updateSource">
           {!isWeb && <TestConnection source={source} />}
           <OnOff source={source} />
-          <Button look="danger" onClick={() => setDeleting(true)}>
+          <Button onClick={() => setOpen('edit')}>Edit…</Button>
+          <Button look="danger" onClick={() => setOpen('delete')}>
             Delete…
           </Button>
         </May>
@@ -57,6 +60,7 @@ function View({ source }: { source: Source }) {
           ['Checked by', isWeb ? checkText(source.verifier.type) : undefined],
           ['Event type from', source.event_type_location || 'the id of the source'],
           ['Idempotency', source.idempotency_keys.join(', ')],
+          ['Forwarded headers', source.forward_headers.join(', ')],
           [
             'Rate limit',
             source.rate_limit === 0
@@ -93,12 +97,13 @@ function View({ source }: { source: Source }) {
         filter={{ source: source.uid }}
       />
       <LastEvents source={source.uid} />
-      {deleting && (
+      {open === 'edit' && <EditSource source={source} onClose={close} />}
+      {open === 'delete' && (
         <DangerDialog
           what={`Delete ${source.name}`}
           act={() => api.sources.delete(source.uid)}
           leadsTo={at('sources')}
-          onClose={() => setDeleting(false)}
+          onClose={close}
         >
           Requests to its address are refused from now on. Its subscriptions are deleted too.
         </DangerDialog>

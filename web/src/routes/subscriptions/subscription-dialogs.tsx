@@ -1,89 +1,143 @@
-import type { Subscription } from 'posthorn-client';
+import type { Subscription, UpdateSubscription } from 'posthorn-client';
+import { RetryFields, retriesOf } from '../../dashboard/retry-policy.tsx';
+import { useEndpointChoices, useSourceChoices } from '../../data/choices.ts';
+import { subscriptionForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
-import { SelectField, TextField } from '../../ui/controls/fields.tsx';
-import { formText } from '../../ui/controls/form-text.ts';
-import { typesOf } from './add-subscription.tsx';
+import { formValues, ResourceField } from '../../parts/resource-field.tsx';
+import { Fold, SelectField, TextField } from '../../ui/controls/fields.tsx';
+import { formList, formText } from '../../ui/controls/form-text.ts';
+import { useGo } from '../../ui/text/link.tsx';
+import { conditionsOf } from './filter-text.ts';
 
 interface Props {
   subscription: Subscription;
   onClose(): void;
 }
 
+const MODES = {
+  at_least_once: 'At least once: repeat what may not have arrived',
+  at_most_once: 'At most once: never repeat what may have arrived',
+};
+
+export function AddSubscription({ onClose }: { onClose(): void }) {
+  const { api, at } = useProject();
+  const go = useGo();
+  const { endpoints } = useEndpointChoices();
+  const add = async (form: FormData) => {
+    const name = formText(form, 'name');
+    const made = await api.subscriptions.create({ ...changeOf(form), name });
+    go(at(`subscriptions/${made.uid}`));
+  };
+  return (
+    <ActDialog title="Add subscription" action="Add subscription" onClose={onClose} onSubmit={add}>
+      <ResourceField form={subscriptionForm} name="name" required />
+      <SelectField
+        label="Endpoint"
+        name="endpoint_id"
+        choices={endpoints.map(({ uid, name }) => [uid, name] as const)}
+        required
+      />
+      <Fields />
+    </ActDialog>
+  );
+}
+
 export function EditSubscription({ subscription, onClose }: Props) {
   const { api } = useProject();
-  const { retry_config: retry, rate_limit_config: rate, filter_config } = subscription;
-  const save = async (form: FormData) => {
-    const number = (name: string): number => Number(formText(form, name));
-    const type = formText(form, 'strategy') as 'linear' | 'exponential' | '';
-    await api.subscriptions.update(subscription.uid, {
-      name: formText(form, 'name'),
-      filter_config: { event_types: typesOf(formText(form, 'types')) },
-      rate_limit_config: { count: number('count'), duration: number('seconds') },
-      ...(type === ''
-        ? {}
-        : { retry_config: { type, interval_seconds: number('interval'), retry_count: number('retries') } }),
-    });
-  };
   return (
     <ActDialog
       title={`Edit ${subscription.name}`}
       action="Save subscription"
       onClose={onClose}
-      onSubmit={save}
+      onSubmit={(form) => api.subscriptions.update(subscription.uid, changeOf(form, subscription))}
     >
-      <TextField label="Name" name="name" required defaultValue={subscription.name} />
+      <ResourceField form={subscriptionForm} of={subscription} name="name" required />
+      <Fields stored={subscription} />
+    </ActDialog>
+  );
+}
+
+/** The fields of a new subscription and of one that is stored. */
+function Fields({ stored }: { stored?: Subscription }) {
+  const { source_metadata: source = null, rate_limit_config: rate, alert_config: alert } = stored ?? {};
+  const { sources } = useSourceChoices();
+  const known =
+    source === null || sources.some(({ uid }) => uid === source.uid) ? sources : [source, ...sources];
+  return (
+    <>
+      <SelectField
+        label="Source"
+        name="source_id"
+        // The choices come later than the form.
+        key={known.length}
+        defaultValue={source?.uid ?? ''}
+        choices={[['', 'Any origin'], ...known.map(({ uid, name }) => [uid, name] as const)]}
+        hint="With a source, only its events. Any origin: events of the API and of every source."
+      />
       <TextField
         label="Event types"
         name="types"
-        defaultValue={filter_config.event_types.join(', ')}
+        placeholder="invoice.paid, customer.*"
+        defaultValue={stored?.filter_config.event_types.join(', ')}
         hint="Separated by commas. Empty: every type."
       />
-      <div className="grid gap-4 sm:grid-cols-2">
-        <TextField
-          label="Deliveries"
-          name="count"
-          type="number"
-          min="0"
-          defaultValue={rate?.count ?? 0}
-          hint="0: no rate limit."
+      <Fold title="Retries, rate limit and alerts" open={stored !== undefined}>
+        <RetryFields own={stored?.retry_config} />
+        <ResourceField
+          form={subscriptionForm}
+          of={stored ?? { delivery_mode: 'at_least_once' }}
+          name="delivery_mode"
+          words={MODES}
         />
-        <TextField
-          label="in seconds"
-          name="seconds"
-          type="number"
-          min="0"
-          defaultValue={rate?.duration ?? 0}
+        <Pair
+          first={['Deliveries', 'rate_limit_config.count', rate?.count, '0: no rate limit.']}
+          second={['in seconds', 'rate_limit_config.duration', rate?.duration ?? 0]}
         />
-      </div>
-      <div className="grid gap-4 sm:grid-cols-3">
-        <SelectField
-          label="Retries"
-          name="strategy"
-          defaultValue={retry?.type ?? ''}
-          choices={[
-            ['', 'As the project'],
-            ['linear', 'Linear'],
-            ['exponential', 'Exponential'],
-          ]}
+        <Pair
+          first={['Failed attempts', 'alert_config.count', alert?.count, '0: no alert.']}
+          second={['within', 'alert_config.threshold', alert?.threshold ?? '', 'Such as 30s or 1h.']}
         />
-        <TextField
-          label="How many"
-          name="retries"
-          type="number"
-          min="0"
-          defaultValue={retry?.retry_count ?? 10}
-        />
-        <TextField
-          label="Seconds between"
-          name="interval"
-          type="number"
-          min="1"
-          defaultValue={retry?.duration ?? 100}
-        />
-      </div>
-    </ActDialog>
+      </Fold>
+    </>
   );
+}
+
+type Part = [label: string, name: string, value: string | number | undefined, hint?: string];
+
+/** A count and the time in which it counts. */
+function Pair({ first: [label, name, count = 0, note], second }: { first: Part; second: Part }) {
+  const [timeLabel, timeName, time, hint] = second;
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <TextField label={label} name={name} type="number" min="0" defaultValue={count} hint={note} />
+      <TextField
+        label={timeLabel}
+        name={timeName}
+        {...(typeof time === 'number' && { type: 'number', min: '0' })}
+        defaultValue={time}
+        hint={hint}
+      />
+    </div>
+  );
+}
+
+/** The change, from the fields of the form. An empty object removes a setting. */
+function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
+  const number = (name: string): number => Number(formText(form, name));
+  const rate = { count: number('rate_limit_config.count'), duration: number('rate_limit_config.duration') };
+  const alert = { count: number('alert_config.count'), threshold: formText(form, 'alert_config.threshold') };
+  return {
+    ...formValues(subscriptionForm, form),
+    filter_config: {
+      event_types: formList(form, 'types'),
+      // An update replaces the whole filter, so its conditions go along.
+      ...(stored && { filter: conditionsOf(stored) }),
+    },
+    rate_limit_config: rate.count === 0 ? {} : rate,
+    alert_config: alert.count === 0 ? {} : alert,
+    ...retriesOf(form),
+  };
 }
 
 export function DeleteSubscription({ subscription, onClose }: Props) {

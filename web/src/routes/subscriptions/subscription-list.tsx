@@ -14,8 +14,8 @@ import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
-import { AddSubscription } from './add-subscription.tsx';
 import { hasFilter } from './filter-text.ts';
+import { AddSubscription } from './subscription-dialogs.tsx';
 
 const columns: Column<Subscription>[] = [
   { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },

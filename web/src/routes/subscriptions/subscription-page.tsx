@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RetrySchedule, useProjectRetries } from '../../dashboard/retry-policy.tsx';
 import { OnOffBadge } from '../../dashboard/states.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { Button } from '../../ui/controls/button.tsx';
-import { PageHead } from '../../ui/page/section.tsx';
+import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
@@ -40,6 +41,8 @@ function View({ subscription }: { subscription: Subscription }) {
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const mayChange = useMay()('updateSubscription');
   const { uid } = subscription;
+  const ofProject = useProjectRetries();
+  const retries = subscription.retry_config ?? ofProject;
   const isActive = subscription.status === 'active';
   const toggle = useAct(
     () => api.subscriptions.toggleStatus(uid),
@@ -70,6 +73,11 @@ function View({ subscription }: { subscription: Subscription }) {
         )}
       </PageHead>
       <SubscriptionFacts subscription={subscription} />
+      {retries !== undefined && (
+        <Section title="Retries" aside={subscription.retry_config === undefined && 'as the project has it'}>
+          <RetrySchedule policy={retries} />
+        </Section>
+      )}
       {mayChange ? (
         <>
           <FilterEditor key={`filter ${subscription.updated_at}`} subscription={subscription} />
@@ -92,7 +100,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
     endpoint_metadata: endpoint,
     device_metadata: device,
     source_metadata: source,
-    retry_config: retry,
+    alert_config: alert,
     rate_limit_config: rate,
     uid,
   } = subscription;
@@ -121,14 +129,12 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
         ],
         ['Event types', subscription.filter_config.event_types.join(', ')],
         [
-          'Retries',
-          retry === undefined
-            ? 'those of the project'
-            : `${retry.retry_count}, ${retry.type}, ${retry.duration} s`,
-        ],
-        [
           'Rate limit',
           rate === undefined || rate.count === 0 ? 'none' : `${rate.count} deliveries in ${rate.duration} s`,
+        ],
+        [
+          'Alert',
+          alert === undefined ? 'none' : `after ${alert.count} failed attempts within ${alert.threshold}`,
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [

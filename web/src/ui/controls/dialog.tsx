@@ -87,7 +87,7 @@ export function FormDialog({
   if (next !== undefined) return next;
   return (
     <Dialog {...rest}>
-      <form onSubmit={submit} className="grid gap-4">
+      <form onSubmit={submit} className="grid grid-cols-1 gap-4">
         <FieldProblems value={wrong}>{children}</FieldProblems>
         {error !== undefined && (
           <p role="alert" className="text-bad">

@@ -1,7 +1,7 @@
 import { createContext } from 'react';
 
 export interface FieldProblem {
-  /** The name of the input, or of a group of them: `card` stands for `card.number` too. */
+  /** The name of the input, of a group of them (`card` for `card.number` too), or of a part of its value. */
   field: string;
   problem: string;
 }
@@ -17,14 +17,24 @@ export function placeProblems(
   form: HTMLFormElement,
   problems: readonly FieldProblem[],
 ): Readonly<Record<string, string>> | undefined {
-  const inputs = [...form.elements].filter((one): one is HTMLInputElement => 'name' in one);
+  const inputs = [...form.elements].filter(
+    (one): one is HTMLInputElement => 'name' in one && one.name !== '',
+  );
   const placed = problems.map(
     ({ field }) =>
-      inputs.find(({ name }) => name === field) ?? inputs.find(({ name }) => name.startsWith(`${field}.`)),
+      inputs.find(({ name }) => name === field) ??
+      inputs.find(({ name }) => name.startsWith(`${field}.`) || field.startsWith(`${name}.`)),
   );
   if (placed.length === 0 || placed.includes(undefined)) return undefined;
   // An input in a folded part cannot take the focus.
   for (const input of placed) input?.closest('details')?.setAttribute('open', '');
   placed[0]?.focus();
-  return Object.fromEntries(problems.map(({ problem }, index) => [placed[index]?.name, problem]));
+  return Object.fromEntries(
+    problems.map(({ field, problem }, index) => {
+      const name = placed[index]?.name ?? '';
+      // One input may take a whole list, or settings as JSON.
+      const inner = field.slice(name.length + 1);
+      return [name, inner === '' || !field.startsWith(name) ? problem : `${inner}: ${problem}`];
+    }),
+  );
 }

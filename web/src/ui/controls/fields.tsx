@@ -118,7 +118,7 @@ export function Fold({ title, open, children }: { title: string; open?: boolean;
   return (
     <details open={open}>
       <summary className="link w-fit">{title}</summary>
-      <div className="mt-3 grid gap-4 border-l-2 border-line pl-4">{children}</div>
+      <div className="mt-3 grid grid-cols-1 gap-4 border-l-2 border-line pl-4">{children}</div>
     </details>
   );
 }

@@ -8,3 +8,9 @@ export function asTyped(form: FormData, name: string): string {
 export function formText(form: FormData, name: string): string {
   return asTyped(form, name).trim();
 }
+
+/** The texts of a field that are separated by commas or spaces. */
+export const formList = (form: FormData, name: string): string[] =>
+  formText(form, name)
+    .split(/[\s,]+/)
+    .filter((one) => one !== '');

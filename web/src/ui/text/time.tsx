@@ -1,7 +1,7 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import { useUiWords } from './words.ts';
 
-export { relative, span } from './words.ts';
+export { length, relative, span } from './words.ts';
 
 /** How times are shown: how long ago or exact, in the reader's zone or UTC. */
 export interface TimeStyle {

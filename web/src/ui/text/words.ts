@@ -44,6 +44,17 @@ export function span(seconds: number): string {
   return `${Math.floor(seconds / size)} ${unit}`;
 }
 
+/** "1 min 40 s", "2 h": the two largest units. */
+export function length(seconds: number): string {
+  const parts = UNITS.map(([size, unit], index) => {
+    const rest = index === 0 ? seconds : seconds % (UNITS[index - 1]?.[0] ?? 1);
+    return [Math.floor(rest / size), unit] as const;
+  });
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return first === -1 ? '0 s' : shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
+}
+
 export function relative(at: number, from: number): string {
   const seconds = (from - at) / 1000;
   if (Math.abs(seconds) < 2) return 'now';

@@ -13,3 +13,14 @@ export function useEndpointChoices() {
   });
   return { endpoints: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
 }
+
+/** The first 100 sources of the project. */
+export function useSourceChoices() {
+  const { api, id } = useProject();
+  const { data } = useQuery({
+    queryKey: [id, 'source choices'],
+    queryFn: () => api.sources.list({ perPage: MOST }).page(),
+    staleTime: 30_000,
+  });
+  return { sources: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
+}

@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Subscription } from 'posthorn-client';
+import { useState } from 'react';
+import { May } from '../../dashboard/may.tsx';
+import { RetryFields, RetrySchedule, retriesOf, useProjectRetries } from '../../dashboard/retry-policy.tsx';
+import { useProject } from '../../data/project.ts';
+import { ActDialog } from '../../parts/act-dialog.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Button } from '../../ui/controls/button.tsx';
+import { Section } from '../../ui/page/section.tsx';
+import { Link, withSearch } from '../../ui/text/link.tsx';
+
+const SHOWN = 5;
+
+/** When the deliveries of the endpoint are tried again, by subscription. */
+export function EndpointRetries({ endpoint }: { endpoint: string }) {
+  const { api, id, at } = useProject();
+  const ofProject = useProjectRetries();
+  const [edited, setEdited] = useState<Subscription>();
+  const subscriptions = useQuery({
+    queryKey: [id, 'endpoint', endpoint, 'subscriptions'],
+    queryFn: () => api.subscriptions.list({ endpointId: [endpoint], perPage: SHOWN }).page(),
+  });
+  return (
+    <Section
+      title="Retries"
+      aside={
+        <Link className="link" href={withSearch(at('subscriptions'), { endpoint })}>
+          All subscriptions
+        </Link>
+      }
+    >
+      <QueryView query={subscriptions} rows={2}>
+        {({ content }) =>
+          content.length === 0 ? (
+            <p className="text-muted">It has no subscription, so it gets no events.</p>
+          ) : (
+            <ul className="border-t border-line">
+              {content.map((one) => {
+                const policy = one.retry_config ?? ofProject;
+                return (
+                  <li key={one.uid} className="grid grid-cols-1 gap-2 border-b border-line py-2">
+                    <div className="flex flex-wrap items-center justify-between gap-2">
+                      <span className="min-w-0">
+                        <Link className="link" href={at(`subscriptions/${one.uid}`)}>
+                          {one.name}
+                        </Link>
+                        {one.retry_config === undefined && (
+                          <span className="text-muted"> as the project has it</span>
+                        )}
+                      </span>
+                      <May use="updateSubscription">
+                        <Button onClick={() => setEdited(one)} aria-label={`Edit retries of ${one.name}`}>
+                          Edit retries…
+                        </Button>
+                      </May>
+                    </div>
+                    {policy !== undefined && <RetrySchedule policy={policy} />}
+                  </li>
+                );
+              })}
+            </ul>
+          )
+        }
+      </QueryView>
+      {edited !== undefined && (
+        <ActDialog
+          title={`Retries of ${edited.name}`}
+          action="Save retries"
+          onClose={() => setEdited(undefined)}
+          onSubmit={(form) => api.subscriptions.update(edited.uid, retriesOf(form))}
+        >
+          <RetryFields own={edited.retry_config} />
+        </ActDialog>
+      )}
+    </Section>
+  );
+}

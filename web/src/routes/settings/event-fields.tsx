@@ -1,0 +1,52 @@
+import type { PartialProjectConfig, Project } from 'posthorn-client';
+import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { formList, formText } from '../../ui/controls/form-text.ts';
+import { Section } from '../../ui/page/section.tsx';
+
+type Config = Project['config'];
+
+const FLAGS = [
+  ['multiple_endpoint_subscriptions', 'An endpoint may have several subscriptions'],
+  ['allow_unmatched_dynamic_urls', 'A dynamic event to a new URL makes an endpoint'],
+  ['verify_dynamic_events', 'Refuse a dynamic event to a forbidden URL'],
+  ['add_event_id_trace_headers', 'Send the ids of event and delivery as X-Convoy headers'],
+] as const;
+
+/** How events come in and what deliveries carry. */
+export const EventFields = ({ config }: { config: Config }) => (
+  <Section title="Events and headers">
+    <div className="grid gap-3">
+      {FLAGS.map(([name, label]) => (
+        <Check key={name} {...{ name, label }} defaultChecked={config[name]} />
+      ))}
+      <div className="grid gap-4 sm:grid-cols-3">
+        <TextField
+          label="Header of the idempotency key"
+          name="request_id_header"
+          required
+          defaultValue={config.request_id_header}
+        />
+        <TextField
+          label="Headers that are no secrets"
+          name="visible_headers"
+          defaultValue={config.visible_headers.join(', ')}
+          hint="Their names look like credentials. Separated by commas."
+        />
+        <TextField
+          label="A search reaches back"
+          name="search_policy"
+          defaultValue={config.search_policy}
+          hint="A duration such as 720h. Empty: everything."
+        />
+      </div>
+    </div>
+  </Section>
+);
+
+/** These settings, from the fields of the form. */
+export const eventSettingsOf = (form: FormData): PartialProjectConfig => ({
+  ...Object.fromEntries(FLAGS.map(([name]) => [name, form.has(name)])),
+  request_id_header: formText(form, 'request_id_header'),
+  visible_headers: formList(form, 'visible_headers'),
+  search_policy: formText(form, 'search_policy'),
+});
