@@ -1,5 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import type { World } from './world.ts';
 
 /** Counts the clicks of a moment. Typing is free. */
@@ -42,6 +44,68 @@ export function momentTests(get: () => World): void {
         .getByText(/No enabled filter of the subscription is for the type newsletter\.opened/)
         .first()
         .waitFor();
+    });
+  });
+
+  describe('what is wrong now?', () => {
+    it('the overview names each endpoint that fails, why, whose it is and what waits, as the API says', async () => {
+      const { page, open, app } = get();
+      await open('overview');
+      const trouble = page.getByRole('list', { name: 'Endpoints in trouble' });
+      const broken = trouble.locator('li', { hasText: 'Broken receiver' });
+      await broken.getByText('Failing', { exact: true }).waitFor();
+      await broken.getByRole('link', { name: /^The endpoint answered 500 Internal Server Error/ }).waitFor();
+      await broken.getByRole('link', { name: 'customer-9' }).waitFor();
+      const { endpoints } = await app.project.get(
+        `/health?startDate=${new Date(Date.now() - 7_200_000).toISOString()}`,
+      );
+      const wrong = endpoints.filter(({ state }: Json) => state !== 'ok');
+      expect(await trouble.getByRole('listitem').count()).toBe(wrong.length);
+      for (const { name, failed, failed_attempts, waiting_for } of wrong) {
+        const row = trouble.locator('li', { hasText: name.slice(0, 30) });
+        if (failed > 0) await row.getByRole('link', { name: `${failed} failed` }).waitFor();
+        if (failed_attempts > 0) await row.getByText(/% of \d+ attempts? failed/).waitFor();
+        for (const [gate, words] of [
+          ['retry', 'waiting to retry'],
+          ['paused', 'held by the pause'],
+        ] as const)
+          if (waiting_for[gate] > 0)
+            await row.getByRole('link', { name: `${waiting_for[gate]} ${words}` }).waitFor();
+      }
+      const waiting = await app.project.get('/eventdeliveries/waitingtotals');
+      const open_ = page.getByRole('list', { name: 'Open deliveries' });
+      await open_.getByText(`${waiting.paused} paused`).waitFor();
+      const retry = open_.locator('li', { hasText: 'Waiting to retry' });
+      expect(await retry.textContent()).toContain(String(waiting.retry));
+    });
+
+    it('the page of a failing endpoint opens with the cause, and the worst customer is one click away', async () => {
+      const { page, open, seed } = get();
+      await open(`endpoints/${seed.endpoints.broken.uid}`);
+      const cause = page.getByRole('region', { name: 'What is wrong' });
+      await cause.getByText(/The endpoint answered 500 Internal Server Error/).waitFor();
+      const clicks = new Clicks();
+      await open('overview');
+      await clicks.on(page.getByRole('link', { name: 'Customers', exact: true }));
+      await page.getByRole('row').nth(1).getByText('Failing').waitFor();
+      await page.getByRole('row', { name: 'customer-9' }).getByText('Broken receiver').waitFor();
+      expect(clicks.count).toBe(1);
+    });
+
+    it('what waits is sent now with one click from the overview', async () => {
+      const { page, open, seed, app } = get();
+      const of = `endpointId=${seed.endpoints.crm.uid}`;
+      const before = await app.project.get(`/timeseries?${of}`);
+      await open('overview');
+      const row = page
+        .getByRole('list', { name: 'Endpoints in trouble' })
+        .locator('li', { hasText: 'CRM of' });
+      await row.getByRole('button', { name: /^Send \d+ deliver(y|ies) now$/ }).click();
+      await page.waitForURL(/\/jobs\//);
+      await eventually(
+        () => app.project.get(`/timeseries?${of}`),
+        ({ totals }) => totals.attempts > before.totals.attempts,
+      );
     });
   });
 

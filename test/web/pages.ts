@@ -22,6 +22,7 @@ const PAGES: [path: string, shows: RegExp][] = [
   ['audit', /endpoint\.created/],
   ['keys', /default key/],
   ['settings', /Wait between tries/],
+  ['customers', /customer-9/],
   ['customers/customer-9', /Broken receiver/],
 ];
 
@@ -111,14 +112,14 @@ export function pageTests(get: () => World): void {
 
   it('a source and an endpoint show the numbers of their last 24 h, each with its unit', async () => {
     const { page, open, seed } = get();
-    // Nodes store their counts every 10 s.
+    // Nodes store the counts of events every 2 s.
     await open(`sources/${seed.source.uid}`);
     const figure = (name: string) =>
       page.getByRole('list', { name: 'Numbers' }).locator('li', { hasText: name });
     await figure('Accepted').getByText('1', { exact: true }).waitFor();
     expect(await figure('Accepted').textContent()).toBe('Accepted1events');
     expect(await figure('Half arrive within').textContent()).toBe('Half arrive within–nothing delivered');
-    await page.getByRole('img', { name: 'Deliveries per hour' }).waitFor();
+    await page.getByRole('img', { name: 'Attempts per hour' }).waitFor();
     await page.getByRole('link', { name: 'Show the events' }).click();
     await page.waitForURL(/events\?source=/);
     await page.locator('[data-row="0"]').getByText('GitHub of the shop').waitFor();

@@ -57,7 +57,7 @@ export function roleTests(get: () => World): void {
       expect(await page.getByLabel('First wait, seconds').isDisabled()).toBe(true);
       expect(await violations(page)).toEqual([]);
       expect((await pagesOf(page)).join(', ')).toBe(
-        'Overview, Failures, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',
+        'Overview, Failures, Customers, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',
       );
       await open('keys', 'You may not see this');
       const hidden = await app.newProject();

@@ -3,8 +3,12 @@ import type { DeliveryGate } from '../../domain/delivery.ts';
 import { idTime, type ProjectId } from '../../domain/ids.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
-import { endpointsInRange, type FailingRun, failingRuns } from '../../store/counts/endpoint-window.ts';
-import type { Totals } from '../../store/counts/subjects.ts';
+import {
+  type EndpointWindow,
+  endpointsInRange,
+  type FailingRun,
+  failingRuns,
+} from '../../store/counts/endpoint-window.ts';
 import { countDeliveriesByGate } from '../../store/history/event-deliveries.ts';
 import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -29,7 +33,7 @@ export interface Health {
   endpoint: RoutedEndpoint['row'];
   state: HealthState;
   breaker: string;
-  counts: Totals | null;
+  counts: EndpointWindow | null;
   waiting: Waiting[];
   run: FailingRun | null;
   failure: LastFailure | null;

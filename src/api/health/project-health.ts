@@ -175,7 +175,9 @@ function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>
     waiting_for: waitingTotals(sorted.flatMap((one) => one.waiting)),
     oldest_at: time(least(sorted.map(oldestMs))),
     failing_since: worst?.state === 'failing' ? time(worst.run?.since ?? null) : null,
-    last_success_at: time(most(sorted.map(({ run }) => run?.last_success ?? null))),
+    last_success_at: time(
+      most(sorted.map(({ run, counts }) => run?.last_success ?? counts?.last_success ?? null)),
+    ),
     last_failure:
       failure === undefined
         ? null

@@ -2,15 +2,21 @@ import type { Queryable } from '../database/database.ts';
 import { ATTEMPTS_PER_MINUTE, type CountStep, LENGTH } from './read-counts.ts';
 import { TOTALS, type Totals } from './subjects.ts';
 
+export interface EndpointWindow extends Totals {
+  /** The start of the last step with an attempt that succeeded. */
+  last_success: number | null;
+}
+
 /** Counts of each endpoint in a range, of those that have any. */
 export async function endpointsInRange(
   db: Queryable,
   projectId: string,
   asked: { endpointIds: readonly string[]; step: CountStep; fromMs: number; toMs: number },
-): Promise<Map<string, Totals>> {
+): Promise<Map<string, EndpointWindow>> {
   const own = TOTALS.filter((name) => name !== 'accepted').join(', ');
-  const rows = await db.query<Totals & { id: string }>(
-    `select id, ${TOTALS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')} from (
+  const rows = await db.query<EndpointWindow & { id: string }>(
+    `select id, ${TOTALS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')},
+       max(start) filter (where attempts > failed_attempts) as last_success from (
        select subject_id as id, start, accepted, ${own} from traffic
        where project_id = $1 and subject_id = any($2) and step = $3
        union all

@@ -10,6 +10,7 @@ const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage
     [
       ['overview', 'Overview'],
       ['failures', 'Failures'],
+      ['customers', 'Customers'],
     ],
   ],
   [

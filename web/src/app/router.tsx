@@ -81,6 +81,7 @@ const pages = [
   page('people', [() => import('../routes/people/people.tsx'), 'People']),
   page('keys', [() => import('../routes/keys/keys.tsx'), 'Keys']),
   page('settings', [() => import('../routes/settings/settings.tsx'), 'Settings']),
+  page('customers', [() => import('../routes/customers/customers.tsx'), 'Customers']),
   page('customers/$id', [() => import('../routes/customers/customer.tsx'), 'Customer']),
 ];
 

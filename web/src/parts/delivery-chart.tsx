@@ -12,7 +12,7 @@ interface Props {
   onZoom?: ((time: string) => void) | undefined;
 }
 
-/** Deliveries over time. */
+/** Attempts over time, by result. */
 export function DeliveryChart({ data, onZoom }: Props) {
   const { utc } = useContext(TimeStyleContext);
   const { numbers: t, ui } = useWords();
@@ -31,13 +31,14 @@ export function DeliveryChart({ data, onZoom }: Props) {
   return (
     <BarChart
       label={t.per[step]}
+      none={t.noAttempts}
       series={[
-        [t.delivered, 'fill-ok'],
-        [t.failed, 'fill-bad'],
+        [t.succeeded, 'fill-ok'],
+        [t.failedAttempts, 'fill-bad'],
       ]}
-      bars={points.map(({ start, delivered, failed }) => ({
+      bars={points.map(({ start, attempts, failed_attempts }) => ({
         label: labelOf(start),
-        values: [delivered, failed],
+        values: [attempts - failed_attempts, failed_attempts],
       }))}
       onBrush={onZoom && zoom}
     />

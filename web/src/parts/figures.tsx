@@ -8,6 +8,8 @@ export interface Figure {
   note: string;
   /** The page with the rows behind the value. */
   href?: string;
+  /** It asks for attention. */
+  isBad?: boolean;
 }
 
 /** Numbers side by side, as many as fit. The link of one covers its cell. */
@@ -17,11 +19,11 @@ export function Figures({ label, figures }: { label: string; figures: readonly F
       aria-label={label}
       className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] border-t border-l border-line"
     >
-      {figures.map(({ name, value, note, href }, index) => {
+      {figures.map(({ name, value, note, href, isBad = false }, index) => {
         const text = (
           <>
             <span className="block truncate text-muted">{name}</span>
-            <span className="block text-lg font-semibold">{value}</span>
+            <span className={`block text-lg font-semibold ${isBad ? 'text-bad' : ''}`}>{value}</span>
             <span className="block truncate text-xs text-muted">{note}</span>
           </>
         );

@@ -1,17 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Endpoint } from 'posthorn-client';
+import type { EndpointHealth } from 'posthorn-client';
+import { useContext } from 'react';
 import { useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { rangeOf } from '../../dashboard/lists/time-filter.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
+import { HealthBadge } from '../../dashboard/trouble.tsx';
 import { useProject } from '../../data/project.ts';
-import { EndpointBadge } from '../../parts/badges.tsx';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
-import { percent } from '../../ui/text/numbers.ts';
+import { count, percent } from '../../ui/text/numbers.ts';
+import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { SeePortal } from './see-portal.tsx';
 import { Unmatched } from './unmatched.tsx';
 
@@ -19,23 +22,27 @@ import { Unmatched } from './unmatched.tsx';
 export function Customer() {
   const { api, id, at } = useProject();
   const owner = useOpenId() ?? '';
+  const { utc } = useContext(TimeStyleContext);
   const endpoints = useQuery({
     queryKey: [id, 'customer', owner],
-    queryFn: () => api.endpoints.list({ ownerId: owner, perPage: 100 }).page(),
+    queryFn: () => api.dashboard.getHealth({ ownerId: [owner], ...rangeOf('24h', utc), limit: 1_000 }),
     refetchInterval: 5000,
   });
-  const columns: TableColumn<Endpoint>[] = [
+  const columns: TableColumn<EndpointHealth>[] = [
     {
       name: 'Endpoint',
-      cell: ({ uid, name }) => (
-        <Link className="link" href={at(`endpoints/${uid}`)}>
+      cell: ({ endpoint_id, name }) => (
+        <Link className="link" href={at(`endpoints/${endpoint_id}`)}>
           {name}
         </Link>
       ),
     },
-    { name: 'State', cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
-    { name: 'Failed, 30 d', cell: ({ failure_rate }) => percent(failure_rate) },
-    { name: 'Address', cell: ({ url }) => <span className="text-muted">{url}</span> },
+    { name: 'State', cell: ({ state }) => <HealthBadge state={state} /> },
+    { name: 'Open deliveries', cell: ({ open }) => count(open) },
+    { name: 'Delivered, 24 h', cell: ({ delivered }) => count(delivered) },
+    { name: 'Failed attempts, 24 h', cell: ({ failed_attempts }) => count(failed_attempts) },
+    { name: 'Share', cell: ({ failed_share }) => percent(failed_share) },
+    { name: 'URL', cell: ({ url }) => <span className="text-muted">{url}</span> },
   ];
   return (
     <PageBody>
@@ -48,7 +55,7 @@ export function Customer() {
         </May>
       </PageHead>
       <QueryView query={endpoints} label="Loading the customer">
-        {({ content }) =>
+        {({ endpoints: content }) =>
           content.length === 0 ? (
             <EmptyState
               title="No endpoints"
@@ -56,8 +63,13 @@ export function Customer() {
             />
           ) : (
             <>
-              <PlainTable label="Endpoints" rows={content} columns={columns} rowKey={({ uid }) => uid} />
-              <Failures endpoints={content.map(({ uid }) => uid)} />
+              <PlainTable
+                label="Endpoints"
+                rows={content}
+                columns={columns}
+                rowKey={({ endpoint_id }) => endpoint_id}
+              />
+              <Failures owner={owner} />
             </>
           )
         }
@@ -67,12 +79,12 @@ export function Customer() {
   );
 }
 
-function Failures({ endpoints }: { endpoints: string[] }) {
+function Failures({ owner }: { owner: string }) {
   const { api, id } = useProject();
   const failures = useQuery({
-    queryKey: [id, 'customer failures', endpoints],
+    queryKey: [id, 'customer failures', owner],
     queryFn: () =>
-      api.eventDeliveries.list({ endpointId: endpoints, status: ['Failure', 'Retry'], perPage: 10 }).page(),
+      api.eventDeliveries.list({ ownerId: owner, status: ['Failure', 'Retry'], perPage: 10 }).page(),
     refetchInterval: 5000,
   });
   return (

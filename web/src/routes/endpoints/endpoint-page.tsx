@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { Trouble } from '../../dashboard/trouble.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
@@ -52,7 +53,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         <p className="mb-3 break-all">{endpoint.url}</p>
       )}
       {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
-      {isDisabled && <DisabledBanner endpoint={endpoint} />}
+      {isDisabled ? <DisabledBanner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}
@@ -73,5 +74,22 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       <EndpointRetries endpoint={endpoint.uid} />
       {may('expireSecret') && <Secrets endpoint={endpoint} mayRoll />}
     </>
+  );
+}
+
+/** The cause, where something is wrong. */
+function EndpointTrouble({ endpoint }: { endpoint: string }) {
+  const { api, id } = useProject();
+  const { data } = useQuery({
+    queryKey: [id, 'endpoint', endpoint, 'health'],
+    queryFn: () => api.dashboard.getHealth({ endpointId: [endpoint] }),
+    refetchInterval: 5000,
+  });
+  const [health] = data?.endpoints ?? [];
+  if (health === undefined || health.state === 'ok') return null;
+  return (
+    <section aria-label="What is wrong" className="mb-3">
+      <Trouble health={health} />
+    </section>
   );
 }

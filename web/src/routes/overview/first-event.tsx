@@ -9,19 +9,20 @@ import { Section } from '../../ui/page/section.tsx';
 import { Link } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
-/** An endpoint at the built-in receiver with a subscription for everything, and an event to it. */
+const FIRST_TYPE = 'hello.world';
+
+/** An endpoint at the built-in receiver with a subscription for its own event, and that event. */
 async function sendFirst(api: Posthorn, url: string): Promise<void> {
   const { content } = await api.endpoints.list({ perPage: 100 }).page();
   if (!content.some((endpoint) => endpoint.url === url)) {
-    const endpoint = await api.endpoints.create({ name: 'Built-in receiver', url });
-    await api.subscriptions.create({
-      name: 'Everything',
-      endpoint_id: endpoint.uid,
-      filter_config: { event_types: ['*'] },
+    await api.endpoints.create({
+      name: 'Built-in receiver',
+      url,
+      subscriptions: [{ name: FIRST_TYPE, filter_config: { event_types: [FIRST_TYPE] } }],
     });
   }
   await api.events.broadcast({
-    event_type: 'hello.world',
+    event_type: FIRST_TYPE,
     data: { message: 'My first event', sent_from: 'the dashboard' },
   });
 }
@@ -43,8 +44,8 @@ export function FirstEvent() {
     <section className="mb-6 grid grid-cols-1 gap-3 rounded-md border border-accent p-4">
       <h2 className="text-base">Send a first event</h2>
       <p className="max-w-[75ch]">
-        Nothing has come in yet. The service has a receiver inside, so that you can see a signed webhook
-        arrive without any server of yours.
+        {latest === undefined ? 'Nothing has come in yet. ' : 'Your first event arrived. '}The service has a
+        receiver inside, so that you can see a signed webhook arrive without any server of yours.
       </p>
       <div>
         <Button
@@ -74,7 +75,7 @@ export function FirstEvent() {
         </Section>
       )}
       <p className="text-muted">Or from a shell, in the folder where Posthorn was started:</p>
-      <CodeBlock label="Command" text={sendCommand(id, 'hello.world')} />
+      <CodeBlock label="Command" text={sendCommand(id, FIRST_TYPE)} />
     </section>
   );
 }

@@ -13,8 +13,8 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { FirstEvent } from './first-event.tsx';
 import { NodeLine } from './node-line.tsx';
+import { OpenCounts } from './open-counts.tsx';
 import { Rates } from './rates.tsx';
-import { StateCounts } from './state-counts.tsx';
 import { Troubled } from './troubled.tsx';
 
 const DEFAULT = '2h';
@@ -38,9 +38,11 @@ export function Overview() {
         <TimeFilter value={time} onChange={(chosen) => setSearch({ time: chosen })} />
       </PageHead>
       <Newcomer />
-      <Rates time={time} range={range} onZoom={(zoomed) => setSearch({ time: zoomed })} />
-      <StateCounts time={time} range={range} />
       <Troubled time={time} range={range} />
+      <Section title="Traffic">
+        <Rates time={time} range={range} onZoom={(zoomed) => setSearch({ time: zoomed })} />
+        <OpenCounts />
+      </Section>
       <Section
         title="Latest failures"
         aside={

@@ -1,12 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import type { GetTimeSeriesResult } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { STEP_MS } from '../../parts/delivery-chart.tsx';
+import type { Figure } from '../../parts/figures.tsx';
 import { Numbers } from '../../parts/numbers.tsx';
 import { withSearch } from '../../ui/text/link.tsx';
-import { count } from '../../ui/text/numbers.ts';
-import { span, useNow } from '../../ui/text/time.tsx';
+import { count, percent } from '../../ui/text/numbers.ts';
 
 interface Props {
   time: string;
@@ -14,17 +13,9 @@ interface Props {
   onZoom(time: string): void;
 }
 
-/** Rates, latency and age of the queue in the time, and deliveries over it. */
+/** Counts and latency of the time, and attempts over it. */
 export function Rates({ time, range, onZoom }: Props) {
-  const { api, id, at } = useProject();
-  const now = useNow();
-  const { data: oldest } = useQuery({
-    queryKey: [id, 'overview', 'oldest'],
-    queryFn: async () =>
-      (await api.eventDeliveries.list({ status: ['Scheduled', 'Retry'], sort: 'ASC', perPage: 1 }).page())
-        .content[0] ?? null,
-    refetchInterval: 5000,
-  });
+  const { at } = useProject();
   const all = at('deliveries');
   return (
     <Numbers
@@ -43,23 +34,20 @@ export function Rates({ time, range, onZoom }: Props) {
           note: `${delivered.note}, ${rate(data, data.totals.delivered)}`,
           href: withSearch(all, { state: 'Success', time }),
         },
-        {
-          ...failed,
-          note: `${failed.note}, ${rate(data, data.totals.failed)}`,
-          href: withSearch(at('failures'), { time }),
-        },
+        failedAttempts(data, withSearch(at('failures'), { time })),
+        { ...failed, note: 'deliveries, no retries left', href: withSearch(all, { state: 'Failure', time }) },
         { ...half, href: all },
         { ...most, href: all },
-        {
-          name: 'Oldest that waits',
-          value: oldest == null ? '–' : span(Math.max(0, now - Date.parse(oldest.created_at)) / 1000),
-          note: oldest === null ? 'nothing waits' : 'since it was made',
-          href: oldest == null ? all : at(`deliveries/${oldest.uid}`),
-        },
       ]}
       onZoom={onZoom}
     />
   );
+}
+
+function failedAttempts({ totals }: GetTimeSeriesResult, href: string): Figure {
+  const { attempts, failed_attempts: failed } = totals;
+  const note = attempts === 0 ? 'no attempts' : `${percent((100 * failed) / attempts)} of ${count(attempts)}`;
+  return { name: 'Failed attempts', value: count(failed), note, href, isBad: failed > 0 };
 }
 
 function rate({ points, step }: GetTimeSeriesResult, total: number): string {

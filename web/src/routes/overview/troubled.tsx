@@ -1,107 +1,75 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Endpoint, Posthorn } from 'posthorn-client';
+import type { GetHealthResult } from 'posthorn-client';
+import { Trouble } from '../../dashboard/trouble.tsx';
+import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
-import { EndpointBadge } from '../../parts/badges.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
-import { count, percent } from '../../ui/text/numbers.ts';
+import { Link } from '../../ui/text/link.tsx';
+import { StateBadge } from '../../ui/text/state-badge.tsx';
 
-interface Trouble {
-  endpoint: Endpoint;
-  failed: number;
-  retrying: number;
-  rate: number | null;
-}
+const SHOWN = 10;
 
-/** Endpoints whose deliveries fail or wait, the most harmful first. */
+/** Endpoints that fail, the most harmful first, each with its cause. One quiet line if there are none. */
 export function Troubled({ time, range }: { time: string; range: TimeRange }) {
   const { api, id } = useProject();
-  const troubled = useQuery({
-    queryKey: [id, 'overview', 'troubled', time],
-    queryFn: () => readTrouble(api, range),
+  const health = useQuery({
+    queryKey: [id, 'health', time],
+    queryFn: () => api.dashboard.getHealth({ ...range, limit: SHOWN }),
     refetchInterval: 5000,
+    placeholderData: (before) => before,
   });
   return (
-    <Section title="Endpoints in trouble">
-      <QueryView query={troubled} label="Looking at the endpoints" rows={3}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <p className="text-muted">Every endpoint takes its deliveries.</p>
-          ) : (
-            <Table rows={rows} time={time} />
-          )
-        }
+    <Section title="Endpoints in trouble" aside={health.data && <Tally found={health.data} />}>
+      <QueryView query={health} label="Looking at the endpoints" rows={3}>
+        {(found) => <Rows found={found} />}
       </QueryView>
     </Section>
   );
 }
 
-async function readTrouble(api: Posthorn, range: TimeRange): Promise<Trouble[]> {
-  const { content } = await api.endpoints.list({ perPage: 100 }).page();
-  if (content.length === 0) return [];
-  const rates = await api.endpoints.getPeriodFailureRates({
-    ...range,
-    endpointId: content.map(({ uid }) => uid),
-  });
-  const byId = new Map(rates.map((one) => [one.uid, one]));
-  return content
-    .map((endpoint): Trouble => {
-      const {
-        failure_count: failed = 0,
-        retry_count: retrying = 0,
-        period_failure_rate: rate = null,
-      } = byId.get(endpoint.uid) ?? {};
-      return { endpoint, failed, retrying, rate };
-    })
-    .filter(
-      ({ endpoint, failed, retrying }) =>
-        failed + retrying > 0 || endpoint.status !== 'active' || endpoint.cb_state === 'open',
-    )
-    .toSorted((one, other) => other.failed + other.retrying - one.failed - one.retrying)
-    .slice(0, 10);
+const total = ({ by_state: states }: GetHealthResult): number =>
+  Object.values(states).reduce((sum, count) => sum + count, 0);
+
+/** "3 failing, 1 disabled of 12". */
+function Tally({ found }: { found: GetHealthResult }) {
+  const words = Object.entries(found.by_state).filter(([state, count]) => state !== 'ok' && count > 0);
+  if (words.length === 0) return null;
+  return (
+    <span className="text-muted">
+      {words.map(([state, count]) => `${count.toLocaleString('en')} ${state}`).join(', ')} of{' '}
+      {plural(total(found), 'endpoint')}
+    </span>
+  );
 }
 
-function Table({ rows, time }: { rows: Trouble[]; time: string }) {
+function Rows({ found }: { found: GetHealthResult }) {
   const { at } = useProject();
-  const deliveries = (endpoint: Endpoint, state: string): string =>
-    withSearch(at('deliveries'), { endpoint: endpoint.uid, state, time });
-  const columns: TableColumn<Trouble>[] = [
-    {
-      name: 'Endpoint',
-      cell: ({ endpoint }) => (
-        <Link className="link" href={at(`endpoints/${endpoint.uid}`)}>
-          {endpoint.name}
-        </Link>
-      ),
-    },
-    { name: 'State', cell: ({ endpoint }) => <EndpointBadge endpoint={endpoint} /> },
-    {
-      name: 'Failed',
-      cell: ({ endpoint, failed }) => (
-        <Link className="link" href={deliveries(endpoint, 'Failure')}>
-          {count(failed)} failed
-        </Link>
-      ),
-    },
-    {
-      name: 'Waiting to retry',
-      cell: ({ endpoint, retrying }) => (
-        <Link className="link" href={deliveries(endpoint, 'Retry')}>
-          {count(retrying)} waiting
-        </Link>
-      ),
-    },
-    { name: 'Share that failed', cell: ({ rate }) => percent(rate) },
-  ];
+  const rows = found.endpoints.filter(({ state }) => state !== 'ok');
+  if (rows.length === 0) {
+    const all = total(found);
+    const word = all === 0 ? 'No endpoints yet.' : `${plural(all, 'endpoint')}, none in trouble.`;
+    return (
+      <StateBadge look={{ tone: all === 0 ? 'off' : 'ok', shape: all === 0 ? 'slash' : 'check', word }} />
+    );
+  }
   return (
-    <PlainTable
-      label="Endpoints in trouble"
-      rows={rows}
-      columns={columns}
-      rowKey={({ endpoint }) => endpoint.uid}
-    />
+    <ul aria-label="Endpoints in trouble" className="grid gap-2">
+      {rows.map((health) => (
+        <li key={health.endpoint_id}>
+          <Trouble health={health}>
+            <Link className="link font-semibold" href={at(`endpoints/${health.endpoint_id}`)}>
+              {health.name}
+            </Link>
+            {health.owner_id !== '' && (
+              <Link className="link" href={at(`customers/${encodeURIComponent(health.owner_id)}`)}>
+                {health.owner_id}
+              </Link>
+            )}
+          </Trouble>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,0 +1,154 @@
+import type { EndpointHealth } from 'posthorn-client';
+import type { ReactNode } from 'react';
+import { plural } from '../data/delivery-state.ts';
+import { useProject } from '../data/project.ts';
+import { useAct } from '../parts/use-act.ts';
+import { Button } from '../ui/controls/button.tsx';
+import { Link, useGo, withSearch } from '../ui/text/link.tsx';
+import { percent } from '../ui/text/numbers.ts';
+import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
+import { span, Time, useNow } from '../ui/text/time.tsx';
+import { May } from './may.tsx';
+
+type State = EndpointHealth['state'];
+
+const LOOKS: Readonly<Record<State, StateLook>> = {
+  failing: { tone: 'bad', shape: 'cross', word: 'Failing' },
+  disabled: { tone: 'off', shape: 'slash', word: 'Disabled' },
+  degraded: { tone: 'retry', shape: 'again', word: 'Degraded' },
+  held: { tone: 'held', shape: 'pause', word: 'Paused' },
+  ok: { tone: 'ok', shape: 'check', word: 'OK' },
+};
+
+export const HealthBadge = ({ state }: { state: State }) => <StateBadge look={LOOKS[state]} />;
+
+/** What is wrong with an endpoint: since when, the last answer, what waits, and the acts that mend it. */
+export function Trouble({ health, children }: { health: EndpointHealth; children?: ReactNode }) {
+  const isBad = health.state === 'failing' || health.state === 'disabled';
+  return (
+    <div
+      className={`grid gap-1 border-l-4 px-3 py-2 ${isBad ? 'border-bad bg-bad-ground' : 'border-line-strong bg-panel'}`}
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <HealthBadge state={health.state} />
+        {children}
+        <span className="grow" />
+        <Acts health={health} />
+      </div>
+      <Cause health={health} />
+      <Counts health={health} />
+    </div>
+  );
+}
+
+function Cause({ health }: { health: EndpointHealth }) {
+  const { at } = useProject();
+  const now = useNow();
+  const { last_failure: failure, failing_since: since, last_success_at: success } = health;
+  if (failure === null && since === null) return null;
+  return (
+    <p className="max-w-[75ch] break-words">
+      {failure !== null && (
+        <Link className="link" href={at(`deliveries/${failure.event_delivery_id}`)}>
+          {failure.reason === '' ? failure.outcome : failure.reason}
+        </Link>
+      )}
+      {since !== null && (
+        <span className="text-muted">
+          {failure !== null && ' · '}every attempt failed for{' '}
+          {span(Math.max(0, now - Date.parse(since)) / 1000)}
+          {success === null ? (
+            ', no recent success'
+          ) : (
+            <>
+              , last success <Time at={success} />
+            </>
+          )}
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** Each number leads to its rows. */
+function Counts({ health }: { health: EndpointHealth }) {
+  const { at } = useProject();
+  const { waiting_for: waiting, endpoint_id: endpoint } = health;
+  const rows = (held: string) => withSearch(at('deliveries'), { endpoint, held });
+  const gates: [count: number | undefined, word: string, gate: string][] = [
+    [waiting.retry, 'waiting to retry', 'retry'],
+    [waiting.circuit_breaker, 'held by the circuit breaker', 'circuit_breaker'],
+    [waiting.paused, 'held by the pause', 'paused'],
+    [waiting.rate_limit, 'throttled', 'rate_limit'],
+  ];
+  const parts = gates.flatMap(([count, word, gate]) =>
+    count === undefined || count === 0
+      ? []
+      : [
+          <Link key={gate} className="link" href={rows(gate)}>
+            {count.toLocaleString('en')} {word}
+          </Link>,
+        ],
+  );
+  return (
+    <p className="flex flex-wrap gap-x-3 text-muted">
+      {parts}
+      {health.attempts > 0 && (
+        <span>
+          {percent(health.failed_share)} of {plural(health.attempts, 'attempt')} failed
+        </span>
+      )}
+      {health.failed > 0 && (
+        <Link className="link" href={withSearch(at('deliveries'), { endpoint, state: 'Failure' })}>
+          {health.failed.toLocaleString('en')} failed
+        </Link>
+      )}
+      {health.discarded > 0 && (
+        <Link className="link" href={withSearch(at('deliveries'), { endpoint, state: 'Discarded' })}>
+          {health.discarded.toLocaleString('en')} discarded
+        </Link>
+      )}
+    </p>
+  );
+}
+
+function Acts({ health }: { health: EndpointHealth }) {
+  const { api, at } = useProject();
+  const go = useGo();
+  const { endpoint_id: endpoint, waiting_for: waiting } = health;
+  const sendable = (waiting.retry ?? 0) + (waiting.circuit_breaker ?? 0);
+  const send = useAct(
+    () => api.eventDeliveries.sendNow({ endpointId: [endpoint] }),
+    (job) => {
+      go(at(`jobs/${job.uid}`));
+      return `Sending ${plural(sendable, 'delivery', 'deliveries')} now`;
+    },
+  );
+  const pause = useAct(
+    () => api.endpoints.pause(endpoint),
+    ({ status }) => (status === 'active' ? 'The endpoint is active' : 'The endpoint is paused'),
+    () => api.endpoints.pause(endpoint),
+  );
+  return (
+    <>
+      {sendable > 0 && (
+        <May use="sendNowEventDeliveries">
+          <Button icon="arrow" onClick={() => send.mutate()} busy={send.isPending && 'Asking'}>
+            Send {plural(sendable, 'delivery', 'deliveries')} now
+          </Button>
+        </May>
+      )}
+      {(health.status === 'active' || health.status === 'paused') && (
+        <May use="pauseEndpoint">
+          <Button
+            icon={health.status === 'active' ? 'pause' : 'play'}
+            onClick={() => pause.mutate()}
+            busy={pause.isPending && 'Asking'}
+          >
+            {health.status === 'active' ? 'Pause' : 'Resume'}
+          </Button>
+        </May>
+      )}
+    </>
+  );
+}
