@@ -2,6 +2,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { violations } from './axe.ts';
 import type { World } from './world.ts';
@@ -107,7 +108,7 @@ export function formTests(get: () => World): void {
       await dots.last().waitFor();
       expect(await dots.allTextContents()).toEqual(['at once', '10 s', '30 s', '1 min 10 s']);
       await press('Edit retries of Orders');
-      await field('Retries').selectOption('Same wait each time');
+      await field('Retries').selectOption('Same wait');
       await field('How many').fill('20');
       await field('Wait, seconds').fill('90');
       await dialog.getByText('21 attempts in 30 min.').waitFor();
@@ -275,6 +276,54 @@ export function formTests(get: () => World): void {
       await dialog.getByRole('button', { name: 'Add and test' }).click();
       await dialog.getByText('Added Fresh').waitFor();
       await dialog.getByText(await newest('Fresh'), { exact: true }).waitFor();
+      await expectFine();
+      await page.keyboard.press('Escape');
+    });
+
+    it('a source says how many endpoints of customers it reaches, and how to keep it from them', async () => {
+      const { page } = get();
+      const own = await get().app.newProject();
+      const at = (path: string) => get().open(path, own.projectId);
+      const made = await own.post('/sources', { name: 'Till', type: 'http', verifier: { type: 'noop' } });
+      const add = (name: string, eventTypes: string[], owner_id: string, more: object = {}) =>
+        subscribe(own, receiver.url, {
+          eventTypes,
+          endpoint: { name, owner_id },
+          subscription: { name, ...more },
+        });
+      await add('Everything', ['*'], 'customer 7');
+      await add('Orders', ['order'], 'customer 8');
+      await add('Tied', ['*'], 'customer 9', { source_id: made.uid });
+      await add('Ours', ['*'], '');
+      const off = await add('Off', ['*'], 'customer 9');
+      await own.put(`/subscriptions/${off.subscription.uid}/toggle_status`, {});
+      await at(`sources/${made.uid}`);
+      const warning = page.getByRole('region', { name: 'Events of this source may reach customers' });
+      await warning.getByText('Events of this source may reach 1 endpoint of 1 customer.').waitFor();
+      expect(await warning.getByRole('listitem').allTextContents()).toEqual(['Everything of customer 7']);
+      expect(await violations(page)).toEqual([]);
+      await own.put(`/sources/${made.uid}`, { event_type_location: 'request.body.type' });
+      await warning.getByText('Events of this source may reach 2 endpoints of 2 customers.').waitFor();
+      const headers = { 'content-type': 'application/json' };
+      await fetch(made.url, { method: 'POST', headers, body: '{"type": "order"}' });
+      const { content } = await eventually(
+        () => own.get('/eventdeliveries'),
+        (page) => page.content.length === 4,
+      );
+      const owners = content.map(({ endpoint_metadata: one }: Json) => one.owner_id).toSorted();
+      expect(owners).toEqual(['', 'customer 7', 'customer 8', 'customer 9']);
+
+      await warning.getByRole('link', { name: 'Everything' }).click();
+      await press('Edit…');
+      await field('Source').selectOption('Till');
+      await save('Save subscription');
+      await at('sources');
+      await press('Add source');
+      await field('Name').waitFor();
+      expect(await warning.count()).toBe(0);
+      await dialog.getByText('Event type, idempotency and headers').click();
+      await field('Event type from').fill('request.body.type');
+      await warning.getByText('Events of this source may reach 1 endpoint of 1 customer.').waitFor();
       await expectFine();
       await page.keyboard.press('Escape');
     });

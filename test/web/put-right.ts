@@ -116,7 +116,10 @@ export function putRightTests(get: () => World): void {
       await page.getByRole('button', { name: 'Roll secret', exact: true }).click();
       // The API counts in seconds.
       expect((await asked).postDataJSON()).toEqual({ expiration: 3 * 24 * 3600 });
-      await page.getByText(/^expires in/).waitFor();
+      await page
+        .getByRole('dialog')
+        .getByText(/^expires in/)
+        .waitFor();
     });
 
     it('pauses an endpoint and undoes it: the toast stays while it has the focus, however long', async () => {

@@ -29,7 +29,7 @@ export function RetrySchedule({ policy }: { policy: RetryPolicy }) {
     <div className="grid grid-cols-1 gap-1">
       <ol
         aria-label="Attempts"
-        className="grid max-w-3xl grid-cols-[repeat(auto-fill,minmax(5rem,1fr))] gap-y-1"
+        className="grid max-w-3xl grid-cols-[repeat(auto-fill,minmax(4.5rem,1fr))] gap-y-2"
       >
         {dots.map((at, index) => (
           <li
@@ -74,8 +74,8 @@ export function RetryFields({ own }: { own: Own }) {
           onChange={(event) => setType(event.target.value as typeof type)}
           choices={[
             ['', 'As the project'],
-            ['linear', 'Same wait each time'],
-            ['exponential', 'The wait doubles'],
+            ['linear', 'Same wait'],
+            ['exponential', 'Doubling wait'],
           ]}
         />
         {type !== '' && (

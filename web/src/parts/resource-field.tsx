@@ -22,7 +22,8 @@ interface Props<F extends Form> {
   placeholder?: string;
   /** The words of a choice, if not its values. */
   words?: Readonly<Record<string, string>>;
-  onChoose?(choice: string): void;
+  /** It is chosen or typed. */
+  onValue?(value: string): void;
 }
 
 /** A field of a resource in a form, as its description says (`src/domain/resources`), in the words of the page. */
@@ -32,7 +33,7 @@ export function ResourceField<F extends Form>({
   of = {},
   hint,
   words = {},
-  onChoose,
+  onValue,
   ...rest
 }: Props<F>) {
   const { label: usual, kind, choices = [] } = form[name] as FormField;
@@ -45,7 +46,7 @@ export function ResourceField<F extends Form>({
       <SelectField
         {...common}
         defaultValue={String(value)}
-        onChange={(event) => onChoose?.(event.target.value)}
+        onChange={(event) => onValue?.(event.target.value)}
         choices={choices.map((choice) => [choice, words[choice] ?? choice])}
       />
     );
@@ -54,7 +55,14 @@ export function ResourceField<F extends Form>({
   if (kind === 'list')
     return <TextField {...common} {...rest} defaultValue={((value ?? []) as readonly string[]).join(', ')} />;
   if (kind === 'code') return <TextArea {...common} {...rest} defaultValue={String(value ?? '')} />;
-  return <TextField {...common} {...rest} defaultValue={String(value ?? '')} />;
+  return (
+    <TextField
+      {...common}
+      {...rest}
+      defaultValue={String(value ?? '')}
+      onChange={(event) => onValue?.(event.target.value)}
+    />
+  );
 }
 
 /** The fields of a resource that a form does not place itself. */

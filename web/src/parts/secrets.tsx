@@ -57,9 +57,9 @@ export function SecretRows({ endpoint, shown }: { endpoint: Endpoint; shown: boo
       {rows.map(({ name, value, expires = null }) => (
         <li
           key={name + value}
-          className="flex min-h-8 flex-wrap items-center gap-x-3 border-b border-line py-1"
+          className="grid min-h-8 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line py-1 sm:grid-cols-[9rem_minmax(0,1fr)_auto]"
         >
-          <span className="min-w-36 text-muted">
+          <span className="col-span-2 text-muted sm:col-span-1">
             {name}
             {expires !== null && (
               <span className="block text-xs">
@@ -67,9 +67,7 @@ export function SecretRows({ endpoint, shown }: { endpoint: Endpoint; shown: boo
               </span>
             )}
           </span>
-          <code className="min-w-0 flex-1 basis-48 font-mono text-xs break-all">
-            {shown ? value : '•'.repeat(12)}
-          </code>
+          <code className="font-mono text-xs break-all">{shown ? value : '•'.repeat(12)}</code>
           <CopyIcon text={value} what={name} />
         </li>
       ))}

@@ -70,6 +70,6 @@ export const DeliveryField = ({ of, onPull }: { of: object; onPull(isPull: boole
     of={of}
     name="delivery"
     words={DELIVERIES}
-    onChoose={(delivery) => onPull(delivery === 'pull')}
+    onValue={(delivery) => onPull(delivery === 'pull')}
   />
 );

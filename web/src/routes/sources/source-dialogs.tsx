@@ -5,6 +5,7 @@ import { ActDialog } from '../../parts/act-dialog.tsx';
 import { type Choice, SelectField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useGo } from '../../ui/text/link.tsx';
+import { AnyOriginWarning } from './any-origin.tsx';
 import { BROKERS } from './broker-settings.ts';
 import { kindOf, SourceFields, sourceOf } from './source-form.tsx';
 
@@ -27,6 +28,7 @@ export function AddSource({ onClose }: { onClose(): void }) {
   const { api, at } = useProject();
   const go = useGo();
   const [kind, setKind] = useState('');
+  const [location, setLocation] = useState('');
   const add = async (form: FormData) => {
     const made = await api.sources.create({
       ...(BROKERS[kind] === undefined && {
@@ -43,11 +45,15 @@ export function AddSource({ onClose }: { onClose(): void }) {
       <SelectField
         label="Takes from"
         value={kind}
-        onChange={(event) => setKind(event.target.value)}
+        onChange={(event) => {
+          setKind(event.target.value);
+          setLocation('');
+        }}
         choices={KINDS}
       />
       {/* Another kind begins with other settings. */}
-      <SourceFields key={kind} kind={kind} />
+      <SourceFields key={kind} kind={kind} onLocation={setLocation} />
+      <AnyOriginWarning kind={kind} location={location} />
     </ActDialog>
   );
 }

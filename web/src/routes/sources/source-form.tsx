@@ -11,6 +11,8 @@ interface Props {
   /** The provider or the kind of broker. Empty: any sender. */
   kind: string;
   source?: Source | undefined;
+  /** The reader types where the event type is. */
+  onLocation?: ((location: string) => void) | undefined;
 }
 
 /** The kind of a source that is stored. */
@@ -20,14 +22,14 @@ export const kindOf = ({ type, provider, pub_sub }: Source): string =>
 const hasAny = (...values: (string | number | undefined)[]): boolean => values.some(Boolean);
 
 /** The fields of a new source and of one that is stored. */
-export function SourceFields({ kind, source }: Props) {
+export function SourceFields({ kind, source, onLocation }: Props) {
   const field = { form: sourceForm, of: source };
   const broker = BROKERS[kind];
   return (
     <>
       <ResourceField {...field} name="name" required />
       {broker === undefined ? (
-        <RequestFields kind={kind} source={source} />
+        <RequestFields {...{ kind, source, onLocation }} />
       ) : (
         <TextArea
           label="Settings, JSON"
@@ -53,7 +55,7 @@ export function SourceFields({ kind, source }: Props) {
 }
 
 /** How requests of a sender are checked, read and answered. */
-function RequestFields({ kind, source }: Props) {
+function RequestFields({ kind, source, onLocation }: Props) {
   const field = { form: sourceForm, of: source };
   const { body, content_type } = source?.custom_response ?? {};
   const isPreset = kind !== '' && source === undefined;
@@ -71,6 +73,7 @@ function RequestFields({ kind, source }: Props) {
         <ResourceField
           {...field}
           name="event_type_location"
+          {...(onLocation && { onValue: onLocation })}
           placeholder="request.body.type"
           hint={isPreset ? 'Empty: where the sender has it.' : 'Empty: the type is the id in the address.'}
         />

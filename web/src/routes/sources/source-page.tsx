@@ -15,8 +15,10 @@ import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
+import { AnyOriginWarning } from './any-origin.tsx';
 import { LastEvents } from './last-events.tsx';
 import { EditSource } from './source-dialogs.tsx';
+import { kindOf } from './source-form.tsx';
 import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
 
 export function SourcePage() {
@@ -54,6 +56,7 @@ function View({ source }: { source: Source }) {
           </Button>
         </May>
       </PageHead>
+      <AnyOriginWarning kind={kindOf(source)} location={source.event_type_location} isStored />
       <Facts
         items={[
           ['Kind', source.provider || source.pub_sub.type || SOURCE_KINDS[source.type]],
