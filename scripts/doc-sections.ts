@@ -103,13 +103,22 @@ export function metricSection(): string {
   return `## The service\n\n${service}\n## The process\n\nA scrape explains each. All begin with ${code('posthorn_')}: ${names.join(', ')}.\n`;
 }
 
+/** The groups whose commands of resources are shown by noun. */
+const BY_NOUN = new Set(['Events', 'Config']);
+
 /** Every command with the names of its arguments, which --help explains. */
 export function commandReference(): string {
   const groups = Map.groupBy(Object.entries(commands), ([, { group }]) => group);
-  const tables = [...groups].map(
-    ([group, rows]) => `### ${group}\n\n${group === 'Config' ? resourceTable(rows) : commandTable(rows)}`,
-  );
-  return tables.join('\n');
+  const sections = [...groups].map(([group, rows]) => {
+    const ofResource = ([name]: [string, Command]) => BY_NOUN.has(group) && name.includes(' ');
+    const [commandRows, resourceRows] = [rows.filter((row) => !ofResource(row)), rows.filter(ofResource)];
+    const tables = [
+      ...(commandRows.length > 0 ? [commandTable(commandRows)] : []),
+      ...(resourceRows.length > 0 ? [resourceTable(resourceRows)] : []),
+    ];
+    return `### ${group}\n\n${tables.join('\n')}`;
+  });
+  return sections.join('\n');
 }
 
 const commandTable = (rows: [string, Command][]): string =>

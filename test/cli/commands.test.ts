@@ -90,7 +90,63 @@ describe('commands that change and show config', () => {
     const { uid } = await other.post('/endpoints', { name: 'gone', url: 'http://127.0.0.1:9/' });
     const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: other.projectId };
     const tested = await runPosthorn(['endpoints', 'test', uid], { env: inOther });
-    expect([tested.code, tested.stdout]).toEqual([1, expect.stringContaining('connection refused')]);
+    expect(tested.code).toBe(1);
+    expect(tested.stdout).toMatch(/^failed: .*connection refused.*http:\/\/127\.0\.0\.1:9\/\n$/);
+    const good = await other.post('/endpoints', { name: 'good', url: receiver.url });
+    const passed = await runPosthorn(['endpoints', 'test', good.uid], { env: inOther });
+    expect(passed.stdout).toMatch(/^delivered: 200 OK in \d+ ms, http.*\nanswer: ok\n$/);
+    receiver.requests.length = 0;
+  });
+
+  it('show one thing as text, with its payload, and times that are relative on a terminal only', async () => {
+    const other = await app.newProject();
+    const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: other.projectId };
+    const run = async (args: string[], isTTY = false) =>
+      (await runPosthorn(args, { env: inOther, isTTY })).stdout;
+    const { uid } = await other.post('/endpoints', {
+      name: 'shown',
+      url: receiver.url,
+      authentication: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'hidden' } },
+    });
+    const types = ['a', 'b'];
+    const made = await other.post('/subscriptions', {
+      name: 's',
+      endpoint_id: uid,
+      event_types: types,
+      filter_config: { event_types: types, filter: { body: { n: 1 } } },
+    });
+    const shown = await run(['subscriptions', 'get', made.uid]);
+    expect(shown).toMatch(/^filter_config\.event_types +a, b$/m);
+    expect(shown).toMatch(new RegExp(`^endpoint_metadata +shown \\(${uid}\\)$`, 'm'));
+    expect(shown).not.toMatch(/[{}]/);
+    expect(shown).toMatch(/^created_at +20\d\d-.*Z$/m);
+    const onTerminal = await run(['endpoints', 'get', uid], true);
+    expect(onTerminal).toMatch(/^created_at +(now|\d+ (s|min) ago)$/m);
+    expect(onTerminal).not.toContain('hidden');
+    const event = await other.post('/events/broadcast', {
+      event_type: 'shown',
+      data: { deep: { n: 1 } },
+    });
+    expect(await run(['events', 'get', event.uid])).toContain('"deep": {\n');
+  });
+
+  it('create, list and revoke a portal link', async () => {
+    const made = await posthorn(
+      'portal-links',
+      'create',
+      '--owner',
+      'acme',
+      '--data',
+      '{"can_retry": false}',
+    );
+    expect(made.stdout).toMatch(/^url +http.*#token=/m);
+    const [, id = ''] = /^uid +(\w+)$/m.exec(made.stdout) ?? [];
+    const listed = await posthorn('portal-links', '--owner', 'acme');
+    expect(listed.stdout).toMatch(new RegExp(`^${id} +acme +acme +0 +look +never `, 'm'));
+    expect(listed.stdout).not.toContain('token=');
+    expect(await json('portal-links', 'get', id)).toMatchObject({ owner_id: 'acme', can_retry: false });
+    expect((await posthorn('portal-links', 'revoke', id)).stdout).toBe(`revoked: ${id}\n`);
+    expect((await posthorn('portal-links', 'get', id)).code).toBe(1);
   });
 
   it('make a source, as YAML', async () => {
@@ -152,6 +208,11 @@ describe('an event', () => {
     expect(await posthorn('replay')).toMatchObject({ code: 64, stdout: '' });
     const trial = await json('replay', '--since', '1h', '--dry-run');
     expect(trial).toMatchObject({ total: 4 });
+    const told = (await posthorn('replay', '--since', '1h', '--dry-run')).stdout;
+    expect(told).toMatch(
+      /^would be replayed: 4 events, as 4 deliveries to 1 endpoint; the oldest was created 20/,
+    );
+    expect(told).toMatch(/^ {2}e {2}4$/m);
     expect(receiver.requests.length).toBe(before);
     const { code, stdout } = await posthorn('replay', '--since', '1h');
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^replayed: 4 \(job /)]);
@@ -168,6 +229,12 @@ describe('an event', () => {
     expect((await posthorn('deliveries', 'send-now')).code).toBe(64);
     expect((await posthorn('retry', '--all')).stdout).toMatch(/^queued again: 0 /);
     expect((await posthorn('cancel', '--status', 'Retry')).stdout).toMatch(/^cancelled: 0 /);
+    expect((await posthorn('cancel', '--all', '--dry-run')).stdout).toBe('would be cancelled: nothing\n');
+    const [job] = await json('jobs');
+    expect(job).toMatchObject({ type: 'batch_cancel', status: 'completed' });
+    expect((await posthorn('jobs')).stdout).toMatch(/^\w{26} +batch_replay +completed +4\/4 +0 /m);
+    expect(await json('jobs', 'get', String(job?.['uid']))).toEqual(job);
+    expect((await posthorn('jobs', 'cancel', String(job?.['uid']))).stderr).toContain('already ended');
   });
 
   it('is seen by tail, with its delivery, as lines of JSON until the end', async () => {
@@ -190,6 +257,62 @@ describe('an event', () => {
     expect(new Set(rows.map(({ data }) => data.event_type))).toEqual(new Set(['cli.sent']));
     tail.signal('SIGINT');
     expect(await tail.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('an operator', () => {
+  it('sees what fails and waits, in status, failures and the list of endpoints', async () => {
+    const other = await app.newProject({ strategy: { type: 'linear', duration: 3600, retry_count: 9 } });
+    const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: other.projectId };
+    const run = (...args: string[]) => runPosthorn(args, { env: inOther });
+    expect((await run('status')).stdout).toBe(
+      'Every endpoint takes its deliveries.\n0 deliveries wait.\nLast 24 hours: 0 delivered, 0 failed, 0 of 0 attempts failed.\n',
+    );
+    const fields = { name: 'billing', url: 'http://127.0.0.1:9/', owner_id: 'acme' };
+    const { uid } = await other.post('/endpoints', fields);
+    await other.post('/subscriptions', { name: 's', endpoint_id: uid, event_types: ['*'] });
+    await other.post('/events/broadcast', { event_type: 'a', data: {} });
+    const { stdout: failures } = await eventually(
+      () => run('failures'),
+      ({ stdout }) => stdout.includes('connection_refused'),
+    );
+    expect(failures).toMatch(/^billing +acme +connection_refused +0 +1 .*connection refused by 127/m);
+    expect((await run('failures', '--owner', 'other')).stderr).toBe('none found\n');
+    const status = (await run('status')).stdout;
+    expect(status).toContain('1 endpoint in trouble: failing 1.\n1 delivery waits: retry 1.\n');
+    expect(status).toMatch(
+      new RegExp(`^${uid} +billing +acme +failing +20\\S+Z +100 % +1 +connection_refused `, 'm'),
+    );
+    const told = JSON.parse((await run('status', '--output', 'json')).stdout);
+    expect(told).toMatchObject({ waiting: { retry: 1 }, endpoints: [{ endpoint_id: uid, open: 1 }] });
+    await app.database.query(
+      `with v as (update projects set version = version + 1 where id = $2 returning version)
+       insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
+       select $1, $2, version, 'open', 1, 0, now() from v`,
+      [uid, other.projectId],
+    );
+    await eventually(
+      () => run('endpoints'),
+      ({ stdout }) => new RegExp(`^${uid} +billing +active +open +1 `, 'm').test(stdout),
+    );
+    expect((await run('status')).stdout).toContain('breaker open');
+    expect((await run('deliveries', 'send-now', '--endpoint', uid, '--dry-run')).stdout).toMatch(
+      /^would be due now: 1 delivery to 1 endpoint; .*\n {2}billing {2}1\nlast results: connection_refused 1\n$/,
+    );
+    expect((await run('deliveries', 'send-now', '--endpoint', uid)).stdout).toMatch(/^due now: 1 /);
+  });
+
+  it('gets an error at once if a state or a secret does not exist', async () => {
+    expect(await posthorn('tail', '--status', 'Broken')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('--status must be one of Scheduled, Processing, Discarded'),
+    });
+    const empty = join(folder, 'empty.txt');
+    writeFileSync(empty, '');
+    const verify = (secret: string) =>
+      posthorn('verify', '--secret', secret, '--data', '{}', '--headers', empty);
+    expect((await verify('env:NOPE')).stderr).toContain('the environment variable NOPE has no secret');
+    expect((await verify('env:SECRET')).stderr).toContain(`${empty} has no headers`);
   });
 });
 

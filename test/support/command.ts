@@ -12,6 +12,8 @@ export interface CommandResult {
 interface CommandOptions {
   env?: Record<string, string>;
   input?: string;
+  /** Its output is shown to a person, without colours. */
+  isTTY?: boolean;
 }
 
 /**
@@ -24,11 +26,11 @@ export class RunningCommand {
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[], { env = {}, input = '' }: CommandOptions = {}) {
+  constructor(args: readonly string[], { env = {}, input = '', isTTY = false }: CommandOptions = {}) {
     const terminal = {
       env: { HOME: '/nonexistent', POSTHORN_DATA_DIR: '/nonexistent', ...env },
       stdin: Readable.from([Buffer.from(input)]),
-      stdout: this.#output('stdout'),
+      stdout: Object.assign(this.#output('stdout'), { isTTY, getColorDepth: () => 1 }),
       stderr: this.#output('stderr'),
       once: this.#signals.once.bind(this.#signals),
     };

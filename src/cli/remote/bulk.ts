@@ -1,7 +1,7 @@
-import type { Job, Posthorn } from '../../../client/src/posthorn.ts';
+import type { DryRun, Job, Posthorn } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
-import { line, note, printOne } from '../terminal/output.ts';
+import { counted, line, note, printOne, shownTime } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
@@ -78,11 +78,32 @@ async function run(given: Given, bulk: Bulk): Promise<number> {
     }
     const job = await bulk.start(posthorn, { dry_run: isTrial, ...(rate !== undefined && { rate }) });
     if (isTrial) {
-      await printOne(given, job.dry_run ?? {});
+      const { dry_run: counts } = job;
+      if (counts !== null) await printOne(given, counts, trialText(job.type, bulk.done, counts));
       return EXIT.done;
     }
     return follow(posthorn, job, bulk.done);
   });
+}
+
+const NAMED = 10;
+const deliveries = (count: number) => counted(count, 'delivery', 'deliveries');
+
+function trialText(type: Job['type'], done: string, counts: DryRun): string[] {
+  const { total, endpoints, oldest_at: oldest, by_endpoint: of, by_outcome: outcomes } = counts;
+  const made = `${counts.is_estimate ? 'about ' : ''}${deliveries(counts.deliveries)}`;
+  const what = type === 'batch_replay' ? `${counted(total, 'event')}, as ${made}` : made;
+  if (total === 0) return [`would be ${done}: nothing`];
+  const since = oldest === null ? '' : `; the oldest was created ${shownTime(oldest)}`;
+  const width = Math.max(0, ...of.slice(0, NAMED).map(({ name }) => name.length));
+  return [
+    `would be ${done}: ${what} to ${counted(endpoints, 'endpoint')}${since}`,
+    ...of.slice(0, NAMED).map(({ name, count }) => `  ${name.padEnd(width)}  ${count}`),
+    ...(endpoints > NAMED ? [`  and ${counted(endpoints - NAMED, 'more endpoint')}`] : []),
+    ...(outcomes.length === 0
+      ? []
+      : [`last results: ${outcomes.map(({ outcome, count }) => `${outcome} ${count}`).join(', ')}`]),
+  ];
 }
 
 async function follow(posthorn: Posthorn, started: Job, done: string): Promise<number> {

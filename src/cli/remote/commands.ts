@@ -1,14 +1,18 @@
+import { deliveryStatuses } from '../../domain/delivery.ts';
 import { type Commands, connectionFlags, type Flag, inGroup } from '../terminal/command.ts';
 import {
   bulkFlags,
   deliveryFilters,
+  endpointsFlag,
   eventFilters,
   ID,
   IDS,
   jobFilters,
   limit,
+  ownerFlag,
   remote,
   secret,
+  timeFlags,
 } from '../terminal/shared-flags.ts';
 import { configCommands } from './resource-commands.ts';
 
@@ -61,7 +65,7 @@ const events = inGroup('Events', {
     flags: {
       'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
       endpoint: { value: 'ID', summary: 'Only of this endpoint.', many: true },
-      status: { value: 'STATUS', summary: 'Only in this state.', many: true },
+      status: { value: 'STATUS', oneOf: deliveryStatuses, summary: 'Only in this state.', many: true },
       only: { value: 'KIND', oneOf: ['events', 'deliveries'], summary: 'Only events, or only deliveries.' },
       count: { value: 'N', summary: 'End after so many rows.' },
       json: { summary: 'Print each row as one line of JSON.' },
@@ -122,6 +126,40 @@ const events = inGroup('Events', {
     operands: [ID],
     examples: ['posthorn events explain 01KA2'],
     load: async () => (await import('./history.ts')).explainEvent,
+  }),
+  status: remote({
+    summary: 'Shows the endpoints in trouble, and how many deliveries wait.',
+    examples: ['posthorn status', 'posthorn status --output json | jq .waiting'],
+    load: async () => (await import('./status.ts')).status,
+  }),
+  failures: remote({
+    summary: 'Groups failing deliveries by endpoint and cause, of the last 24 hours by default.',
+    flags: {
+      ...timeFlags,
+      ...endpointsFlag,
+      ...ownerFlag,
+      'event-type': { value: 'TYPE', summary: 'Only of this event type.' },
+    },
+    examples: ['posthorn failures --since 2h'],
+    load: async () => (await import('./status.ts')).failures,
+  }),
+  'jobs list': remote({
+    summary: 'Lists replays, retries and other jobs, newest first.',
+    flags: { limit },
+    examples: ['posthorn jobs'],
+    load: async () => (await import('./jobs.ts')).listJobs,
+  }),
+  'jobs get': remote({
+    summary: 'Shows a job and its progress.',
+    operands: [ID],
+    examples: ['posthorn jobs get 01KA6'],
+    load: async () => (await import('./jobs.ts')).getJob,
+  }),
+  'jobs cancel': remote({
+    summary: 'Cancels a job. Finished work stays done.',
+    operands: [ID],
+    examples: ['posthorn jobs cancel 01KA6'],
+    load: async () => (await import('./jobs.ts')).cancelJob,
   }),
   'deliveries list': remote({
     summary: 'Lists deliveries, newest first.',

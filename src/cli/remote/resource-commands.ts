@@ -13,7 +13,7 @@ import {
 /** The commands of one kind of resource. `load` finds the verbs by name. All but `list` and `create` take an id. */
 function resource(
   noun: string,
-  verbs: Record<string, Pick<Command, 'summary' | 'flags' | 'examples'>>,
+  verbs: Record<string, Pick<Command, 'summary' | 'details' | 'flags' | 'examples'>>,
   load: () => Promise<Readonly<Record<string, Run>>>,
 ): Record<string, Ungrouped> {
   return Object.fromEntries(
@@ -28,6 +28,8 @@ function resource(
     }),
   );
 }
+
+const KEEPS = 'Fields that are not named keep their value.';
 
 const endpointFields: Record<string, Flag> = {
   name: { value: 'NAME', summary: 'The name.' },
@@ -68,7 +70,8 @@ export const configCommands = inGroup('Config', {
         ],
       },
       update: {
-        summary: 'Changes an endpoint. Fields that are not named keep their value.',
+        summary: 'Changes an endpoint.',
+        details: KEEPS,
         flags: endpointFields,
         examples: [`posthorn endpoints update 01KA1 --data '{"rate_limit": 10, "rate_limit_duration": 1}'`],
       },
@@ -117,7 +120,8 @@ export const configCommands = inGroup('Config', {
         examples: [`posthorn subscriptions create --name invoices --endpoint 01KA1 --event-type 'invoice.*'`],
       },
       update: {
-        summary: 'Changes a subscription. Fields that are not named keep their value.',
+        summary: 'Changes a subscription.',
+        details: KEEPS,
         flags: subscriptionFields,
         examples: [`posthorn subscriptions update 01KA4 --event-type 'order.*'`],
       },
@@ -144,7 +148,8 @@ export const configCommands = inGroup('Config', {
         examples: ['posthorn sources create --name github --type http --data @github.json'],
       },
       update: {
-        summary: 'Changes a source. Fields that are not named keep their value.',
+        summary: 'Changes a source.',
+        details: KEEPS,
         flags: sourceFields,
         examples: ['posthorn sources update 01KA5 --name hooks'],
       },
@@ -160,6 +165,35 @@ export const configCommands = inGroup('Config', {
       },
     },
     async () => (await import('./resources.ts')).sources,
+  ),
+  ...resource(
+    'portal-links',
+    {
+      list: {
+        summary: 'Lists portal links.',
+        flags: { ...ownerFlag, limit },
+        examples: ['posthorn portal-links --owner acme'],
+      },
+      get: { summary: 'Shows a portal link.', examples: ['posthorn portal-links get 01KA7'] },
+      create: {
+        summary: 'Creates a portal link for the endpoints of an owner.',
+        flags: {
+          name: { value: 'NAME', summary: 'The name; the owner by default.' },
+          owner: { value: 'OWNER', summary: 'The customer whose endpoints it shows.' },
+          'expires-at': { value: 'TIME', summary: 'When it expires, in RFC 3339; never by default.' },
+          data,
+        },
+        examples: [
+          'posthorn portal-links create --owner acme',
+          `posthorn portal-links create --owner acme --data '{"can_manage_endpoint": false}'`,
+        ],
+      },
+      revoke: {
+        summary: 'Revokes a portal link and all its tokens.',
+        examples: ['posthorn portal-links revoke 01KA7'],
+      },
+    },
+    async () => (await import('./portal-links.ts')).portalLinks,
   ),
   'event-types list': remote({
     summary: 'Lists event types.',

@@ -2,6 +2,7 @@ import type {
   CreateEndpoint,
   CreateSource,
   CreateSubscription,
+  DeliveryAttempt,
   Endpoint,
   EventType,
   Posthorn,
@@ -11,7 +12,7 @@ import type {
 import { EXIT } from '../../platform/startup-error.ts';
 import type { Given, Run } from '../terminal/command.ts';
 import { readObject, readSecret } from '../terminal/input.ts';
-import { type Column, line, note, printList, printOne } from '../terminal/output.ts';
+import { type Column, isTable, line, note, printList, printOne } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
 import { optional } from './trigger.ts';
@@ -53,30 +54,53 @@ export const many =
       return undefined;
     });
 
-const removed =
+export const ended =
+  (word: string) =>
   (work: (posthorn: Posthorn, id: string) => Promise<null>): Run =>
   (given) =>
     withService(given, async (posthorn) => {
       await work(posthorn, given.operand());
-      line(`deleted: ${given.operand()}`);
+      line(`${word}: ${given.operand()}`);
       return undefined;
     });
 
-const endpointColumns: readonly Column<Endpoint>[] = [
+const deleted = ended('deleted');
+
+/** An operator sees trouble here: what the breaker does, and how many deliveries wait. */
+const endpointColumns = (waiting: ReadonlyMap<string, number>): readonly Column<Endpoint>[] => [
   ['UID', ({ uid }) => uid],
   ['NAME', ({ name }) => name],
   ['STATUS', ({ status }) => status],
+  ['BREAKER', ({ cb_state }) => cb_state],
+  ['WAITING', ({ uid }) => waiting.get(uid) ?? 0],
   ['URL', ({ url }) => url],
   ['OWNER', ({ owner_id }) => owner_id],
 ];
 
-export const endpoints: Record<string, Run> = {
-  list: many(endpointColumns, (posthorn, given) =>
-    posthorn.endpoints.list({
+const listEndpoints: Run = (given) =>
+  withService(given, async (posthorn) => {
+    const list = posthorn.endpoints.list({
       ...optional('q', given.text('query')),
       ...optional('ownerId', given.text('owner')),
-    }),
-  ),
+    });
+    const found = await take(given, list);
+    const isCounted = found.length > 0 && isTable(given) && !given.has('quiet');
+    const endpointId = found.map(({ uid }) => uid);
+    const waiting = isCounted ? await waitingByEndpoint(posthorn, { endpointId }) : new Map<string, number>();
+    await printList(given, found, endpointColumns(waiting));
+    return undefined;
+  });
+
+async function waitingByEndpoint(
+  posthorn: Posthorn,
+  query: { endpointId: string[] },
+): Promise<Map<string, number>> {
+  const { endpoints: found } = await posthorn.dashboard.getHealth({ ...query, limit: 1_000 });
+  return new Map(found.map(({ endpoint_id, open }) => [endpoint_id, open]));
+}
+
+export const endpoints: Record<string, Run> = {
+  list: listEndpoints,
   get: one((posthorn, given) => posthorn.endpoints.get(given.operand())),
   create: one(async (posthorn, given) =>
     posthorn.endpoints.create((await endpointBody(given)) as unknown as CreateEndpoint),
@@ -84,7 +108,7 @@ export const endpoints: Record<string, Run> = {
   update: one(async (posthorn, given) =>
     posthorn.endpoints.update(given.operand(), await endpointBody(given)),
   ),
-  delete: removed((posthorn, id) => posthorn.endpoints.delete(id)),
+  delete: deleted((posthorn, id) => posthorn.endpoints.delete(id)),
   pause: one(async (posthorn, given) => {
     const endpoint = await posthorn.endpoints.get(given.operand());
     // The operation of the API toggles; this command pauses, however often it is run.
@@ -107,10 +131,22 @@ export const endpoints: Record<string, Run> = {
   test: (given) =>
     withService(given, async (posthorn) => {
       const attempt = await posthorn.endpoints.test(given.operand());
-      await printOne(given, attempt);
+      await printOne(given, attempt, attemptText(attempt));
       return attempt.status ? EXIT.done : EXIT.failed;
     }),
 };
+
+const SHOWN_CHARS = 200;
+
+function attemptText({ status, http_status, error, timings, url, response_data }: DeliveryAttempt): string[] {
+  const { totalMs } = timings;
+  const took = typeof totalMs === 'number' ? ` in ${Math.round(totalMs)} ms` : '';
+  const answer = response_data.slice(0, SHOWN_CHARS);
+  return [
+    `${status ? 'delivered' : 'failed'}: ${http_status || error}${took}, ${url}`,
+    ...(answer === '' ? [] : [`answer: ${answer}`]),
+  ];
+}
 
 async function endpointBody(given: Given): Promise<Record<string, unknown>> {
   const secret = given.text('secret');
@@ -142,7 +178,7 @@ export const subscriptions: Record<string, Run> = {
   update: one(async (posthorn, given) =>
     posthorn.subscriptions.update(given.operand(), await subscriptionBody(given)),
   ),
-  delete: removed((posthorn, id) => posthorn.subscriptions.delete(id)),
+  delete: deleted((posthorn, id) => posthorn.subscriptions.delete(id)),
   activate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'active')),
   deactivate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'inactive')),
 };
@@ -183,7 +219,7 @@ export const sources: Record<string, Run> = {
     posthorn.sources.create((await sourceBody(given)) as unknown as CreateSource),
   ),
   update: one(async (posthorn, given) => posthorn.sources.update(given.operand(), await sourceBody(given))),
-  delete: removed((posthorn, id) => posthorn.sources.delete(id)),
+  delete: deleted((posthorn, id) => posthorn.sources.delete(id)),
   pause: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: true })),
   activate: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: false })),
   test: one((posthorn, given) => posthorn.sources.testConnection(given.operand())),

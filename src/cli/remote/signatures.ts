@@ -30,8 +30,11 @@ export async function sign(given: Given): Promise<undefined> {
 
 /** Checks the signature of a webhook that was received. Nothing is called. */
 export async function verify(given: Given): Promise<undefined> {
+  const secret = await secretOf(given);
   const file = given.text('headers');
-  const listed = file === undefined ? [] : (await readInput(file)).toString('utf8').trim().split('\n');
+  const text = file === undefined ? '' : (await readInput(file)).toString('utf8').trim();
+  if (file !== undefined && text === '') throw usageError(`${file} has no headers; give one a line`);
+  const listed = text === '' ? [] : text.split('\n');
   const headers = [...listed, ...given.texts('header')].map((header): [string, string] => {
     const [, name, value] = /^([^:\s]+):\s*(.*?)\r?$/.exec(header) ?? [];
     if (name === undefined || value === undefined) throw usageError('a header is given as "Name: value"');
@@ -41,7 +44,7 @@ export async function verify(given: Given): Promise<undefined> {
   try {
     const webhook = await verifyWebhook(
       { headers: Object.fromEntries(headers), body: await bodyOf(given) },
-      await secretOf(given),
+      secret,
       {
         tolerance,
         schemes: given.has('simple') ? ['standard', 'convoy', 'convoy-simple'] : ['standard', 'convoy'],

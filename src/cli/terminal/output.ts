@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import type { Given } from './command.ts';
+import { fieldsOf, payloadOf, relativeTime, timeIn } from './readable.ts';
 import { terminal } from './terminal.ts';
 
 /*
@@ -22,6 +23,10 @@ const STATUS_STYLES: Record<string, Style> = {
   Discarded: 'gray',
   Retry: 'yellow',
   paused: 'yellow',
+  open: 'red',
+  'half-open': 'yellow',
+  failed: 'red',
+  completed: 'green',
 };
 
 export function styledStatus(status: string): string {
@@ -60,33 +65,24 @@ export async function printList<T extends object>(
   return printValue(given, items);
 }
 
-/** Prints one thing as the user asked. As a table: its fields, one a line. */
-export async function printOne(given: Given, item: object): Promise<void> {
+/** Prints one thing as the user asked. For people: the given text, or its fields, one a line. */
+export async function printOne(given: Given, item: object, text?: readonly string[]): Promise<void> {
   if (given.has('quiet')) return printIds([item]);
   if (!isTable(given)) return printValue(given, item);
-  const rows = Object.entries(item).filter(
-    ([name, value]) => value !== null && value !== '' && !SECRET.test(name),
-  );
-  printTable(rows, [
-    ['FIELD', ([name]) => name],
-    ['VALUE', ([, value]) => shortened(value)],
-  ]);
-}
-
-/** Tables are for looking on. The other forms have everything. */
-const SECRET = /^(secrets|standard_webhooks_secret|authentication|verifier)$/;
-
-/** Another resource in it is shown by its id. */
-function shortened(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  return 'uid' in value ? value.uid : JSON.stringify(value);
+  if (text !== undefined) return text.forEach(line);
+  const fields = fieldsOf(item);
+  const width = Math.max(0, ...fields.map(([name]) => name.length));
+  for (const [name, value] of fields) styledLine(`${styled('gray', name.padEnd(width))}  ${cellText(value)}`);
+  const payload = payloadOf(item);
+  if (payload !== undefined && payload !== null) printJson(payload, 2);
 }
 
 function printIds(items: readonly object[]): void {
   for (const item of items) if ('uid' in item) line(String(item.uid));
 }
 
-function isTable(given: Given): boolean {
+/** Whether the output is for people. */
+export function isTable(given: Given): boolean {
   return (given.text('output') ?? 'table') === 'table';
 }
 
@@ -100,13 +96,19 @@ export function printJson(value: unknown, indent?: number): void {
   styledLine(escapeControls(JSON.stringify(value, null, indent)));
 }
 
+/** Times are relative on a terminal. Programs get them exactly. */
+export function shownTime(time: string): string {
+  return terminal().stdout.isTTY ? relativeTime(Date.parse(time), Date.now()) : time;
+}
+
 function cellText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value === undefined || value === null ? '' : JSON.stringify(value);
+  if (timeIn(value) !== null) return shownTime(value as string);
+  if (typeof value === 'string') return printable(value);
+  return value === undefined || value === null ? '' : printable(JSON.stringify(value));
 }
 
 export function printTable<T>(items: readonly T[], columns: readonly Column<T>[]): void {
-  const rows = items.map((item) => columns.map(([, value]) => printable(cellText(value(item)))));
+  const rows = items.map((item) => columns.map(([, value]) => cellText(value(item))));
   const widths = columns.map(([title], index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );

@@ -1,0 +1,100 @@
+import type { EndpointHealth, ListFailuresResult, Posthorn } from '../../../client/src/posthorn.ts';
+import type { Run } from '../terminal/command.ts';
+import { readTime } from '../terminal/input.ts';
+import { type Column, counted, isTable, line, note, printList, printOne } from '../terminal/output.ts';
+import { withService } from './connect.ts';
+import { several } from './resources.ts';
+import { optional } from './trigger.ts';
+
+type Group = ListFailuresResult['groups'][number];
+
+const NOT_ALL = 'posthorn: not all failing deliveries were read; narrow it with --since or --endpoint';
+
+const failureColumns: readonly Column<Group>[] = [
+  ['ENDPOINT', ({ endpoint_name, endpoint_id }) => endpoint_name || endpoint_id],
+  ['OWNER', ({ owner_id }) => owner_id],
+  ['OUTCOME', ({ outcome, muted }) => (muted === null ? outcome : `${outcome} (muted)`)],
+  ['FAILED', ({ failed }) => failed],
+  ['RETRYING', ({ retrying, at_least }) => (at_least ? `${retrying}+` : String(retrying))],
+  ['SINCE', ({ first_at }) => first_at],
+  ['LAST', ({ last_at }) => last_at],
+  ['REASON', ({ description }) => description],
+];
+
+/** The failing deliveries by endpoint and cause. */
+export const failures: Run = (given) =>
+  withService(given, async (posthorn) => {
+    const { groups, complete } = await posthorn.eventDeliveries.listFailures({
+      ...optional('startDate', readTime(given, 'since')),
+      ...optional('endDate', readTime(given, 'until')),
+      ...optional('endpointId', several(given, 'endpoint')),
+      ...optional('ownerId', given.text('owner')),
+      ...optional('eventType', given.text('event-type')),
+    });
+    await printList(given, groups, failureColumns);
+    if (!complete) note(NOT_ALL);
+    return undefined;
+  });
+
+const troubleColumns: readonly Column<EndpointHealth>[] = [
+  ['UID', ({ endpoint_id }) => endpoint_id],
+  ['ENDPOINT', ({ name }) => name],
+  ['OWNER', ({ owner_id }) => owner_id],
+  ['STATE', ({ state, cb_state }) => (cb_state === 'closed' ? state : `${state}, breaker ${cb_state}`)],
+  ['SINCE', ({ failing_since }) => failing_since],
+  ['FAILED', ({ failed_share }) => (failed_share === null ? '' : `${failed_share} %`)],
+  ['OPEN', ({ open }) => open],
+  ['LAST', ({ last_failure }) => last_failure?.outcome ?? ''],
+  ['REASON', ({ last_failure }) => last_failure?.reason ?? ''],
+];
+
+/** The present problems on one screen. */
+export const status: Run = (given) =>
+  withService(given, async (posthorn) => {
+    const read = await readStatus(posthorn);
+    if (given.has('quiet') || !isTable(given)) {
+      await (given.has('quiet') ? printList(given, read.endpoints, troubleColumns) : printOne(given, read));
+      return undefined;
+    }
+    for (const sentence of sentences(read)) line(sentence);
+    if (read.endpoints.length > 0) await printList(given, read.endpoints, troubleColumns);
+    return undefined;
+  });
+
+type Status = Awaited<ReturnType<typeof readStatus>>;
+
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+const SHOWN = 100;
+
+async function readStatus(posthorn: Posthorn) {
+  const startDate = new Date(Date.now() - HOURS * HOUR_MS).toISOString();
+  const [health, waiting, { totals }] = await Promise.all([
+    posthorn.dashboard.getHealth({ startDate, limit: SHOWN }),
+    posthorn.eventDeliveries.getWaitingTotals(),
+    posthorn.dashboard.getTimeSeries({ startDate }),
+  ]);
+  const { latency: _, ...counts } = totals;
+  return {
+    by_state: health.by_state,
+    endpoints: health.endpoints.filter(({ state }) => state !== 'ok'),
+    waiting,
+    last_24_hours: counts,
+  };
+}
+
+function sentences({ by_state, endpoints, waiting, last_24_hours: past }: Status): string[] {
+  const listed = (counts: object) =>
+    Object.entries(counts as Record<string, number>)
+      .filter(([name, count]) => count > 0 && name !== 'ok')
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  const total = Object.values(waiting).reduce((sum, count) => sum + count, 0);
+  return [
+    endpoints.length === 0
+      ? 'Every endpoint takes its deliveries.'
+      : `${counted(endpoints.length, 'endpoint')} in trouble: ${listed(by_state)}.`,
+    `${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
+    `Last ${HOURS} hours: ${past.delivered} delivered, ${past.failed} failed, ${past.failed_attempts} of ${counted(past.attempts, 'attempt')} failed.`,
+  ];
+}
