@@ -29,7 +29,7 @@ test('an alert names the endpoint, the event, the last status and reason, and th
     'What happened: It was made inactive: it answered 410 Gone.',
     'Last status: 410 Gone',
     'Last reason: The endpoint answered 410 Gone',
-    expect.stringContaining('activate it and resend'),
+    expect.stringContaining('activate it and retry'),
   ]);
 });
 
@@ -48,7 +48,7 @@ test('untrusted text cannot add lines or fill the message', () => {
   expect(alertTitle(hostile)).toBe('Webhook endpoint a Bcc: x@example.com b needs attention');
   const lines = alertLines(hostile);
   expect(lines.join('')).not.toMatch(/[\r\n\u2028]/);
-  expect(lines).toContain('Last status: no answer');
+  expect(lines).toContain('Last status: no response');
   expect(lines.join('').length).toBeLessThan(2_000);
 });
 

@@ -75,9 +75,9 @@ export function certificateSideOf(subject: string): string {
 const ADVICE: Record<AlertKind, string> = {
   failures: 'Check that the endpoint is reachable and answers with a 2xx status.',
   breaker:
-    'Check that the endpoint is reachable and answers with a 2xx status. Its deliveries wait until it does.',
+    'Check that the endpoint is reachable and answers with a 2xx status. The circuit breaker holds its deliveries until it does.',
   disabled:
-    'Deliveries to it are discarded. Once the endpoint works again, activate it and resend the discarded deliveries.',
+    'Deliveries to it are discarded. Once the endpoint works again, activate it and retry the discarded deliveries.',
   certificate:
     'Renew the certificate before then, because deliveries fail once it has expired. To renew a client certificate, update the endpoint.',
 };
@@ -100,7 +100,7 @@ export function alertLines(alert: Alert): string[] {
     ...(lastFailure === null
       ? []
       : [
-          `Last status: ${oneLine(lastFailure.status ?? 'no answer')}`,
+          `Last status: ${oneLine(lastFailure.status ?? 'no response')}`,
           `Last reason: ${oneLine(lastFailure.reason)}`,
         ]),
     `What to do: ${state === 'raised' ? ADVICE[kind] : 'Nothing.'}`,

@@ -20,6 +20,9 @@ export interface MatchExplanation {
   clause: Mismatch | null;
 }
 
+/** So many event types are named in a reason. */
+const MOST_TYPES = 5;
+
 /** An event without its target. A preview asks what a subscription would take of events that are sent to it. */
 export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean };
 
@@ -99,11 +102,19 @@ export function explainSubscription(
   }
   const filter = decidingFilter(subscription, event.eventType);
   if (filter === undefined)
-    return no('type', `No enabled filter of the subscription is for the type ${event.eventType}.`);
+    return no('type', `Not subscribed to ${event.eventType} (${typesOf(subscription)}).`);
   const filterId = filter.record.uid;
   const verdict = filter.compiled?.explain(event.subject ?? eventSubject(event)) ?? { matched: true };
   if (!verdict.matched) return { ...no('filter', verdict.reason), filterId, clause: verdict };
   return taken(routing, subscription, filterId);
+}
+
+/** "order.*, invoice.sent only", for a sentence. */
+function typesOf({ filters }: RoutedSubscription): string {
+  const types = [...new Set(filters.map(({ record }) => record.event_type))];
+  if (types.length === 0) return 'no filter is enabled';
+  const others = types.length > MOST_TYPES ? ` and ${types.length - MOST_TYPES} more` : '';
+  return `${types.slice(0, MOST_TYPES).join(', ')}${others} only`;
 }
 
 const refused = (

@@ -6,13 +6,14 @@ import { type Gate, gateOf } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
 
 /**
- * Why a delivery waits, in words for readers of the API. `gateSets` are the same gates for a list, whose rows
+ * Why a delivery waits, in words for readers of the API. Its times are in `untilMs`, not in the words. `gateSets` are the same gates for a list, whose rows
  * src/store/history/delivery-gates.ts reads.
  */
 export interface Waiting {
   gate: DeliveryGate;
   /** Null if it is unknown. */
   untilMs: number | null;
+  /** Empty: nothing but the time holds it back. */
   text: string;
 }
 
@@ -33,8 +34,7 @@ export function waitingFor(
 ): Waiting | null {
   if (delivery.is_leased === null) return null;
   const { leased_until: untilMs } = delivery;
-  if (untilMs !== null)
-    return { gate: 'sending', untilMs, text: `A consumer has it until ${time(untilMs)}.` };
+  if (untilMs !== null) return { gate: 'sending', untilMs, text: 'A consumer leases it.' };
   if (delivery.is_leased) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
   const key = routing.keyOf(delivery.endpoint_id, delivery.subscription_id);
   const gate = gateOf(routing, { key, dueMs: delivery.next_send_at }, nowMs);
@@ -94,11 +94,11 @@ function describe(gate: Gate, routing: ProjectRouting, place: { endpointId: stri
     case 'paused':
       return 'Held: the endpoint is paused.';
     case 'breaker':
-      return `Held until ${time(gate.untilMs)}: the endpoint keeps failing, so its circuit breaker is open.`;
+      return 'Paused by the circuit breaker, because the endpoint keeps failing.';
     case 'probe':
-      return 'Held: the circuit breaker of the endpoint is half open; one delivery at a time is sent as a probe.';
+      return 'Paused by the circuit breaker, which is half open: one delivery at a time is sent as a probe.';
     case 'due':
-      return `The next try is at ${time(gate.untilMs)}.`;
+      return '';
     case 'pull':
       return 'It waits for a consumer to pull it.';
     case 'limited':
@@ -122,5 +122,3 @@ function slowestLimit(
 function slowestFirst(a: { limit: RateLimit }, b: { limit: RateLimit }): number {
   return a.limit.count / a.limit.durationMs - b.limit.count / b.limit.durationMs;
 }
-
-const time = (ms: number) => new Date(ms).toISOString();

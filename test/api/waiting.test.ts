@@ -54,9 +54,7 @@ test('a delivery behind an open breaker reports that, its end, and the state of 
   const { until } = waiting.waiting_for;
   expect(Date.parse(until)).toBeGreaterThan(Date.now() + 1_000_000);
   expect(waiting.metadata.next_send_time).toBe(until);
-  expect(waiting.description).toBe(
-    `Held until ${until}: the endpoint keeps failing, so its circuit breaker is open.`,
-  );
+  expect(waiting.description).toBe('Paused by the circuit breaker, because the endpoint keeps failing.');
   const { cb_state, failure_rate, events, owner_id } = await project.get(`/endpoints/${endpoint.uid}`);
   expect({ cb_state, failure_rate }).toEqual({ cb_state: 'open', failure_rate: 100 });
   expect(waiting.endpoint_metadata).toMatchObject({ cb_state, failure_rate, events });
@@ -115,9 +113,7 @@ test('a failed delivery has its reason and the time of the next attempt', async 
   const waiting = await waits(app.project, endpoint.uid, 'retry');
   const { until } = waiting.waiting_for;
   expect(until).toBe(waiting.metadata.next_send_time);
-  expect(waiting.description).toBe(
-    `The endpoint answered 500 Internal Server Error. The next try is at ${until}.`,
-  );
+  expect(waiting.description).toBe('The endpoint answered 500 Internal Server Error');
 });
 
 test('a delivery being sent is marked as such, and an ended one waits for nothing', async () => {

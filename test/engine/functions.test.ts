@@ -154,7 +154,7 @@ test(
     const killing = setInterval(killSandboxes, 5);
     try {
       const event = await broadcast('lost');
-      await deliveryWith(event, (delivery) => delivery.description?.startsWith('Not tried:') === true);
+      await deliveryWith(event, (delivery) => delivery.description?.startsWith('Not sent:') === true);
       clearInterval(killing);
       const sent = await deliveryWith(event, (delivery) => delivery.status === 'Success');
       expect(sent.metadata.num_trials).toBe(1);

@@ -107,7 +107,7 @@ test('a reported failure uses a retry with its reason, until none is left', asyn
   await scene.report([resultOf(second, false, 'out of stock')]);
   expect(await scene.delivery(first.uid)).toMatchObject({
     status: 'Failure',
-    description: 'out of stock; all 2 tries are used up',
+    description: 'out of stock; all 2 attempts are used up',
   });
   const errors = (await scene.attempts(first.uid)).map(({ error }) => error);
   expect(errors).toEqual(['out of stock', 'out of stock']);
@@ -146,7 +146,7 @@ test('at most once: a taken delivery is sent, whatever its consumer does', async
     () => scene.delivery(lost.uid),
     ({ status }) => status === 'Failure',
   );
-  expect(ended.description).toBe('No result within the lease; at most once, so it is not tried again');
+  expect(ended.description).toBe('No result within the lease; at most once, so it is not retried');
 });
 
 test('a pause, a limit, a function and a filter hold', async () => {

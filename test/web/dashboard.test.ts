@@ -3,7 +3,7 @@ import { needs } from '../support/suite/parts.ts';
 import { endpointFormTests } from './endpoint-form.ts';
 import { foreignPageTests } from './foreign-page.ts';
 import { formTests } from './forms.ts';
-import { listTests } from './lists.ts';
+import { keyboardTests, listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
 import { putRightTests } from './put-right.ts';
@@ -26,6 +26,7 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   endpointFormTests(() => world);
   formTests(() => world);
   listTests(() => world);
+  keyboardTests(() => world);
   signInTests(() => world);
   peopleTests(() => world);
   roleTests(() => world);

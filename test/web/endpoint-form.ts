@@ -37,23 +37,23 @@ export function endpointFormTests(get: () => World): void {
     const { receiver, dialog, press, stored, field, unfold, edit, save } = await openEndpoint(get());
     receiver.answerAlways((_request, response) => response.end('{"access_token":"t","expires_in":60}'));
     await edit();
-    await field('Sign-in').selectOption('OAuth 2: a token of a token server');
-    await field('Token server').fill('ftp://127.0.0.1/token');
-    await field('Client id').fill('shop');
+    await field('Authentication').selectOption('OAuth 2.0');
+    await field('Token URL').fill('ftp://127.0.0.1/token');
+    await field('Client ID').fill('shop');
     await field('Client secret').fill(' s3 ');
     await field('Scope').fill('orders');
     expect(await violations(page)).toEqual([]);
     await press();
     await dialog.getByText('Must be an http or https URL with a host.').waitFor();
-    expect(await field('Token server').getAttribute('aria-invalid')).toBe('true');
-    await field('Token server').fill(`${receiver.url}/token`);
+    expect(await field('Token URL').getAttribute('aria-invalid')).toBe('true');
+    await field('Token URL').fill(`${receiver.url}/token`);
     await dialog.getByRole('button', { name: 'Ask for a token' }).click();
     await dialog.getByText(/A token was given/).waitFor();
     await unfold('Client certificate');
-    await field('Certificate, PEM').fill(await pem('client.pem'));
+    await field('Certificate (PEM)').fill(await pem('client.pem'));
     await press();
     await dialog.getByText('Is required with client_cert.').waitFor();
-    await field('Private key, PEM').fill(await pem('client.key'));
+    await field('Private key (PEM)').fill(await pem('client.key'));
     await save();
     const oauth2 = {
       url: `${receiver.url}/token`,
@@ -68,17 +68,17 @@ export function endpointFormTests(get: () => World): void {
 
     const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
     await edit();
-    await field('The client proves itself with').selectOption('A signed assertion');
-    await field('Private key, JWK').fill('{"kty": ');
+    await field('Client authentication').selectOption('Signed assertion (JWT)');
+    await field('Private key (JWK)').fill('{"kty": ');
     await press();
-    await dialog.getByText(/This is no JSON/).waitFor();
-    await field('Private key, JWK').fill(JSON.stringify(jwk));
+    await dialog.getByText(/This is not valid JSON/).waitFor();
+    await field('Private key (JWK)').fill(JSON.stringify(jwk));
     // The same certificate with a line more is a change, and keeps the key.
-    await field('Certificate, PEM').fill(`${await pem('client.pem')}\n${await pem('ca.pem')}`);
+    await field('Certificate (PEM)').fill(`${await pem('client.pem')}\n${await pem('ca.pem')}`);
     await save();
     await edit();
-    expect(await field('Private key, JWK').inputValue()).toBe('');
-    expect(await field('Private key, PEM').inputValue()).toBe('');
+    expect(await field('Private key (JWK)').inputValue()).toBe('');
+    expect(await field('Private key (PEM)').inputValue()).toBe('');
     await field('Scope').fill('orders refunds');
     await save();
     const second = await stored();
@@ -88,8 +88,8 @@ export function endpointFormTests(get: () => World): void {
     expect(second.mtls_client_cert.client_cert).not.toBe(first.mtls_client_cert.client_cert);
 
     await edit();
-    await field('Sign-in').selectOption('None');
-    await field('Certificate, PEM').fill('');
+    await field('Authentication').selectOption('None');
+    await field('Certificate (PEM)').fill('');
     await save();
     expect(await stored()).toMatchObject({ authentication: null });
     expect(await stored()).not.toHaveProperty('mtls_client_cert');
@@ -103,9 +103,9 @@ export function endpointFormTests(get: () => World): void {
     await field('Description').fill('Orders of the shop ☕');
     await unfold('Body and signatures');
     await field('Body').selectOption('Form fields');
-    await dialog.getByLabel('Sign the time too').uncheck();
+    await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
-    await unfold('Slack or Teams on trouble');
+    await unfold('Alerts to Slack or Teams');
     await field('Slack webhook').fill('ftp://127.0.0.1/slack');
     await field('Teams webhook').fill(`${receiver.url}/teams`);
     expect(await violations(page)).toEqual([]);

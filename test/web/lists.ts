@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
@@ -91,3 +92,110 @@ const gaps = ({ page }: World): Promise<number[]> =>
       if (document.elementFromPoint(area.left + 200, y)?.closest('[data-row]') === null) empty.push(y);
     return empty;
   })()`);
+
+/** Pages with a button that opens a dialog with fields. */
+const DIALOGS: [path: string, button: string, field: string][] = [
+  ['endpoints', 'Add endpoint', 'URL'],
+  ['subscriptions', 'Add subscription', 'Name'],
+  ['sources', 'Add source', 'Provider'],
+  ['event-types', 'Add event type', 'Name'],
+  ['portal-links', 'Add portal link', 'Customer'],
+  ['keys', 'Add key', 'Name'],
+];
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(
+    `(document.activeElement.labels?.[0] ?? document.activeElement).textContent || document.activeElement.ariaLabel`,
+  );
+
+export function keyboardTests(get: () => World): void {
+  describe('the keyboard', () => {
+    it.each(['/', 'Control+k', 'Control+K', 'Meta+k'])(
+      '%s opens the search with the caret in it',
+      async (key) => {
+        const { page, go } = get();
+        await go('events');
+        await page.locator('[data-row="0"]').waitFor();
+        await page.keyboard.press(key);
+        await page.keyboard.type('a/b');
+        expect(await page.getByRole('searchbox').inputValue()).toBe('a/b');
+        await page.keyboard.press('Escape');
+        await page.getByRole('searchbox').waitFor({ state: 'detached' });
+      },
+    );
+
+    it('keeps what is typed into the search while the page still loads', async () => {
+      const { page, open, app } = get();
+      let go = () => {};
+      const held = new Promise<void>((resolve) => (go = resolve));
+      await page.route(`${app.url}/api/v1/projects`, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await open('events');
+      await page.getByText('Loading your projects').waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type('pay_');
+      go();
+      await page.getByRole('searchbox').waitFor();
+      await page.keyboard.type('4242');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('pay_4242');
+      await page.unroute(`${app.url}/api/v1/projects`);
+      await page.keyboard.press('Escape');
+    });
+
+    it.each(DIALOGS)('%s: the dialog "%s" opens with the focus in %s', async (path, button, field) => {
+      const { page, go } = get();
+      await go(path);
+      await page.getByRole('button', { name: button }).first().click();
+      const dialog = page.getByRole('dialog');
+      expect(await focused(page)).toBe(field);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+
+    it('j, j and Enter open the second row of a list that was just loaded', async () => {
+      const { page, open } = get();
+      await open('deliveries');
+      await page.locator('[data-row="1"]').waitFor();
+      const href = await page.locator('[data-row="1"] a').first().getAttribute('href');
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      await page.locator('[data-row="1"] a:focus').waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL((url) => url.pathname === new URL(href ?? '', url).pathname);
+    });
+  });
+
+  describe('the search', () => {
+    it('goes on to older events by itself, and says how far it came', async () => {
+      const { page, open, app } = get();
+      const project = await app.newProject();
+      for (let nth = 0; nth < 25; nth++)
+        await project.post('/events/broadcast', {
+          event_type: 'order.shipped',
+          data: { customer: 'globex', nth },
+        });
+      await project.post('/endpoints', { name: 'Globex', url: 'https://globex.test/' });
+      await open('events', project.projectId);
+      await page.locator('[data-row="0"]').waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type('globex');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog');
+      // A call answers with 20 events at most.
+      await dialog.getByRole('heading', { name: 'Endpoints (1)' }).waitFor();
+      await dialog.getByRole('heading', { name: 'Events (25)' }).waitFor();
+      await dialog.getByText(/^Searched (all events|events back to)/).waitFor();
+      const events = dialog.locator('section', { hasText: 'Events (25)' }).getByRole('listitem');
+      expect(await events.count()).toBe(25);
+      expect(await events.first().textContent()).toMatch(
+        /^order\.shippeddata\.customer: globex\w{5}….{6}(now|\d+ s ago)$/,
+      );
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/events\/\w+$/);
+    });
+  });
+}

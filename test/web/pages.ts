@@ -21,14 +21,14 @@ const PAGES: [path: string, shows: RegExp][] = [
   ['meta-events', /No meta events yet/],
   ['audit', /endpoint\.created/],
   ['keys', /default key/],
-  ['settings', /Wait between tries/],
+  ['settings', /Backoff/],
   ['customers', /customer-9/],
   ['customers/customer-9', /Broken receiver/],
 ];
 
 const EMPTY: [path: string, says: RegExp][] = [
   ['overview', /Send a first event/],
-  ['failures', /Nothing fails/],
+  ['failures', /No failures/],
   ['events', /No events yet/],
   ['deliveries', /No deliveries yet/],
   ['jobs', /No jobs yet/],
@@ -118,7 +118,7 @@ export function pageTests(get: () => World): void {
       page.getByRole('list', { name: 'Numbers' }).locator('li', { hasText: name });
     await figure('Accepted').getByText('1', { exact: true }).waitFor();
     expect(await figure('Accepted').textContent()).toBe('Accepted1events');
-    expect(await figure('Half arrive within').textContent()).toBe('Half arrive within–nothing delivered');
+    expect(await figure('p50 latency').textContent()).toBe('p50 latency–nothing delivered');
     await page.getByRole('img', { name: 'Attempts per hour' }).waitFor();
     await page.getByRole('link', { name: 'Show the events' }).click();
     await page.waitForURL(/events\?source=/);
@@ -127,7 +127,7 @@ export function pageTests(get: () => World): void {
     await page.waitForURL((url) => !url.search.includes('source'));
     await open(`endpoints/${seed.endpoints.billing.uid}`);
     await figure('Delivered').getByText('13', { exact: true }).waitFor();
-    await figure('Half arrive within').getByText('p50 with retries').waitFor();
+    await figure('p50 latency').getByText('with retries').waitFor();
   });
 
   it('the gallery of parts is in no build', async () => {

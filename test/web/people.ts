@@ -26,7 +26,7 @@ export function peopleTests(get: () => World): void {
       await world.open('people', project.projectId);
       await page.getByText('No people yet').waitFor();
       await page.getByRole('button', { name: 'Invite person' }).click();
-      await page.getByLabel('E-mail address').fill('ann@example.com');
+      await page.getByLabel('Email address').fill('ann@example.com');
       await page.getByLabel('Name').fill('Ann');
       await page.getByLabel('Role in').selectOption('viewer');
       await page.getByRole('button', { name: 'Invite', exact: true }).click();
@@ -99,7 +99,7 @@ export function peopleTests(get: () => World): void {
       const { email } = await member(app, 'viewer', project);
       const { page, wrongs, close } = await fresh(world);
       await page.goto(`${app.url}/sign-in`);
-      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Email address').fill(email);
       await page.getByLabel('Password').fill(PASSWORD);
       await page.keyboard.press('Enter');
       // The project requires a second factor, and its pages say where to set it up.

@@ -32,14 +32,14 @@ export function portalEmbedTests(get: () => PortalWorld): void {
       const theme = `theme: { accent: '#aa0055', radius: 0, color_scheme: 'dark', language: 'fr' }`;
       const { page, close } = await open(world, hostPage(world, link, theme));
       const frame = page.frameLocator('iframe');
-      await frame.getByRole('link', { name: 'Points de réception' }).waitFor();
+      await frame.getByRole('link', { name: 'Endpoints' }).waitFor();
       await frame.getByRole('link', { name: 'Livraisons' }).click();
       await frame.getByText('payment.failed').first().waitFor();
       await frame.getByRole('link', { name: 'payment.failed' }).first().click();
       await frame.getByText('database is down, ticket 4711').first().waitFor();
       await page.waitForFunction('document.querySelector("iframe").clientHeight > 700');
       expect(await frame.locator('html').getAttribute('data-theme')).toBe('dark');
-      await frame.getByRole('link', { name: 'Points de réception' }).click();
+      await frame.getByRole('link', { name: 'Endpoints' }).click();
       await frame.getByRole('link', { name: 'Broken receiver' }).click();
       await frame.getByRole('button', { name: 'Modifier…' }).first().click();
       await eventually(

@@ -48,7 +48,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
     it('that may only look shows no act at all, and what each further right allows appears with it', async () => {
       const { visit, link, seed } = get();
       const { uid, secrets } = seed.endpoints.broken;
-      const again = /^Retry those/;
+      const again = /^Retry \d+ deliver/;
       const acts = ['Send a test event', again, 'Edit…', 'Roll secret…', 'Show', 'Add function…'] as const;
       const look = { owner_id: 'customer-9', can_retry: false };
       const cases: [rights: object, acts: (typeof acts)[number][]][] = [
@@ -69,7 +69,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
         await page.goto(url);
         await read;
         await goTo(page, `#/endpoints/${uid}`);
-        await page.getByText('This endpoint fails').waitFor();
+        await page.getByText('This endpoint is failing').waitFor();
         for (const name of allowed) await page.getByRole('button', { name, exact: true }).waitFor();
         for (const name of acts.filter((one) => !allowed.includes(one)))
           expect([rights, name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([
@@ -132,7 +132,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
         ['#/deliveries', 'invoice.paid'],
         [`#/deliveries?endpoint=${mine}`, 'invoice.paid'],
         ['#/deliveries?state=Failure', 'No deliver'],
-        [`#/deliveries/${myDelivery}`, 'Try 1'],
+        [`#/deliveries/${myDelivery}`, 'Attempt 1'],
         [`#/endpoints/${mine}`, 'Latest deliveries'],
         ['#/types', 'invoice.paid'],
         ['#/numbers', 'Last 14 days'],

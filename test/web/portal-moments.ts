@@ -15,10 +15,10 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByText(/^Your server answered 500, \S/).waitFor();
       await page.getByRole('link', { name: 'Deliveries' }).click();
       await page.getByLabel('State').selectOption('Failure');
-      await page.getByRole('button', { name: /Retry all \d+ that failed/ }).waitFor();
+      await page.getByRole('button', { name: /Retry \d+ failed deliver/ }).waitFor();
       await page.getByRole('link', { name: 'payment.failed' }).first().click();
       await page
-        .getByText(/Your server has a fault/)
+        .getByText(/Your server has an error/)
         .first()
         .waitFor();
       await page.getByText('database is down, ticket 4711').first().waitFor();
@@ -32,13 +32,13 @@ export function portalMomentTests(get: () => PortalWorld): void {
       expect(curl).toContain("-H 'User-Agent: Posthorn/");
       const before = await app.project.get(`/eventdeliveries/${id}`);
       await page.getByRole('button', { name: 'Retry', exact: true }).click();
-      await page.getByText('Asked to send it again.').waitFor();
+      await page.getByText('Retry requested.').waitFor();
       await eventually(
         () => app.project.get(`/eventdeliveries/${id}/deliveryattempts`),
         (attempts) => attempts.length > before.metadata.num_trials,
       );
       await goTo(page, '#/deliveries?state=Failure');
-      await page.getByRole('button', { name: /Retry all \d+ that failed/ }).click();
+      await page.getByRole('button', { name: /Retry \d+ failed deliver/ }).click();
       await page.getByText(/on the way again/).waitFor();
       expect(wrongs).toEqual([]);
       await close();
@@ -61,10 +61,10 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { url } = await link({ owner_id });
       const { page, wrongs, close } = await visit(url, { language: 'de-DE' });
       await goTo(page, `#/deliveries/${deliveries[0].uid}`);
-      await page.getByText('Ein Verbraucher hat sie abgeholt und das Ergebnis gemeldet.').waitFor();
+      await page.getByText('Ein Consumer hat sie abgeholt und das Ergebnis gemeldet.').waitFor();
       await page.getByText('webhook-id').waitFor();
       await page.getByText('Als erledigt gemeldet').waitFor();
-      await page.getByText(/^Insgesamt/).waitFor();
+      await page.getByText(/^Gesamt/).waitFor();
       expect(await page.getByRole('button', { name: 'Als curl kopieren' }).count()).toBe(0);
       expect(await page.getByText('POST', { exact: true }).count()).toBe(0);
       // Nothing can be sent to it, so there is no test.
@@ -83,7 +83,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { page, wrongs, close } = await visit(url);
       await page.getByText('Where should we send your events?').waitFor();
       await page.getByRole('button', { name: 'Add endpoint' }).click();
-      await page.getByLabel('Address').fill(`${receiver.url}/hook`);
+      await page.getByLabel('URL').fill(`${receiver.url}/hook`);
       await page.getByLabel('All event types').uncheck();
       await page.getByLabel('invoice.reminder').check();
       await page.getByRole('button', { name: 'Add and test' }).click();
@@ -107,9 +107,9 @@ export function portalMomentTests(get: () => PortalWorld): void {
       });
 
       await page.getByRole('button', { name: 'Pause' }).click();
-      await page.getByText('Paused. Deliveries wait.').waitFor();
+      await page.getByText('Paused. Deliveries are held.').waitFor();
       await page.getByRole('button', { name: 'Resume' }).click();
-      await page.getByText('Active. What waited is being sent.').waitFor();
+      await page.getByText('Active. Held deliveries are being sent.').waitFor();
 
       const [{ value: old }] = (await stored()).secrets;
       await page.getByRole('button', { name: 'Roll secret…' }).click();
@@ -197,7 +197,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { page, wrongs, close } = await visit(`${url}`);
       await page.getByRole('link', { name: 'Off' }).click();
       await page.getByText('This endpoint is disabled').first().waitFor();
-      await page.getByRole('button', { name: 'Activate and send those 3' }).click();
+      await page.getByRole('button', { name: 'Activate and send 3 deliveries' }).click();
       await receiver.received(3);
       await page.getByText('Active', { exact: true }).first().waitFor();
       expect(wrongs).toEqual([]);
@@ -214,12 +214,12 @@ export function portalMomentTests(get: () => PortalWorld): void {
       const { page, wrongs, close } = await visit(url);
       await page.getByRole('link', { name: 'Verify' }).click();
       await page.getByRole('button', { name: 'Send both' }).click();
-      await page.getByText(/accepts a request with a wrong signature/).waitFor();
+      await page.getByText(/accepts a request with an invalid signature/).waitFor();
       const signatures = receiver.requests.map(({ headers }) => headers['webhook-signature']);
       expect(new Set(signatures).size).toBe(2);
       receiver.answerNext(200, 401);
       await page.getByRole('button', { name: 'Send both' }).click();
-      await page.getByText(/refuses what is not/).waitFor();
+      await page.getByText(/accepts our requests and refuses others/).waitFor();
       expect(await app.project.get(`/eventdeliveries?endpointId=${uid}`)).toMatchObject({ content: [] });
       expect(wrongs).toEqual([]);
       await close();

@@ -9,7 +9,7 @@ export function portalPageTests(get: () => PortalWorld): void {
     const pages = ({ seed, deliveryId }: { seed: PortalWorld['seed']; deliveryId: string }) =>
       [
         ['#/endpoints', 'Broken receiver'],
-        [`#/endpoints/${seed.endpoints.broken.uid}`, 'This endpoint fails'],
+        [`#/endpoints/${seed.endpoints.broken.uid}`, 'This endpoint is failing'],
         ['#/deliveries', 'payment.failed'],
         [`#/deliveries/${deliveryId}`, 'database is down, ticket 4711'],
         ['#/types', 'An invoice was not paid in time.'],
@@ -37,8 +37,8 @@ export function portalPageTests(get: () => PortalWorld): void {
 
     it.each([
       ['de-DE', 'Endpunkte', 'de'],
-      ['fr-FR', 'Points de réception', 'fr'],
-      ['es-ES', 'Destinos', 'es'],
+      ['fr-FR', 'Livraisons', 'fr'],
+      ['es-ES', 'Entregas', 'es'],
       ['fi-FI', 'Endpoints', 'en'],
     ])('speak the language of a browser for %s', async (language, word, lang) => {
       const world = get();

@@ -64,7 +64,7 @@ export function putRightTests(get: () => World): void {
       const allMuted = page.getByText('Everything that fails is muted.');
       await muteGroup();
       await allMuted.waitFor();
-      await page.keyboard.press('Control+z');
+      await page.keyboard.press('Control+Z');
       await allMuted.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Mute Shop, http_500' }).click();
       await muteGroup();
@@ -87,13 +87,13 @@ export function putRightTests(get: () => World): void {
       const { page } = get();
       await open(`endpoints/${endpoint.uid}`);
       await page.getByRole('button', { name: 'Edit…' }).click();
-      await page.getByLabel('Sign-in').selectOption('A header with a key');
-      await page.getByLabel('Header value').fill('key of the shop');
+      await page.getByLabel('Authentication', { exact: true }).selectOption('API key in a header');
+      await page.getByLabel('Key', { exact: true }).fill('key of the shop');
       await page.getByRole('button', { name: 'Save endpoint' }).click();
       await page.getByText('Body of the test').click();
-      const body = page.getByLabel('Body, JSON');
+      const body = page.getByLabel('Body (JSON)');
       await body.fill('{"order": ');
-      await page.getByText(/This is no JSON/).waitFor();
+      await page.getByText(/This is not valid JSON/).waitFor();
       expect(await page.getByRole('button', { name: 'Send a test event' }).isDisabled()).toBe(true);
       await page.getByRole('button', { name: 'Use the last payload' }).click();
       await eventually(
@@ -111,7 +111,7 @@ export function putRightTests(get: () => World): void {
       const { page } = get();
       await open(`endpoints/${endpoint.uid}`);
       await page.getByRole('button', { name: 'Roll secret…' }).click();
-      await page.getByLabel('The old secret is valid for').selectOption('3 days more');
+      await page.getByLabel('The old secret expires').selectOption('in 3 days');
       const asked = page.waitForRequest(/expire_secret$/);
       await page.getByRole('button', { name: 'Roll secret', exact: true }).click();
       // The API counts in seconds.
@@ -165,7 +165,7 @@ export function putRightTests(get: () => World): void {
       );
       await open(`endpoints/${endpoint.uid}`);
       await page.getByText(/2 deliveries were discarded/).waitFor();
-      await page.getByRole('button', { name: 'Activate and send those 2' }).click();
+      await page.getByRole('button', { name: 'Activate and send 2 deliveries' }).click();
       await page.getByText('2 of 2 done').waitFor();
       await eventually(
         () => statuses('Success'),
@@ -217,7 +217,7 @@ export function putRightTests(get: () => World): void {
       await page.getByLabel('Saved view').selectOption('All that arrived');
       await page.waitForURL(/state=Success/);
       await page.getByRole('button', { name: 'Columns…' }).click();
-      await page.getByLabel('Tries').uncheck();
+      await page.getByLabel('Attempts').uncheck();
       await page.keyboard.press('Escape');
       await page.getByRole('columnheader', { name: 'Tries' }).waitFor({ state: 'detached' });
       await page.reload();
@@ -254,7 +254,7 @@ export function putRightTests(get: () => World): void {
       const { content } = await project.get('/endpoints?q=Warehouse');
       expect(content).toMatchObject([{ name: 'Warehouse', delivery: 'pull', url: '' }]);
       await page.getByRole('link', { name: 'stock' }).click();
-      await page.getByText('It waits for its consumer to fetch it.').waitFor();
+      await page.getByText('It waits for a consumer to pull it.').waitFor();
       const { deliveries } = await project.post(`/endpoints/${content[0].uid}/pull`, {}, 200);
       const [{ uid, lease }] = deliveries;
       const results = [{ uid, lease, ok: true }];
@@ -267,12 +267,12 @@ export function putRightTests(get: () => World): void {
       await open('sources');
       await page.getByRole('button', { name: 'Add source' }).first().click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Takes from').selectOption('RabbitMQ, AMQP');
+      await dialog.getByLabel('Provider').selectOption('RabbitMQ, AMQP');
       await dialog.getByLabel('Name').fill('Orders');
-      const settings = dialog.getByLabel('Settings, JSON');
+      const settings = dialog.getByLabel('Settings (JSON)');
       await settings.fill('{"host": ');
       await dialog.getByRole('button', { name: 'Add source' }).click();
-      await page.getByRole('alert').getByText('This is no JSON').waitFor();
+      await page.getByRole('alert').getByText('This is not valid JSON').waitFor();
       await settings.fill('{"schema": "amqp", "host": "127.0.0.1", "port": "9", "queue": "orders"}');
       await dialog.getByRole('button', { name: 'Add source' }).click();
       await page.getByRole('heading', { name: 'Orders' }).waitFor();

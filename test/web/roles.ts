@@ -43,10 +43,10 @@ export function roleTests(get: () => World): void {
         [`deliveries/${failed.uid}`, 'database is down'],
         [`endpoints/${crm.uid}`, 'Latest deliveries'],
         [`subscriptions/${seed.subscriptions.crm.uid}`, 'every event of the types matches'],
-        [`sources/${seed.source.uid}`, 'Where the sender posts to'],
+        [`sources/${seed.source.uid}`, 'Ingest URL'],
         ['event-types', 'invoice.paid'],
         ['customers/customer-9', 'Broken receiver'],
-        ['settings', 'Wait between tries'],
+        ['settings', 'Backoff'],
       ];
       const shown: Record<string, string[]> = {};
       for (const [path, shows] of pages) {
@@ -54,7 +54,7 @@ export function roleTests(get: () => World): void {
         shown[path] = await actsOf(page);
       }
       expect(shown).toEqual(Object.fromEntries(pages.map(([path]) => [path, []])));
-      expect(await page.getByLabel('First wait, seconds').isDisabled()).toBe(true);
+      expect(await page.getByLabel('First wait (s)').isDisabled()).toBe(true);
       expect(await violations(page)).toEqual([]);
       expect((await pagesOf(page)).join(', ')).toBe(
         'Overview, Failures, Customers, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',

@@ -33,7 +33,7 @@ export function signInTests(get: () => World): void {
       await page.getByRole('complementary').getByText('zoë@example.com').waitFor();
       expect(await page.getByRole('navigation').getByText('Instance').count()).toBe(0);
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Email address').fill(email);
       await page.getByLabel('Password').fill('not the password');
       await page.keyboard.press('Enter');
       await page.getByRole('alert').waitFor();
@@ -57,7 +57,7 @@ export function signInTests(get: () => World): void {
       await page.goto(link);
       await page.getByRole('alert').getByText('already used').waitFor();
       await page.getByRole('button', { name: 'Sign in another way' }).click();
-      await page.getByLabel('E-mail address').waitFor();
+      await page.getByLabel('Email address').waitFor();
       await page.goto(`${app.url}/sign-in#error=provider_no_account`);
       await page.getByRole('alert').getByText('There is no account with your address.').waitFor();
       expect(wrongs).toEqual([]);
@@ -75,9 +75,11 @@ export function signInTests(get: () => World): void {
       const { page, wrongs, close } = await fresh(get(), node.url);
       await page.goto(`${node.url}/sign-in`);
       await page.getByText('Forgot your password?').click();
-      await page.getByLabel('Your e-mail address').fill(email);
+      await page.getByLabel('Your email address').fill(email);
       await page.keyboard.press('Enter');
-      await page.getByText('If the address has an account, a mail is on its way.').waitFor();
+      await page
+        .getByText('If there is an account with this email address, an email is on its way.')
+        .waitFor();
       const [mail] = await eventually(
         async () => mails.mails,
         (all) => all.length > 0,

@@ -1022,7 +1022,7 @@ export interface InstanceSetting {
 export interface Node {
   uid: string;
   roles: string[];
-  /** Whether it was heard of in the last 10 s. */
+  /** Whether it was seen in the last 10 s. */
   is_alive: boolean;
   /** RFC 3339, UTC, milliseconds. */
   started_at: string;

@@ -157,11 +157,11 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
   };
 }
 
-/** Why the last try failed, if it did, and what the delivery waits for now. */
+/** Why the last attempt failed, if it did, and what the delivery waits for now. */
 function describe({ description }: StoredDelivery, waiting: Waiting | null): string {
   const stored = description ?? '';
-  if (waiting === null) return stored;
-  return stored === '' ? waiting.text : `${stored.replace(/\.$/, '')}. ${waiting.text}`;
+  const text = waiting?.text ?? '';
+  return stored === '' || text === '' ? stored + text : `${stored.replace(/\.$/, '')}. ${text}`;
 }
 
 /** The stored time is when the delivery became due. Behind a closed gate that is past, and the gate decides. */

@@ -10,7 +10,7 @@ import { operationsOf } from '../http/operation.ts';
 export const Node = Type.Object({
   uid: Type.String(),
   roles: Type.Array(Type.String()),
-  is_alive: Type.Boolean({ description: `Whether it was heard of in the last ${SILENT_SECONDS} s.` }),
+  is_alive: Type.Boolean({ description: `Whether it was seen in the last ${SILENT_SECONDS} s.` }),
   started_at: Time,
   last_seen_at: Time,
   schema: Type.String({ description: 'The number of the newest migration that it knows.' }),

@@ -14,7 +14,7 @@ export const endpointFields = {
   name,
   url: text(2048, {
     text: 'URL that deliveries go to. Required unless `delivery` is `pull`.',
-    label: 'Address',
+    label: 'URL',
     ...seenByAll,
   }),
   delivery: choice(
@@ -50,7 +50,7 @@ export const endpointFields = {
   ),
   advanced_signatures: flag(true, {
     text: 'The Convoy signature includes a timestamp.',
-    label: 'Sign the time too',
+    label: 'Timestamp in the Convoy signature',
     meta: true,
   }),
   content_type: choice(
@@ -59,17 +59,17 @@ export const endpointFields = {
   ),
   http_timeout: count(120, {
     text: 'Timeout of a whole exchange in seconds. 0: 10 s.',
-    label: 'Time limit, s',
+    label: 'Timeout (s)',
     meta: true,
   }),
   rate_limit: count(1_000_000, {
     text: 'Sends in any interval of `rate_limit_duration`. 0: no limit.',
-    label: 'Deliveries',
+    label: 'Rate limit (deliveries)',
     meta: true,
   }),
   rate_limit_duration: count(86_400, {
     text: 'Length of that interval in seconds.',
-    label: 'in seconds',
+    label: 'Interval (s)',
     meta: true,
   }),
   support_email: field(
@@ -78,7 +78,7 @@ export const endpointFields = {
       input: Type.String({ maxLength: 320, pattern: '^$|^[^@\\s]+@[^@\\s]+$' }),
       output: Type.String(),
     },
-    { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Mail on trouble', ...seenByAll },
+    { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Alert email', ...seenByAll },
   ),
   key,
 };

@@ -56,8 +56,7 @@ export interface DeliverySenderDeps {
   tracer: Tracer | null;
 }
 
-const INTERRUPTED =
-  'The request was interrupted. The delivery mode is at most once, so it is not tried again.';
+const INTERRUPTED = 'The request was interrupted. The delivery mode is at most once, so it is not retried.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
 const NOT_LISTENING = 'No device is listening.';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);

@@ -39,7 +39,7 @@ describe('a fault on our side', () => {
   test('of a first try leaves the delivery as it was, for 5 s', () => {
     expect(judge({ lane: LANE.replay }, ours)).toMatchObject({
       status: 'Scheduled',
-      description: 'Not tried: It broke',
+      description: 'Not sent: It broke',
       numTrials: 0,
       delayMs: 5_000,
       lane: LANE.replay,
@@ -92,7 +92,7 @@ describe('at most once', () => {
   test('ends at any answer', () => {
     expect(judge(once, answered(500))).toMatchObject({
       status: 'Failure',
-      description: 'The endpoint answered 500 Some; at most once, so it is not tried again',
+      description: 'The endpoint answered 500 Some; at most once, so it is not retried',
       numTrials: 1,
       delayMs: null,
       verdict: 'failed',
@@ -175,7 +175,7 @@ describe('a failed attempt', () => {
   test('that is the last ends the delivery', () => {
     expect(judge({ numTrials: 2 }, answered(500))).toMatchObject({
       status: 'Failure',
-      description: 'The endpoint answered 500 Some; all 3 tries are used up',
+      description: 'The endpoint answered 500 Some; all 3 attempts are used up',
       numTrials: 3,
       delayMs: null,
       verdict: 'exhausted',
@@ -185,7 +185,7 @@ describe('a failed attempt', () => {
   test('that is the only one has its own text', () => {
     expect(judge({ retry: { ...RETRY, retryLimit: 1 } }, unanswered('timeout'))).toMatchObject({
       status: 'Failure',
-      description: 'It broke; its only try is used up',
+      description: 'It broke; its only attempt is used up',
       verdict: 'exhausted',
     });
   });

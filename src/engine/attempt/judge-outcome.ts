@@ -49,7 +49,7 @@ export function judgeOutcome(
     return {
       ...asBefore,
       verdict: 'ours',
-      description: `Not tried: ${outcome.message}`,
+      description: `Not sent: ${outcome.message}`,
       delayMs: OUR_FAULT_DELAY_MS,
       isSecondRequest: delivery.isSecondRequest,
     };
@@ -71,7 +71,7 @@ export function judgeOutcome(
   }
   const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
   if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
-    const description = `${reason}; at most once, so it is not tried again`;
+    const description = `${reason}; at most once, so it is not retried`;
     return { ...failure, verdict: 'failed', description };
   }
   if (outcome.kind === 'error' && outcome.dropped && !delivery.isSecondRequest) {
@@ -86,7 +86,7 @@ export function judgeOutcome(
   const failures = numTrials - delivery.budgetFrom;
   const { retryLimit } = delivery.retry;
   if (failures >= retryLimit) {
-    const used = retryLimit === 1 ? 'its only try is' : `all ${retryLimit} tries are`;
+    const used = retryLimit === 1 ? 'its only attempt is' : `all ${retryLimit} attempts are`;
     return { ...failure, verdict: 'exhausted', description: `${reason}; ${used} used up` };
   }
   const delayMs = retryDelayMs(delivery.retry, {

@@ -61,7 +61,7 @@ export function back(delivery: Leased): Sent {
 
 /** A fault of ours: retried soon, without using a retry. */
 export function ourFault(delivery: Leased, reason: string): Sent {
-  return untried({ ...handedBack(delivery, `Not tried: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
+  return untried({ ...handedBack(delivery, `Not sent: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
 }
 
 /** The result of a request. */

@@ -79,7 +79,7 @@ describe('an endpoint', () => {
   test('becomes inactive where a delivery used up its tries and nothing got through', () => {
     expect(wantedChanges(routing, [exhausted], counted(exhausted, 0, 3))).toEqual({
       ...none,
-      disable: new Map([['e', { reason: 'a delivery used up its tries', last, seen: 7 }]]),
+      disable: new Map([['e', { reason: 'a delivery used up its attempts', last, seen: 7 }]]),
     });
   });
 

@@ -157,7 +157,7 @@ export function wantedChanges(
     if (kind === 'failing' && opensBreaker(counts, settings))
       wanted.open.set(endpointId, { probe: null, last });
     if (kind === 'exhausted' && counts.successes === 0)
-      wanted.disable.set(endpointId, { reason: 'a delivery used up its tries', last, seen });
+      wanted.disable.set(endpointId, { reason: 'a delivery used up its attempts', last, seen });
   }
   // A 410 and a failed probe say more, so they come last.
   for (const finding of findings) {

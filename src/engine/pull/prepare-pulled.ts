@@ -30,7 +30,7 @@ export interface PrepareDeps {
   now(): number;
 }
 
-const INTERRUPTED = 'It was sent before. The delivery mode is at most once, so it is not tried again.';
+const INTERRUPTED = 'It was sent before. The delivery mode is at most once, so it is not retried.';
 
 export async function preparePulled(
   { sandbox, sealer, now }: PrepareDeps,

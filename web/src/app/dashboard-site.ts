@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { tellDelivery, whyOf } from '../data/delivery-state.ts';
+import { tellDelivery } from '../data/delivery-state.ts';
 import { explainError } from '../data/explain-error.ts';
 import { pageOf } from '../data/project.ts';
 import { apiOf } from '../data/session.ts';
@@ -18,7 +18,7 @@ export function useDashboardSite(): Site {
       heading: 'h1',
       explain: explainError,
       test: (endpoint_id) => api.endpoints.try({ endpoint_id }),
-      why: whyOf,
+      why: ({ description }) => description,
       tell: tellDelivery,
     };
   }, [project]);

@@ -34,10 +34,15 @@ const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage
     ],
   ],
   [
-    'Record',
+    'History',
     [
       ['meta-events', 'Meta events'],
       ['audit', 'Audit log', 'listAudit'],
+    ],
+  ],
+  [
+    'Project',
+    [
       ['people', 'People', 'listPeople'],
       ['keys', 'API keys', 'listKeys'],
       ['settings', 'Settings'],

@@ -1,34 +1,26 @@
-import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import { useProject } from '../data/project.ts';
-import { type Hit, searchAll } from '../data/search-all.ts';
+import { type Hit, type Search, useSearch } from '../data/search-all.ts';
 import { ProblemView } from '../parts/query-view.tsx';
+import { Button } from '../ui/controls/button.tsx';
 import { Dialog } from '../ui/controls/dialog.tsx';
+import { Id } from '../ui/text/id.tsx';
 import { Link } from '../ui/text/link.tsx';
+import { Time } from '../ui/text/time.tsx';
 import { useNavigation } from './navigation.ts';
 
 /** One search over pages, ids, keys, customers, names and values. Enter opens the only hit, or the first. */
-export function SearchPalette({ onClose }: { onClose(): void }) {
-  const { api, id, at } = useProject();
+export function SearchPalette({ typed, onClose }: { typed: string; onClose(): void }) {
+  const { at } = useProject();
   const router = useRouter();
-  const [text, setText] = useState('');
+  const [text, setText] = useState(typed);
   const [asked, setAsked] = useState('');
-  const found = useQuery({
-    queryKey: [id, 'search', asked],
-    queryFn: async () => {
-      const result = await searchAll(api, asked);
-      const [only] = result.hits;
-      if (result.hits.length === 1 && only !== undefined) open(only);
-      return result;
-    },
-    enabled: asked !== '',
-  });
-  const go = (href: string) => {
+  const go = (page: string) => {
     onClose();
-    router.history.push(href);
+    router.history.push(at(page));
   };
-  const open = (hit: Hit) => go(at(hit.page));
+  const search = useSearch(asked, go);
   const pages = useNavigation()
     .flatMap(([, all]) => all)
     .filter(([, name]) => text !== '' && name.toLowerCase().startsWith(text.toLowerCase()));
@@ -36,77 +28,132 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
     if (event.key !== 'Enter') return;
     event.preventDefault();
     const [page] = pages;
-    const [hit] = asked === text ? (found.data?.hits ?? []) : [];
-    if (page !== undefined) go(at(page[0]));
-    else if (hit !== undefined) open(hit);
+    const hit = asked === text.trim() ? search.groups[0]?.[1][0] : undefined;
+    if (page !== undefined) go(page[0]);
+    else if (hit !== undefined) go(hit.page);
     else setAsked(text.trim());
   };
   return (
     <Dialog title="Search" onClose={onClose} wide>
-      <input
-        // The dialog was opened to type here.
-        // oxlint-disable-next-line jsx-a11y/no-autofocus
-        autoFocus
-        type="search"
-        aria-label="Search for an id, key, customer, name, type or value"
-        placeholder="An id, idempotency key, customer, name, type or any value of a payload"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={enter}
-        className="field w-full"
-      />
-      <div className="mt-3 min-h-40">
-        {found.error !== null && <ProblemView error={found.error} />}
-        {found.isFetching && <p role="status">Searching for “{asked}”…</p>}
-        {found.data?.hits.length === 0 && <p>Nothing found for “{asked}”.</p>}
-        {found.data !== undefined && <p className="text-xs text-muted">{found.data.reach}</p>}
-        <ul>
-          {pages.map(([path, name]) => (
-            <Row key={path} href={at(path)} kind="Page" title={name} note="" onClick={onClose} />
+      {/* The arrow keys work in the field and on each answer. */}
+      <div role="presentation" onKeyDown={moveFocus}>
+        <input
+          // In a search field of the browser Escape would empty it, not close the dialog.
+          role="searchbox"
+          data-stop
+          aria-label="Search for an id, key, customer, name, type or value"
+          placeholder="An id, idempotency key, customer, name, type or any value of a payload"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={enter}
+          className="field w-full"
+        />
+        <div className="mt-3 min-h-40">
+          {search.error !== null && <ProblemView error={search.error} />}
+          {pages.length > 0 && (
+            <Group name="Pages">
+              {pages.map(([path, name]) => (
+                <Row key={path} href={at(path)} title={name} onClick={onClose} />
+              ))}
+            </Group>
+          )}
+          {search.groups.map(([kind, hits]) => (
+            <Group key={kind} name={`${kind} (${hits.length})`}>
+              {hits.map((hit) => (
+                <Row key={hit.page} href={at(hit.page)} title={hit.title} hit={hit} onClick={onClose} />
+              ))}
+            </Group>
           ))}
-          {(found.data?.hits ?? []).map((hit) => (
-            <Row
-              key={hit.page}
-              href={at(hit.page)}
-              kind={hit.kind}
-              title={hit.title}
-              note={hit.note}
-              onClick={onClose}
-            />
-          ))}
-        </ul>
-        {asked === '' && pages.length === 0 && (
-          <p className="text-muted">Press Enter to search. The only hit opens at once.</p>
-        )}
+          {asked === '' && pages.length === 0 && (
+            <p className="text-muted">Press Enter to search. The only hit opens at once.</p>
+          )}
+          {asked !== '' && search.error === null && <Reach asked={asked} search={search} />}
+        </div>
       </div>
     </Dialog>
   );
 }
 
-function Row({
-  href,
-  kind,
-  title,
-  note,
-  onClick,
-}: {
+interface Answers {
+  asked: string;
+  search: Search;
+}
+
+/** How far the search came. */
+function Reach({ asked, search: { groups, from, isSearching, more } }: Answers) {
+  const back = from === undefined ? null : <BackTo from={from} />;
+  if (isSearching)
+    return (
+      <p role="status" className="mt-3 text-muted">
+        Searching for “{asked}”{back !== null && ', searched '}
+        {back}…
+      </p>
+    );
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-3 text-muted">
+      <p role="status">
+        {groups.length === 0 && `Nothing found for “${asked}”. `}
+        Searched {back}.
+      </p>
+      {more !== undefined && <Button onClick={more}>Search older events</Button>}
+    </div>
+  );
+}
+
+const BackTo = ({ from }: { from: string | null }) =>
+  from === null ? (
+    'all events'
+  ) : (
+    <>
+      events back to <Time at={from} />
+    </>
+  );
+
+const Group = ({ name, children }: { name: string; children: ReactNode }) => (
+  <section className="mb-3">
+    <h3 className="px-1 text-xs font-normal text-muted">{name}</h3>
+    <ul>{children}</ul>
+  </section>
+);
+
+interface RowProps {
   href: string;
-  kind: string;
   title: string;
-  note: string;
+  hit?: Hit;
   onClick(): void;
-}) {
+}
+
+function Row({ href, title, hit, onClick }: RowProps) {
   return (
     <li>
       <Link
         href={href}
         onClick={onClick}
-        className="flex min-h-8 items-center gap-3 rounded-sm px-1 hover:bg-hover"
+        data-stop
+        className="flex min-h-8 flex-wrap items-center gap-x-3 rounded-sm px-1 hover:bg-hover"
       >
-        <span className="w-24 shrink-0 text-muted">{kind}</span>
         <span className="min-w-0 truncate">{title}</span>
-        <span className="min-w-0 flex-1 truncate text-right text-xs text-muted">{note}</span>
+        {hit !== undefined && (
+          <>
+            <span className="min-w-0 flex-1 truncate text-xs text-muted">{hit.note}</span>
+            {hit.at !== null && <Id value={hit.uid} copy={false} />}
+            <span className="text-xs text-muted">
+              <Time at={hit.at} none="" />
+            </span>
+          </>
+        )}
       </Link>
     </li>
   );
+}
+
+const STEP: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** The arrow keys go from the field to the answers and back. */
+function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {
+  const step = STEP[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>('[data-stop]')];
+  stops[stops.indexOf(event.target as HTMLElement) + step]?.focus();
 }

@@ -1,21 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { MeContext, rememberProject } from '../data/project.ts';
 import { isSignedOut, readMe } from '../data/session.ts';
 import { QueryView } from '../parts/query-view.tsx';
 import { IconButton } from '../ui/controls/button.tsx';
+import { isAlone, isCommand } from '../ui/controls/keys.ts';
 import { TimeStyleContext } from '../ui/text/time.tsx';
 import { useTimeStyle } from './preferences.ts';
+import { SearchPalette } from './search-palette.tsx';
 import { Sidebar } from './sidebar.tsx';
-
-const SearchPalette = lazy(() =>
-  import('./search-palette.tsx').then(({ SearchPalette: default_ }) => ({ default: default_ })),
-);
 
 /** Everything around a page. Readers who are not signed in go to the sign-in page. */
 export function Shell() {
   const me = useQuery({ queryKey: ['me'], queryFn: readMe, staleTime: 60_000 });
+  const search = useSearchKeys();
   if (isSignedOut(me.error)) return <Navigate to="/sign-in" />;
   if (me.data === undefined)
     return (
@@ -27,37 +26,46 @@ export function Shell() {
     );
   return (
     <MeContext.Provider value={me.data}>
-      <Frame />
+      <Frame search={search} />
     </MeContext.Provider>
   );
 }
 
-function Frame() {
+interface Search {
+  /** The text that was typed before the search was shown. Undefined: it is not open. */
+  typed: string | undefined;
+  set(typed: string | undefined): void;
+}
+
+/** `/` and Ctrl+K open the search. Keys that follow while the page still loads are kept for it. */
+function useSearchKeys(): Search {
+  const [typed, set] = useState<string>();
+  const { project } = useParams({ strict: false }) as { project?: string };
+  useEffect(() => {
+    if (project === undefined) return undefined;
+    const take = (event: KeyboardEvent) => {
+      const isOpening = isCommand(event, 'k') || (event.key === '/' && isAlone(event));
+      if (isOpening) set((before) => before ?? '');
+      else if (event.key.length === 1 && isAlone(event))
+        set((before) => (before === undefined ? before : before + event.key));
+      if (isOpening) event.preventDefault();
+    };
+    addEventListener('keydown', take);
+    return () => removeEventListener('keydown', take);
+  }, [project]);
+  return { typed, set };
+}
+
+function Frame({ search: { typed, set } }: { search: Search }) {
   const [style, setStyle] = useTimeStyle();
-  const [searching, setSearching] = useState(false);
   const menu = useRef<HTMLDialogElement>(null);
   const { project } = useParams({ strict: false }) as { project?: string };
   useEffect(() => {
     if (project !== undefined) rememberProject(project);
   }, [project]);
-  useEffect(() => {
-    if (project === undefined) return undefined;
-    const open = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof Element &&
-        event.target.closest('input, textarea, select, [contenteditable]') !== null;
-      const wanted =
-        (event.key === '/' && !isTyping) || (event.key === 'k' && (event.ctrlKey || event.metaKey));
-      if (!wanted) return;
-      event.preventDefault();
-      setSearching(true);
-    };
-    addEventListener('keydown', open);
-    return () => removeEventListener('keydown', open);
-  }, [project]);
   const search = () => {
     menu.current?.close();
-    setSearching(true);
+    set('');
   };
   const sidebar = (
     <Sidebar style={style} setStyle={setStyle} onSearch={search} onLeave={() => menu.current?.close()} />
@@ -88,10 +96,8 @@ function Frame() {
           <Outlet />
         </main>
       </div>
-      {searching && (
-        <Suspense>
-          <SearchPalette onClose={() => setSearching(false)} />
-        </Suspense>
+      {typed !== undefined && project !== undefined && (
+        <SearchPalette typed={typed} onClose={() => set(undefined)} />
       )}
     </TimeStyleContext.Provider>
   );

@@ -24,9 +24,12 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
   const role = me.projects.find(({ uid }) => uid === project)?.role;
   return (
     <div className="flex h-full flex-col gap-3 bg-panel p-3">
-      <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
-        <Icon name="horn" className="size-5 text-accent" /> Posthorn
-      </Link>
+      <div className="flex items-center justify-between">
+        <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
+          <Icon name="horn" className="size-5 text-accent" /> Posthorn
+        </Link>
+        <ThemeSwitch />
+      </div>
       <ProjectSwitch />
       {role !== undefined && role !== 'admin' && (
         <p className="-mt-2 px-2 text-xs text-muted">Your role: {role}</p>
@@ -35,6 +38,8 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
         <button
           type="button"
           onClick={onSearch}
+          title="/ or Ctrl+K"
+          aria-keyshortcuts="/ Control+K Meta+K"
           className="field flex shrink-0 items-center gap-2 text-muted"
         >
           <Icon name="search" className="size-3.5" /> <span className="grow text-left">Search</span>
@@ -119,9 +124,13 @@ const THEMES: Readonly<Record<Theme, readonly [icon: IconName, next: Theme]>> = 
   dark: ['moon', 'system'],
 };
 
-function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setStyle' | 'onLeave'>) {
+function ThemeSwitch() {
   const [theme, setTheme] = useTheme();
   const [icon, next] = THEMES[theme];
+  return <IconButton icon={icon} label={`Theme: ${theme}`} onClick={() => setTheme(next)} />;
+}
+
+function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setStyle' | 'onLeave'>) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const me = useMe();
@@ -131,21 +140,23 @@ function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setSty
     void navigate({ to: '/sign-in' });
   };
   return (
-    <div className="grid gap-2 border-t border-line pt-3">
-      <div className="flex items-center gap-1">
-        <IconButton icon={icon} label={`Colours: ${theme}`} onClick={() => setTheme(next)} />
+    <div className="grid grid-cols-1 gap-2 border-t border-line pt-3">
+      <div className="flex items-center gap-1 pl-2 text-xs text-muted">
+        <span className="grow">Times</span>
         <Button
           look="quiet"
-          className="h-7 px-2"
-          aria-pressed={style.exact}
+          className="h-7 px-1.5"
+          aria-label={`Times: ${style.exact ? 'exact' : 'relative'}`}
+          title={`Show ${style.exact ? 'relative times, such as 3 min ago' : 'exact times'}`}
           onClick={() => setStyle({ ...style, exact: !style.exact })}
         >
-          {style.exact ? 'Exact' : 'Ago'}
+          {style.exact ? 'Exact' : 'Relative'}
         </Button>
         <Button
           look="quiet"
-          className="h-7 px-2"
-          aria-pressed={style.utc}
+          className="h-7 px-1.5"
+          aria-label={`Time zone: ${style.utc ? 'UTC' : 'local'}`}
+          title={`Show times in ${style.utc ? 'your time zone' : 'UTC'}`}
           onClick={() => setStyle({ ...style, utc: !style.utc })}
         >
           {style.utc ? 'UTC' : 'Local'}

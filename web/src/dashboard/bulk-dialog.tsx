@@ -86,22 +86,22 @@ function Confirm({
         {chosenBy} <strong>{what}</strong> to {plural(dryRun.endpoints, 'endpoint')}
         {dryRun.oldest_at !== null && (
           <>
-            , the oldest made <Time at={dryRun.oldest_at} />
+            , the oldest from <Time at={dryRun.oldest_at} />
           </>
         )}
         .{' '}
         {kind === 'retry'
-          ? 'Each is sent again with fresh tries.'
-          : 'Each is discarded. What is on its way is not called back.'}
+          ? 'Each is sent again with all its attempts.'
+          : 'Each is discarded. Requests in flight are not stopped.'}
       </p>
       <DryRunView dryRun={dryRun} />
       <TextField
-        label="At most, per second"
+        label="Rate limit (per second)"
         name="rate"
         type="number"
         min="1"
         max="1000"
-        hint="Empty: as fast as the endpoints take them."
+        hint="Optional. Defaults to as fast as the endpoints take them."
       />
     </FormDialog>
   );

@@ -13,11 +13,31 @@ it('a delivery that took less than a second says how long it took', () => {
     latency: '12.4ms',
     metadata: { num_trials: 1, retry_limit: 3, next_send_time: null },
   } as never;
-  expect(tellDelivery(delivery, String)).toBe('Delivered 12.4 ms after the event was accepted, after 1 try.');
-  expect(tellCustomer(words, delivery, String)).toBe('Delivered in 12.4 ms, at try 1.');
+  expect(tellDelivery(delivery, String)).toBe(
+    'Delivered 12.4 ms after the event was accepted, at attempt 1.',
+  );
+  expect(tellCustomer(words, delivery, String)).toBe('Delivered in 12.4 ms at attempt 1.');
 });
 
-it('a delivery that was retried by hand has no more tries than it made', () => {
+it('a delivery says once what happened, and when its next attempt is', () => {
+  const tell = (delivery: object) =>
+    tellDelivery({ cancelled_at: null, ...delivery } as never, () => 'in 28 s');
+  const metadata = { num_trials: 1, retry_limit: 3, next_send_time: '2026-01-31T15:04:05Z' };
+  const answered = 'The endpoint answered 500 Some';
+  expect(tell({ status: 'Retry', description: answered, waiting_for: { gate: 'retry' }, metadata })).toBe(
+    'The endpoint answered 500 Some. Next attempt in 28 s (1 of 3 attempts used).',
+  );
+  const description = `${answered}. Paused by the circuit breaker, because the endpoint keeps failing.`;
+  const waiting_for = { gate: 'circuit_breaker', until: '2026-01-31T15:04:05Z' };
+  expect(tell({ status: 'Retry', description, waiting_for, metadata })).toBe(
+    `${description} Next attempt in 28 s.`,
+  );
+  expect(tell({ status: 'Failure', description: answered, waiting_for: null, metadata })).toBe(
+    'The endpoint answered 500 Some. Retry it to send it again.',
+  );
+});
+
+it('a delivery that was retried by hand has no more attempts than it made', () => {
   expect(triesOf({ num_trials: 1, retry_limit: 3 })).toBe('1 of 3');
   expect(triesOf({ num_trials: 2, retry_limit: 1 })).toBe('2');
 });

@@ -26,13 +26,16 @@ export function fieldJson(field: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new FieldError(field, `This is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new FieldError(
+      field,
+      `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
 export function explainError(error: unknown): Explained {
   if (error instanceof FieldError)
-    return { title: 'A field is not right', text: error.message, requestId: undefined, mayPass: true };
+    return { title: 'A field is not valid', text: error.message, requestId: undefined, mayPass: true };
   if (!(error instanceof PosthornError))
     return { title: 'This page has a fault', text: String(error), requestId: undefined, mayPass: true };
   const { requestId, status, message: text } = error;
@@ -68,7 +71,7 @@ export function explainError(error: unknown): Explained {
     };
   if (status === 0)
     return {
-      title: 'The server does not answer',
+      title: 'The server does not respond',
       text: `${text}. Check that Posthorn runs and that you are online.`,
       requestId,
       mayPass: true,

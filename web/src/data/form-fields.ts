@@ -6,7 +6,7 @@ export const endpointForm = {
     kind: 'text',
   },
   url: {
-    label: 'Address',
+    label: 'URL',
     kind: 'text',
   },
   delivery: {
@@ -23,7 +23,7 @@ export const endpointForm = {
     kind: 'text',
   },
   advanced_signatures: {
-    label: 'Sign the time too',
+    label: 'Timestamp in the Convoy signature',
     kind: 'flag',
   },
   content_type: {
@@ -32,19 +32,19 @@ export const endpointForm = {
     choices: ['application/json', 'application/x-www-form-urlencoded'],
   },
   http_timeout: {
-    label: 'Time limit, s',
+    label: 'Timeout (s)',
     kind: 'number',
   },
   rate_limit: {
-    label: 'Deliveries',
+    label: 'Rate limit (deliveries)',
     kind: 'number',
   },
   rate_limit_duration: {
-    label: 'in seconds',
+    label: 'Interval (s)',
     kind: 'number',
   },
   support_email: {
-    label: 'Mail on trouble',
+    label: 'Alert email',
     kind: 'text',
   },
 } as const;

@@ -1,38 +1,104 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import type { Posthorn, SearchResult } from 'posthorn-client';
+import { useEffect } from 'react';
+import { useProject } from './project.ts';
 
 export interface Hit {
+  /** A plural noun. */
   kind: string;
+  uid: string;
   title: string;
-  /** Which field matched, with its value. */
+  /** Which field matched, with its value. Empty for an id. */
   note: string;
+  at: string | null;
   /** Its page in the project. */
   page: string;
 }
 
-type Found = SearchResult['hits'][number];
+type Kind = SearchResult['hits'][number]['kind'];
 
-const KINDS: Readonly<Record<Found['kind'], [word: string, page: (uid: string) => string]>> = {
-  event: ['Event', (uid) => `events/${uid}`],
-  event_delivery: ['Delivery', (uid) => `deliveries/${uid}`],
-  endpoint: ['Endpoint', (uid) => `endpoints/${uid}`],
-  subscription: ['Subscription', (uid) => `subscriptions/${uid}`],
-  source: ['Source', (uid) => `sources/${uid}`],
-  event_type: ['Event type', () => 'event-types'],
-  customer: ['Customer', (uid) => `customers/${encodeURIComponent(uid)}`],
-  job: ['Job', (uid) => `jobs/${uid}`],
-  meta_event: ['Meta event', (uid) => `meta-events/${uid}`],
+const KINDS: Readonly<Record<Kind, [word: string, page: (uid: string) => string]>> = {
+  event: ['Events', (uid) => `events/${uid}`],
+  event_delivery: ['Deliveries', (uid) => `deliveries/${uid}`],
+  endpoint: ['Endpoints', (uid) => `endpoints/${uid}`],
+  subscription: ['Subscriptions', (uid) => `subscriptions/${uid}`],
+  source: ['Sources', (uid) => `sources/${uid}`],
+  event_type: ['Event types', () => 'event-types'],
+  customer: ['Customers', (uid) => `customers/${encodeURIComponent(uid)}`],
+  job: ['Jobs', (uid) => `jobs/${uid}`],
+  meta_event: ['Meta events', (uid) => `meta-events/${uid}`],
 };
 
-/** One search over ids, keys, names, customers, types and values of payloads, and how far back it looked. */
-export async function searchAll(api: Posthorn, text: string): Promise<{ hits: Hit[]; reach: string }> {
-  const { hits, searched_from: from, complete } = await api.dashboard.search({ q: text });
-  const shown = hits.map(({ kind, uid, title, field, value }): Hit => {
+/** The part of a search that one call answers. */
+interface Found {
+  hits: Hit[];
+  /** Contents of events were searched back to here. Null: of all events. */
+  from: string | null;
+  /** The time before which the next call goes on. Null: nothing is left to search. */
+  next: string | null;
+}
+
+/** One search over ids, keys, names, customers, types and values of payloads. `before` goes on to older events. */
+async function searchOnce(api: Posthorn, text: string, before: string | null): Promise<Found> {
+  const answer = await api.dashboard.search({ q: text, ...(before === null ? {} : { endDate: before }) });
+  const { searched_from: from, complete } = answer;
+  const hits = answer.hits.map(({ kind, uid, title, field, value, created_at: at }): Hit => {
     const [word, page] = KINDS[kind];
-    return { kind: word, title, note: `${field}: ${value}`, page: page(uid) };
+    return { kind: word, uid, title, note: field === 'uid' ? '' : `${field}: ${value}`, at, page: page(uid) };
   });
-  const since = from === null ? 'all events' : `events since ${new Date(from).toLocaleString()}`;
+  return { hits, from, next: complete || from === null ? null : earlier(from, before) };
+}
+
+/** A call goes on with the millisecond in which the last one ended, and leaves it when it has got no further. */
+const earlier = (from: string, before: string | null): string =>
+  from === before ? new Date(Date.parse(from) - 1).toISOString() : from;
+
+/** A search goes on to older events by itself for so many calls of at most 3 s, or until it has so many hits. */
+const MOST_CALLS = 10;
+const MOST_HITS = 100;
+
+export interface Search {
+  /** Each hit once, under the name of its kind. */
+  groups: [kind: string, hits: Hit[]][];
+  /** Undefined: nothing is searched yet. */
+  from: string | null | undefined;
+  isSearching: boolean;
+  /** Searches older events. Undefined: there are none. */
+  more: (() => void) | undefined;
+  error: Error | null;
+}
+
+/** A search that goes on by itself. A hit that is the only one is opened. */
+export function useSearch(asked: string, open: (page: string) => void): Search {
+  const { api, id } = useProject();
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
+    queryKey: [id, 'search', asked],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => searchOnce(api, asked, pageParam),
+    getNextPageParam: ({ next }) => next,
+    enabled: asked !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const calls = data?.pages ?? [];
+  const hits = [
+    ...new Map(calls.flatMap((call) => call.hits).map((hit) => [hit.page + hit.title, hit])).values(),
+  ];
+  const goesOn = hasNextPage && error === null && calls.length < MOST_CALLS && hits.length < MOST_HITS;
+  useEffect(() => {
+    if (goesOn && !isFetching) void fetchNextPage();
+  }, [goesOn, isFetching, fetchNextPage]);
+  const only = hits.length === 1 && !hasNextPage ? hits[0]?.page : undefined;
+  useEffect(() => {
+    if (only !== undefined) open(only);
+    // The hit decides, not the function, which is another one each time.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [only]);
   return {
-    hits: shown,
-    reach: complete ? '' : `Contents of ${since} were searched. Type more to find older ones.`,
+    groups: [...Map.groupBy(hits, ({ kind }) => kind)],
+    from: calls.at(-1)?.from,
+    isSearching: isFetching || goesOn,
+    more: hasNextPage ? () => void fetchNextPage() : undefined,
+    error,
   };
 }

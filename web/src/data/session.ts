@@ -5,7 +5,7 @@
 import { Posthorn, PosthornError, type UseLinkBody } from 'posthorn-client';
 
 export interface Me {
-  /** The e-mail address. Null with a key. */
+  /** The email address. Null with a key. */
   person: string | null;
   instance_admin: boolean;
   projects: { uid: string; name: string; role: 'viewer' | 'developer' | 'admin' }[];

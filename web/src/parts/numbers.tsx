@@ -38,10 +38,10 @@ export function Numbers({ name, ask, everySeconds, figures = Object.values, onZo
     value: value.toLocaleString(ui.locale),
     note: t.deliveries,
   });
-  const within = (word: string, rank: string, ms: number | undefined): Figure => ({
+  const within = (word: string, ms: number | undefined): Figure => ({
     name: word,
     value: ms === undefined ? '–' : formatMs(ms),
-    note: ms === undefined ? t.nothing : t.withRetries(rank),
+    note: ms === undefined ? t.nothing : t.withRetries,
   });
   return (
     <QueryView query={series} rows={4}>
@@ -50,8 +50,8 @@ export function Numbers({ name, ask, everySeconds, figures = Object.values, onZo
         const own: Own = {
           delivered: counted(t.delivered, delivered),
           failed: counted(t.failed, failed),
-          half: within(t.typical, 'p50', latency?.p50),
-          most: within(t.slow, 'p99', latency?.p99),
+          half: within(t.typical, latency?.p50),
+          most: within(t.slow, latency?.p99),
         };
         return (
           <>

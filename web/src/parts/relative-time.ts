@@ -11,6 +11,6 @@ export function relativeIn(locale: string): (at: number, from: number) => string
   return (at, from) => {
     const seconds = (at - from) / 1000;
     const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 'second'];
-    return format.format(Math.trunc(seconds / size), unit);
+    return format.format(seconds > 0 ? Math.round(seconds / size) : Math.ceil(seconds / size), unit);
   };
 }

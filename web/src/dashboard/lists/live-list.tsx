@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import { plural } from '../../data/delivery-state.ts';
 import type { Rows } from '../../data/rows.ts';
 import { ProblemView } from '../../parts/query-view.tsx';
 import { Skeleton } from '../../ui/page/states.tsx';
@@ -11,6 +12,8 @@ import { useOpenId } from './list-layout.tsx';
 
 interface Props<T> {
   label: string;
+  /** The noun of a row, such as `endpoint`. */
+  noun: string;
   rows: Rows<T>;
   columns: readonly Column<T>[];
   href(row: T): string;
@@ -23,7 +26,7 @@ interface Props<T> {
 
 /** A list in all its states. New rows wait behind a button while the reader is in the list. */
 export function LiveList<T extends { uid: string }>(props: Props<T>) {
-  const { label, rows, columns, href, name, empty, selection } = props;
+  const { label, noun, rows, columns, href, name, empty, selection } = props;
   const list = useRef<DataListHandle>(null);
   const open = useOpenId();
   const [hidden, hide] = useHiddenColumns(label);
@@ -68,8 +71,9 @@ export function LiveList<T extends { uid: string }>(props: Props<T>) {
       />
       <div className="flex items-center justify-between py-1 text-xs text-muted">
         <span>
-          {rows.rows.length.toLocaleString('en')} shown
-          {rows.loadMore === undefined ? ', all there are' : ', more as you scroll'}
+          {rows.loadMore === undefined
+            ? plural(rows.rows.length, noun)
+            : `${rows.rows.length.toLocaleString('en')} loaded`}
         </span>
         <ColumnChoice names={mayHide} hidden={hidden} onChange={hide} />
       </div>

@@ -35,7 +35,7 @@ export function TimeFilter({ value, onChange }: Props) {
         choices={[
           ['', 'Any time'],
           ...COMMON.map((one) => [one, WORDS[one] ?? one] as const),
-          ['typed', 'Typed…'],
+          ['typed', 'Custom range'],
         ]}
       />
       {isTyped && <FilterText label={`Time, ${zone}`} value={value} onChange={onChange} />}

@@ -31,7 +31,7 @@ export function Account() {
       {person === null ? (
         <EmptyState
           title="You are signed in with a key"
-          text="Only people have an account. Sign out, and sign in with an e-mail address."
+          text="Only people have an account. Sign out, and sign in with an email address."
         />
       ) : (
         <QueryView query={account} label="Loading your account">

@@ -42,7 +42,7 @@ const COLUMNS: TableColumn<Session>[] = [
     name: 'Browser',
     cell: ({ user_agent }) => <span title={user_agent}>{user_agent === '' ? '–' : user_agent}</span>,
   },
-  { name: 'Address', cell: ({ address }) => <code className="font-mono text-xs">{address}</code> },
+  { name: 'IP address', cell: ({ address }) => <code className="font-mono text-xs">{address}</code> },
   {
     name: 'Signed in with',
     cell: ({ method, second_factor }) =>

@@ -37,13 +37,14 @@ export function AuditList() {
           onChange={(action) => setSearch({ action })}
         />
         <FilterText
-          label="Id"
+          label="Resource ID"
           value={search['resource'] ?? ''}
           onChange={(resource) => setSearch({ resource })}
         />
       </FilterBar>
       <LiveList
         label="Audit log"
+        noun="entry"
         rows={rows}
         columns={auditColumns}
         href={({ uid }) => withSearch(at(`audit/${uid}`), search)}

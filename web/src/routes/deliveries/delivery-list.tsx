@@ -8,7 +8,7 @@ import { NoTraffic } from '../../dashboard/lists/no-traffic.tsx';
 import { EndpointFilter } from '../../dashboard/lists/resource-filter.tsx';
 import { SavedViews } from '../../dashboard/lists/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
-import { deliveryState, receiverOf, triesOf, whyOf } from '../../data/delivery-state.ts';
+import { deliveryState, receiverOf, triesOf } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
@@ -29,7 +29,7 @@ const columns: Column<EventDelivery>[] = [
     name: 'State',
     width: '9rem',
     line: 1,
-    cell: (delivery) => <DeliveryBadge delivery={delivery} title={whyOf(delivery)} />,
+    cell: (delivery) => <DeliveryBadge delivery={delivery} title={delivery.description} />,
   },
   { name: 'Event type', width: 'minmax(6rem, 1fr)', line: 2, cell: ({ event_type }) => event_type },
   {
@@ -45,12 +45,12 @@ const columns: Column<EventDelivery>[] = [
     from: 980,
     cell: (delivery) => (
       <span className="text-muted" title={delivery.description}>
-        {whyOf(delivery) || '–'}
+        {delivery.description || '–'}
       </span>
     ),
   },
   {
-    name: 'Tries',
+    name: 'Attempts',
     width: '5rem',
     from: 660,
     right: true,
@@ -64,7 +64,7 @@ const columns: Column<EventDelivery>[] = [
     line: 1,
     cell: ({ created_at }) => <Time at={created_at} />,
   },
-  { name: 'Id', width: '7.5rem', from: 1100, cell: ({ uid }) => <Id value={uid} copy={false} /> },
+  { name: 'ID', width: '7.5rem', from: 1100, cell: ({ uid }) => <Id value={uid} copy={false} /> },
 ];
 
 export function DeliveryList() {
@@ -99,6 +99,7 @@ export function DeliveryList() {
       <ChosenBar selection={selection} />
       <LiveList
         label="Deliveries"
+        noun="delivery"
         rows={rows}
         columns={columns}
         selection={mayRetry ? selection : undefined}
@@ -118,7 +119,7 @@ export function DeliveryList() {
         <BulkDialog
           kind={bulk}
           filters={filters}
-          chosenBy="The filters of the list choose"
+          chosenBy="The filters match"
           onClose={() => setBulk(undefined)}
         />
       )}
@@ -146,7 +147,7 @@ function DeliveryFilterBar({ search, setSearch }: { search: Search; setSearch(pa
       <FilterText label="Event type" value={search['type'] ?? ''} onChange={(type) => setSearch({ type })} />
       <FilterText label="Text" value={search['text'] ?? ''} onChange={(text) => setSearch({ text })} />
       <FilterText
-        label="Answer, as http_503"
+        label="Outcome (http_503)"
         value={search['outcome'] ?? ''}
         onChange={(outcome) => setSearch({ outcome })}
       />

@@ -46,7 +46,10 @@ function factsOf(
         </span>
       ),
     ],
-    ['Next try', isOpen(delivery) ? <Time key="" at={next} none="as soon as a node has room" /> : undefined],
+    [
+      'Next attempt',
+      isOpen(delivery) ? <Time key="" at={next} none="as soon as a node has room" /> : undefined,
+    ],
     ['Retries', metadata.strategy],
     ['Mode', delivery.delivery_mode.replaceAll('_', ' ')],
   ];
@@ -56,10 +59,10 @@ function Cancel({ id }: { id: string }) {
   const { api } = useProject();
   const cancel = useAct(
     () => api.eventDeliveries.cancel({ deliveryId: [id] }),
-    () => 'Cancel asked for',
+    () => 'Cancellation requested',
   );
   return (
-    <Button look="danger" onClick={() => cancel.mutate()} busy={cancel.isPending && 'Asking'}>
+    <Button look="danger" onClick={() => cancel.mutate()} busy={cancel.isPending && 'Requesting'}>
       Cancel
     </Button>
   );

@@ -21,12 +21,12 @@ export const STATE_CHOICES: readonly Choice[] = [
 
 export const HELD_CHOICES: readonly Choice[] = [
   ['', 'Held or not'],
-  ['paused,circuit_breaker,rate_limit', 'Held by anything'],
+  ['paused,circuit_breaker,rate_limit', 'Held'],
   ['paused', 'Held: endpoint paused'],
   ['circuit_breaker', 'Held: circuit breaker'],
-  ['pull', 'Waits to be fetched'],
+  ['pull', 'Waits for a consumer'],
   ['sending', 'Being sent, or with a consumer'],
-  ['retry', 'Waits for its next try'],
+  ['retry', 'Waits for its next attempt'],
   ['rate_limit', 'Held: rate limit'],
 ];
 

@@ -47,7 +47,7 @@ export function Devices() {
     { name: 'State', cell: ({ device }) => <StateBadge look={LOOKS[device.status]} /> },
     { name: 'Last seen', cell: ({ device }) => <Time at={device.last_seen_at} /> },
     {
-      name: 'Gets',
+      name: 'Event types',
       cell: ({ subscription }) =>
         subscription === undefined ? (
           '–'
@@ -90,7 +90,7 @@ export function Devices() {
           rows.length === 0 ? (
             <EmptyState
               title="No device listens"
-              text="A device is a program that gets deliveries without a public address. This command forwards them to a program on your machine:"
+              text="A device is a program that gets deliveries without a public URL. This command forwards them to a program on your machine:"
               command="npx posthorn listen --forward-to http://localhost:3000/hooks"
             />
           ) : (

@@ -21,9 +21,13 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
         label="Event types"
         name="typed"
         placeholder="invoice.paid, customer.*"
-        hint="Separated by commas. Empty: every type."
+        hint="Optional. Separated by commas. Defaults to every type."
       />
-      <TextField label="Customer" name="owner_id" hint="The id of the customer that it belongs to, if any." />
+      <TextField
+        label="Customer"
+        name="owner_id"
+        hint="Optional. The ID of the customer that it belongs to."
+      />
       {!isPull && <Check label="Send a test event" name="test" defaultChecked />}
     </AddAnyEndpoint>
   );

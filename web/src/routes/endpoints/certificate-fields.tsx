@@ -14,7 +14,7 @@ export function CertificateFields({ stored }: { stored: Certificate }) {
   return (
     <Fold title="Client certificate" open={stored !== undefined}>
       <TextArea
-        label="Certificate, PEM"
+        label="Certificate (PEM)"
         name={CERTIFICATE}
         rows={4}
         wrap="off"
@@ -23,17 +23,17 @@ export function CertificateFields({ stored }: { stored: Certificate }) {
         hint={
           stored === undefined
             ? 'For endpoints that ask for one. The chain may follow it.'
-            : 'Empty, with an empty key: the certificate is removed.'
+            : 'Empty this and the key to remove the certificate.'
         }
       />
       <TextArea
-        label="Private key, PEM"
+        label="Private key (PEM)"
         name={KEY}
         rows={4}
         wrap="off"
         autoComplete="off"
         placeholder="-----BEGIN PRIVATE KEY-----"
-        hint={stored === undefined ? undefined : 'Empty: the stored key stays.'}
+        hint={stored === undefined ? undefined : 'Leave it empty to keep the stored key.'}
       />
     </Fold>
   );

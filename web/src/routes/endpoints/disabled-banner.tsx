@@ -51,7 +51,7 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
     },
     (job) => {
       if (job !== null) go(at(`jobs/${job.uid}`));
-      return job === null ? 'Active' : 'Active. What was discarded is being sent';
+      return job === null ? 'Active' : 'Active. The discarded deliveries are being sent';
     },
   );
   const what = plural(count, 'delivery', 'deliveries');
@@ -90,9 +90,7 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
           onClick={() => activate.mutate()}
           busy={activate.isPending && 'Asking'}
         >
-          {count === 0
-            ? 'Activate'
-            : `Activate and send ${count === 1 ? 'that 1' : `those ${count.toLocaleString('en')}`}`}
+          {count === 0 ? 'Activate' : `Activate and send ${plural(count, 'delivery', 'deliveries')}`}
         </Button>
       </May>
     </section>

@@ -6,7 +6,7 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
-const SIGN_INS = {
+const AUTHENTICATIONS = {
   '': 'none',
   api_key: 'a key in a header',
   basic_auth: 'user name and password',
@@ -35,11 +35,11 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Failed, 30 d', `${percent(endpoint.failure_rate)} of attempts`],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
-        ['Time limit', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
-        ['Sign-in', sent(SIGN_INS[endpoint.authentication?.type ?? ''])],
+        ['Timeout', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
+        ['Authentication', sent(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
-        ['Mail on trouble', endpoint.support_email || 'none'],
+        ['Alert email', endpoint.support_email || 'none'],
         [
           'Subscriptions',
           <Link key="" className="link" href={withSearch(at('subscriptions'), { endpoint: endpoint.uid })}>
@@ -47,7 +47,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
           </Link>,
         ],
         ['Created', <Time key="" at={endpoint.created_at} />],
-        ['Id', <Id key="" value={endpoint.uid} what="endpoint id" />],
+        ['ID', <Id key="" value={endpoint.uid} what="endpoint id" />],
       ]}
     />
   );

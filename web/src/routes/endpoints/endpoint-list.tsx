@@ -22,7 +22,7 @@ const columns: Column<Endpoint>[] = [
   { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
   { name: 'State', width: '8rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
   {
-    name: 'Address',
+    name: 'URL',
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
     line: 2,
@@ -80,6 +80,7 @@ export function EndpointList() {
       </FilterBar>
       <LiveList
         label="Endpoints"
+        noun="endpoint"
         rows={rows}
         columns={columns}
         href={({ uid }) => withSearch(at(`endpoints/${uid}`), search)}
@@ -87,7 +88,7 @@ export function EndpointList() {
         empty={
           <EmptyList
             noun="endpoint"
-            text="An endpoint is an address that receives events."
+            text="An endpoint is a URL that receives events."
             isFiltered={Object.keys(filters).length > 0}
             onClear={() => setSearch(cleared(search))}
             use="createEndpoint"

@@ -5,8 +5,8 @@ import { ALGORITHMS, OAUTH2, UNITS } from './oauth2.ts';
 import { TokenTest } from './token-test.tsx';
 
 const WAYS: readonly Choice[] = [
-  ['shared_secret', 'A secret'],
-  ['client_assertion', 'A signed assertion'],
+  ['shared_secret', 'Client secret'],
+  ['client_assertion', 'Signed assertion (JWT)'],
 ];
 
 /** How Posthorn gets a token for the endpoint: the client credentials of OAuth 2. */
@@ -19,16 +19,16 @@ export function OAuth2Fields({ stored }: { stored: OAuth2 | undefined }) {
   return (
     <>
       <TextField
-        label="Token server"
+        label="Token URL"
         {...text('url')}
         type="url"
         required
         placeholder="https://id.example.com/token"
       />
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="Client id" {...text('client_id')} required autoComplete="off" />
+        <TextField label="Client ID" {...text('client_id')} required autoComplete="off" />
         <SelectField
-          label="The client proves itself with"
+          label="Client authentication"
           name={`${OAUTH2}.authentication_type`}
           value={way}
           onChange={(event) => setWay(event.target.value)}
@@ -62,13 +62,13 @@ function Assertion({ stored }: { stored: OAuth2 | undefined }) {
   return (
     <>
       <TextArea
-        label="Private key, JWK"
+        label="Private key (JWK)"
         name={`${OAUTH2}.signing_key`}
         rows={4}
         required={!hasKey}
         autoComplete="off"
         placeholder={hasKey ? '' : '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "d": "…"}'}
-        hint={hasKey ? 'Empty: the stored key stays.' : 'EC or RSA.'}
+        hint={hasKey ? 'Leave it empty to keep the stored key.' : 'EC or RSA.'}
       />
       <div className="grid gap-4 sm:grid-cols-3">
         <SelectField
@@ -81,13 +81,13 @@ function Assertion({ stored }: { stored: OAuth2 | undefined }) {
           label="Issuer"
           name={`${OAUTH2}.issuer`}
           defaultValue={stored?.issuer}
-          hint="Empty: the client id."
+          hint="Optional. Defaults to the client ID."
         />
         <TextField
           label="Subject"
           name={`${OAUTH2}.subject`}
           defaultValue={stored?.subject}
-          hint="Empty: the client id."
+          hint="Optional. Defaults to the client ID."
         />
       </div>
     </>
@@ -100,7 +100,7 @@ function Answer({ stored }: { stored: OAuth2 | undefined }) {
   const names = `${OAUTH2}.field_mapping`;
   return (
     <details>
-      <summary className="link w-fit">Grant and names of the answer</summary>
+      <summary className="link w-fit">Grant type and response fields</summary>
       <div className="grid gap-4 pt-3 sm:grid-cols-2">
         <TextField
           label="Grant type"
@@ -109,25 +109,25 @@ function Answer({ stored }: { stored: OAuth2 | undefined }) {
           placeholder="client_credentials"
         />
         <SelectField
-          label="Unit of the lifetime"
+          label="Unit of expires_in"
           name={`${OAUTH2}.expiry_time_unit`}
           defaultValue={stored?.expiry_time_unit ?? ''}
           choices={UNITS}
         />
         <TextField
-          label="Field of the token"
+          label="Token field"
           name={`${names}.access_token`}
           defaultValue={access_token}
           placeholder="access_token"
         />
         <TextField
-          label="Field of its type"
+          label="Token type field"
           name={`${names}.token_type`}
           defaultValue={token_type}
           placeholder="token_type"
         />
         <TextField
-          label="Field of its lifetime"
+          label="Expiry field"
           name={`${names}.expires_in`}
           defaultValue={expires_in}
           placeholder="expires_in"

@@ -8,9 +8,9 @@ import { OAuth2Fields } from './oauth2-fields.tsx';
 
 const CHOICES: readonly Choice[] = [
   ['', 'None'],
-  ['api_key', 'A header with a key'],
-  ['basic_auth', 'User name and password'],
-  ['oauth2', 'OAuth 2: a token of a token server'],
+  ['api_key', 'API key in a header'],
+  ['basic_auth', 'Basic: user name and password'],
+  ['oauth2', 'OAuth 2.0'],
 ];
 
 type Authentication = Endpoint['authentication'];
@@ -22,7 +22,7 @@ export function SignInFields({ authentication }: { authentication: Authenticatio
   return (
     <>
       <SelectField
-        label="Sign-in"
+        label="Authentication"
         name="authentication.type"
         value={kind}
         onChange={(event) => setKind(event.target.value)}

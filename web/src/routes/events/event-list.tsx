@@ -43,7 +43,7 @@ const columns: Column<Event>[] = [
     cell: ({ idempotency_key }) => <span className="font-mono text-xs">{idempotency_key || '–'}</span>,
   },
   { name: 'Source', width: '8rem', from: 760, cell: ({ source_metadata }) => source_metadata?.name ?? 'API' },
-  { name: 'Id', width: '7.5rem', from: 560, cell: ({ uid }) => <Id value={uid} copy={false} /> },
+  { name: 'ID', width: '7.5rem', from: 560, cell: ({ uid }) => <Id value={uid} copy={false} /> },
 ];
 
 function WentTo({ event }: { event: Event }) {
@@ -111,6 +111,7 @@ export function EventList() {
       </FilterBar>
       <LiveList
         label="Events"
+        noun="event"
         rows={rows}
         columns={columns}
         href={({ uid }) => withSearch(at(`events/${uid}`), search)}

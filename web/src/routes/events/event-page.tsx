@@ -35,7 +35,7 @@ function EventView({ event }: { event: WholeEvent }) {
   const { api, at, id: project } = useProject();
   const replay = useAct(
     () => api.events.replay(event.uid),
-    () => 'Replay asked for: new deliveries appear below',
+    () => 'Replay requested. New deliveries appear below',
   );
   const source = event.source_metadata;
   return (
@@ -97,7 +97,7 @@ function EventView({ event }: { event: WholeEvent }) {
 const headerText = (headers: WholeEvent['headers']): string =>
   Object.entries(headers)
     .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
-    .join('\n') || 'none of its own';
+    .join('\n') || 'none';
 
 function resendCommand(project: string, event: WholeEvent): string {
   const body = JSON.stringify({ event_type: event.event_type, data: event.data }).replaceAll("'", `'\\''`);

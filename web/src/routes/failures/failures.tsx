@@ -48,8 +48,8 @@ export function Failures() {
         {(found) =>
           found.groups.length === 0 ? (
             <EmptyState
-              title="Nothing fails"
-              text="No delivery failed in this time, and none is waiting to be tried again."
+              title="No failures"
+              text="No delivery failed in this time range, and none is waiting to retry."
             />
           ) : (
             <Groups key={id} found={found} time={time} range={range} />

@@ -71,7 +71,7 @@ export function Groups({ found: { groups, complete }, time, range }: Props) {
             outcome: [retrying.outcome],
             status: ['Failure'],
           }}
-          chosenBy={`${retrying.description || retrying.outcome} In this group there are`}
+          chosenBy={`${(retrying.description || retrying.outcome).replace(/\.$/, '')}.`}
           onClose={() => setRetrying(undefined)}
         />
       )}

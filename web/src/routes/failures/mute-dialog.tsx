@@ -30,7 +30,7 @@ export function MuteDialog({ group, onClose }: { group: Group; onClose(): void }
     >
       {description !== '' && <p className="text-muted">{description}</p>}
       <p>
-        The group moves below the others, for everybody in the project. Its deliveries are tried as before,
+        The group moves below the others, for everybody in the project. Its deliveries are retried as before,
         and alerts are sent.
       </p>
       <SelectField

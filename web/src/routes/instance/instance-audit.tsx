@@ -18,6 +18,7 @@ export function InstanceAudit() {
       <PageHead title="Audit log of the instance" />
       <LiveList
         label="Audit log"
+        noun="entry"
         rows={rows}
         columns={auditColumns}
         href={({ project_id, uid }) =>

@@ -26,7 +26,7 @@ const columns: TableColumn<Project>[] = [
   },
   { name: 'Kind', cell: ({ type }) => type },
   { name: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
-  { name: 'Id', cell: ({ uid }) => <Id value={uid} what="project id" /> },
+  { name: 'ID', cell: ({ uid }) => <Id value={uid} what="project id" /> },
 ];
 
 export function Projects() {

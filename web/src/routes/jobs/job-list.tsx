@@ -41,6 +41,7 @@ export function JobList() {
       <PageHead title="Jobs" />
       <LiveList
         label="Jobs"
+        noun="job"
         rows={rows}
         columns={columns}
         href={({ uid }) => at(`jobs/${uid}`)}

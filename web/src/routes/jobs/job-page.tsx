@@ -38,7 +38,7 @@ function JobView({ job }: { job: Job }) {
   const { api } = useProject();
   const stop = useAct(
     () => api.jobs.cancel(job.uid),
-    () => 'Stop asked for. What is done stays done.',
+    () => 'Stop requested. Finished work is not undone.',
   );
   const total = job.total ?? 0;
   return (
@@ -58,10 +58,10 @@ function JobView({ job }: { job: Job }) {
         )}
       </PageHead>
       <p className="mb-2 text-base">
-        {count(job.done)} of {count(job.total)} done{job.failed > 0 && `, ${count(job.failed)} could not be`}
+        {count(job.done)} of {count(job.total)} done{job.failed > 0 && `, ${count(job.failed)} failed`}
       </p>
       <progress
-        className="mb-4 h-2 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-ok [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-ok"
+        className="mb-4 h-2 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-part-4 [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-part-4"
         aria-label="Progress"
         value={job.done}
         max={Math.max(total, job.done, 1)}
@@ -74,10 +74,10 @@ function JobView({ job }: { job: Job }) {
       <Facts
         items={[
           ['What it does', job.description],
-          ['Asked for', <Time key="" at={job.created_at} />],
+          ['Requested', <Time key="" at={job.created_at} />],
           ['Started', <Time key="" at={job.started_at} none="not yet" />],
           ['Finished', <Time key="" at={job.finished_at} none="not yet" />],
-          ['Id', <Id key="" value={job.uid} what="job id" />],
+          ['ID', <Id key="" value={job.uid} what="job id" />],
         ]}
       />
       {isOver(job) && (

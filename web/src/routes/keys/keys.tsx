@@ -97,11 +97,11 @@ function AddKey({ onClose }: { onClose(): void }) {
       <TextField label="Name" name="name" required />
       <SelectField label="Role" name="role" choices={ROLES} />
       <TextField
-        label="Days until it expires"
+        label="Expires in (days)"
         name="days"
         type="number"
         min="0"
-        hint="Empty: it does not expire."
+        hint="Optional. Defaults to never."
       />
     </ActDialog>
   );

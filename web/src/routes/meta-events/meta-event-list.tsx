@@ -32,7 +32,7 @@ const columns: Column<MetaEvent>[] = [
     cell: ({ description }) => <span className="text-muted">{description || '–'}</span>,
   },
   {
-    name: 'Tries',
+    name: 'Attempts',
     width: '5rem',
     from: 560,
     right: true,
@@ -65,6 +65,7 @@ export function MetaEventList() {
       </FilterBar>
       <LiveList
         label="Meta events"
+        noun="meta event"
         rows={rows}
         columns={columns}
         href={({ uid }) => withSearch(at(`meta-events/${uid}`), search)}

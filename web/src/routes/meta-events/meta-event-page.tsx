@@ -37,7 +37,7 @@ function View({ event }: { event: MetaEvent }) {
   const { api } = useProject();
   const resend = useAct(
     () => api.metaEvents.resend(event.uid),
-    () => 'Retry asked for',
+    () => 'Retry requested',
   );
   const { attempt, metadata } = event;
   return (
@@ -47,7 +47,7 @@ function View({ event }: { event: MetaEvent }) {
         beside={<DeliveryBadge delivery={{ ...event, waiting_for: null, cancelled_at: null }} />}
       >
         <May use="resendMetaEvent">
-          <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Asking'}>
+          <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Requesting'}>
             Send again
           </Button>
         </May>
@@ -55,7 +55,7 @@ function View({ event }: { event: MetaEvent }) {
       <Facts
         items={[
           ['Created', <Time key="" at={event.created_at} />],
-          ['Tries', triesOf(metadata)],
+          ['Attempts', triesOf(metadata)],
           ['Why', event.description],
           ['Id', <Id key="" value={event.uid} />],
         ]}
@@ -68,7 +68,7 @@ function View({ event }: { event: MetaEvent }) {
           <p className="text-muted">No request has been sent yet.</p>
         ) : (
           <CodeBlock
-            label="Answer"
+            label="Response"
             text={[attempt.http_status, attempt.error, attempt.response_data]
               .filter((text) => text !== '')
               .join('\n')}

@@ -26,7 +26,7 @@ export function NodeLine() {
                 <NodeBadge node={node} />
                 <Id value={node.uid} copy={false} />
                 <span className="text-xs text-muted">
-                  heard of <Time at={node.last_seen_at} />
+                  last seen <Time at={node.last_seen_at} />
                 </span>
               </li>
             ))}

@@ -30,12 +30,12 @@ export function EditAccount({ account, onClose }: Props) {
   return (
     <ActDialog title={`Edit ${account.email}`} action="Save" onClose={onClose} onSubmit={save}>
       <TextField
-        label="E-mail address"
+        label="Email address"
         name="email"
         inputMode="email"
         required
         defaultValue={account.email}
-        hint="A new address of another person removes the password. You get a link for its owner."
+        hint="A new email address removes the password. You get a link for its owner."
       />
       <TextField label="Name" name="name" defaultValue={account.name} />
       <Check

@@ -38,7 +38,7 @@ export function Invite({ title, project, invite, onClose }: Props) {
     <ActDialog title={title} action="Invite" onClose={onClose} onSubmit={submit}>
       {project === undefined && <p>Administrators of the instance may do anything in any project.</p>}
       {/* Not of type email: browsers refuse addresses with letters beyond ASCII. */}
-      <TextField label="E-mail address" name="email" inputMode="email" required autoComplete="off" />
+      <TextField label="Email address" name="email" inputMode="email" required autoComplete="off" />
       <TextField label="Name" name="name" autoComplete="off" />
       {project !== undefined && (
         <SelectField label={`Role in ${project}`} name="role" defaultValue="developer" choices={ROLES} />

@@ -79,16 +79,16 @@ function DeliveryFields({ config }: { config: Config }) {
       <Section title="Retries">
         <div className="grid gap-4 sm:grid-cols-3">
           <SelectField
-            label="Wait between tries"
+            label="Backoff"
             name="strategy"
             defaultValue={config.strategy.type}
             choices={[
-              ['linear', 'Stays the same'],
+              ['linear', 'Linear: the same wait each time'],
               ['exponential', 'Doubles'],
             ]}
           />
           <TextField
-            label="First wait, seconds"
+            label="First wait (s)"
             name="wait"
             type="number"
             min="1"
@@ -96,7 +96,7 @@ function DeliveryFields({ config }: { config: Config }) {
             defaultValue={config.strategy.duration}
           />
           <TextField
-            label="Tries in all"
+            label="Attempts"
             name="tries"
             type="number"
             min="1"
@@ -120,17 +120,17 @@ function DeliveryFields({ config }: { config: Config }) {
             type="number"
             min="0"
             defaultValue={config.ratelimit.count}
-            hint="0: no limit."
+            hint="0 for no limit."
           />
           <TextField
-            label="in seconds"
+            label="Interval (s)"
             name="seconds"
             type="number"
             min="0"
             defaultValue={config.ratelimit.duration}
           />
           <TextField
-            label="Largest payload, bytes"
+            label="Largest payload (bytes)"
             name="payload"
             type="number"
             min="0"
@@ -145,18 +145,18 @@ function DeliveryFields({ config }: { config: Config }) {
 function SafetyFields({ config }: { config: Config }) {
   return (
     <>
-      <Section title="Keeping">
+      <Section title="Retention">
         <TextField
-          label="Events are kept for"
+          label="Retention of events"
           name="retention"
           defaultValue={config.retention_policy.policy}
-          hint="A duration such as 720h. Empty: as the instance keeps them."
+          hint="A duration such as 720h. Defaults to the retention of the instance."
         />
       </Section>
       <Section title="Signing">
         <div className="grid gap-3">
           <TextField
-            label="Header of the Convoy signature"
+            label="Convoy signature header"
             name="header"
             required
             defaultValue={config.signature.header}
@@ -190,7 +190,7 @@ function SafetyFields({ config }: { config: Config }) {
       <Section title="Meta events">
         <div className="grid gap-3">
           <Check label="Send meta events" name="meta" defaultChecked={config.meta_event.is_enabled} />
-          <TextField label="Address" name="metaUrl" type="url" defaultValue={config.meta_event.url} />
+          <TextField label="URL" name="metaUrl" type="url" defaultValue={config.meta_event.url} />
           <TextField
             label="Types"
             name="metaTypes"

@@ -15,11 +15,12 @@ export function Forgotten() {
     event.preventDefault();
     ask.mutate(formText(new FormData(event.currentTarget), 'email'));
   };
-  if (ask.isSuccess) return <p role="status">If the address has an account, a mail is on its way.</p>;
+  if (ask.isSuccess)
+    return <p role="status">If there is an account with this email address, an email is on its way.</p>;
   return (
     <form onSubmit={submit} className="grid gap-4">
       <TextField
-        label="Your e-mail address"
+        label="Your email address"
         name="email"
         inputMode="email"
         required
@@ -27,8 +28,8 @@ export function Forgotten() {
         error={ask.error === null ? undefined : errorText(ask.error)}
       />
       <div>
-        <Button type="submit" busy={ask.isPending && 'Asking'}>
-          Mail a link
+        <Button type="submit" busy={ask.isPending && 'Requesting'}>
+          Email a link
         </Button>
       </div>
     </form>

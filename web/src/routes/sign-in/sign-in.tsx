@@ -27,7 +27,7 @@ function useGiven(): { token: string | null; refusal: string | null; forget(): v
 
 const REFUSALS: Readonly<Record<string, string>> = {
   provider_refused: 'The sign-in at the provider was refused or took too long. Begin again.',
-  provider_unverified: 'The provider has not confirmed your e-mail address.',
+  provider_unverified: 'The provider has not confirmed your email address.',
   provider_domain: 'Addresses of your domain may not sign in here.',
   provider_no_account: 'There is no account with your address. Ask an administrator for an invitation.',
   provider_unavailable: 'The provider cannot be reached. Try again.',
@@ -94,7 +94,7 @@ function PasswordForm() {
   return (
     <form onSubmit={(event) => enter(event, submit)} className="grid gap-4">
       {/* Not of type email: browsers refuse addresses with letters beyond ASCII. */}
-      <TextField label="E-mail address" name="email" inputMode="email" required autoComplete="username" />
+      <TextField label="Email address" name="email" inputMode="email" required autoComplete="username" />
       <TextField
         label="Password"
         name="password"

@@ -28,12 +28,12 @@ const columns: Column<Source>[] = [
     cell: ({ type, provider, pub_sub }) => provider || pub_sub.type || SOURCE_KINDS[type],
   },
   {
-    name: 'Address',
+    name: 'URL',
     width: 'minmax(9rem, 1.5fr)',
     from: 760,
     cell: ({ url }) => <span className="text-muted">{url || '–'}</span>,
   },
-  { name: 'Waiting', width: '5rem', from: 640, right: true, cell: ({ status }) => status?.lag ?? '–' },
+  { name: 'Lag', width: '5rem', from: 640, right: true, cell: ({ status }) => status?.lag ?? '–' },
   {
     name: 'Created',
     width: '6.5rem',
@@ -79,6 +79,7 @@ export function SourceList() {
       </FilterBar>
       <LiveList
         label="Sources"
+        noun="source"
         rows={rows}
         columns={columns}
         href={({ uid }) => withSearch(at(`sources/${uid}`), search)}
@@ -86,7 +87,7 @@ export function SourceList() {
         empty={
           <EmptyList
             noun="source"
-            text="A source takes webhooks of other services in, or messages of a broker, and turns them into events."
+            text="A source receives webhooks of other services, or messages of a broker, and turns them into events."
             isFiltered={Object.keys(filters).length > 0}
             onClear={() => setSearch(cleared(search))}
             use="createSource"

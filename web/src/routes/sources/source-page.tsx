@@ -60,8 +60,8 @@ function View({ source }: { source: Source }) {
       <Facts
         items={[
           ['Kind', source.provider || source.pub_sub.type || SOURCE_KINDS[source.type]],
-          ['Checked by', isWeb ? checkText(source.verifier.type) : undefined],
-          ['Event type from', source.event_type_location || 'the id of the source'],
+          ['Verification', isWeb ? checkText(source.verifier.type) : undefined],
+          ['Event type from', source.event_type_location || 'the ID of the source'],
           ['Idempotency', source.idempotency_keys.join(', ')],
           ['Forwarded headers', source.forward_headers.join(', ')],
           [
@@ -70,7 +70,7 @@ function View({ source }: { source: Source }) {
               ? 'none'
               : `${source.rate_limit} events in ${source.rate_limit_duration} s`,
           ],
-          ['Waiting in broker', source.status === null ? undefined : `${count(source.status.lag)} messages`],
+          ['Lag', source.status === null ? undefined : `${count(source.status.lag)} messages`],
           [
             'Last message',
             source.status === null ? undefined : (
@@ -78,13 +78,13 @@ function View({ source }: { source: Source }) {
             ),
           ],
           ['Last error', source.status === null ? undefined : source.status.last_error || 'none'],
-          ['Id', <Id key="" value={source.uid} what="source id" />],
+          ['ID', <Id key="" value={source.uid} what="source id" />],
         ]}
       />
       {isWeb && (
-        <Section title="Where the sender posts to">
+        <Section title="Ingest URL">
           <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
-            <CodeBlock label="Address" text={source.url} />
+            <CodeBlock label="URL" text={source.url} />
             <p className="text-muted">A request to try it. A source that checks a signature refuses it.</p>
             <CodeBlock
               label="Command"
@@ -108,7 +108,7 @@ function View({ source }: { source: Source }) {
           leadsTo={at('sources')}
           onClose={close}
         >
-          Requests to its address are refused from now on. Its subscriptions are deleted too.
+          Requests to its URL are refused from now on. Its subscriptions are deleted too.
         </DangerDialog>
       )}
     </>

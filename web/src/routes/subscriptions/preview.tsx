@@ -13,7 +13,7 @@ const NO = { tone: 'off', shape: 'ring', word: 'No match' } as const;
 export function Preview({ result }: { result: PreviewSubscriptionResult }) {
   const { at } = useProject();
   if (result.events.length === 0)
-    return <p className="mt-2 text-muted">There are no events of these types yet to try it on.</p>;
+    return <p className="mt-2 text-muted">There are no events of these types yet.</p>;
   return (
     <div className="mt-3" role="status">
       <p className="mb-2 font-semibold">

@@ -80,7 +80,7 @@ function Fields({ stored }: { stored?: Subscription }) {
         name="types"
         placeholder="invoice.paid, customer.*"
         defaultValue={stored?.filter_config.event_types.join(', ')}
-        hint="Separated by commas. Empty: every type."
+        hint="Optional. Separated by commas. Defaults to every type."
       />
       <Fold title="Retries, rate limit and alerts" open={stored !== undefined}>
         <RetryFields own={stored?.retry_config} />
@@ -91,11 +91,11 @@ function Fields({ stored }: { stored?: Subscription }) {
           words={MODES}
         />
         <Pair
-          first={['Deliveries', 'rate_limit_config.count', rate?.count, '0: no rate limit.']}
-          second={['in seconds', 'rate_limit_config.duration', rate?.duration ?? 0]}
+          first={['Rate limit (deliveries)', 'rate_limit_config.count', rate?.count, '0 for no rate limit.']}
+          second={['Interval (s)', 'rate_limit_config.duration', rate?.duration ?? 0]}
         />
         <Pair
-          first={['Failed attempts', 'alert_config.count', alert?.count, '0: no alert.']}
+          first={['Failed attempts', 'alert_config.count', alert?.count, '0 for no alert.']}
           second={['within', 'alert_config.threshold', alert?.threshold ?? '', 'Such as 30s or 1h.']}
         />
       </Fold>
@@ -149,7 +149,7 @@ export function DeleteSubscription({ subscription, onClose }: Props) {
       leadsTo={at('subscriptions')}
       onClose={onClose}
     >
-      New events no longer go through it. Deliveries of the past stay.
+      New events no longer go through it. Past deliveries stay.
     </DangerDialog>
   );
 }

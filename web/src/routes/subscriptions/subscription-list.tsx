@@ -68,6 +68,7 @@ export function SubscriptionList() {
       </FilterBar>
       <LiveList
         label="Subscriptions"
+        noun="subscription"
         rows={rows}
         columns={columns}
         href={({ uid }) => withSearch(at(`subscriptions/${uid}`), search)}

@@ -144,7 +144,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
           </Link>,
         ],
         ['Created', <Time key="" at={subscription.created_at} />],
-        ['Id', <Id key="" value={uid} what="subscription id" />],
+        ['ID', <Id key="" value={uid} what="subscription id" />],
       ]}
     />
   );

@@ -19,12 +19,19 @@ interface Props {
   wide?: boolean;
 }
 
+const FIELDS = 'input:not([type=hidden]), select, textarea';
+
 /** A modal dialog of the browser: it traps the focus, closes on Escape and gives the focus back. */
 export function Dialog({ title, onClose, children, wide = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   const words = useUiWords();
-  useEffect(() => element.current?.showModal(), []);
+  useEffect(() => {
+    element.current?.showModal();
+    // The browser would focus the button that closes it, and typed text would be lost.
+    const find = (selector: string) => element.current?.querySelector<HTMLElement>(selector);
+    (find('[data-first]') ?? find(FIELDS))?.focus();
+  }, []);
   return (
     <dialog
       ref={element}

@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import { useUiWords } from '../text/words.ts';
 import { Button, IconButton } from './button.tsx';
+import { isCommand, isTyping } from './keys.ts';
 
 interface Options {
   bad?: boolean;
@@ -31,7 +32,8 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     if (last === undefined) return undefined;
     const undoByKey = (event: KeyboardEvent) => {
-      if (!isUndoKey(event)) return;
+      // In a field it is the field that undoes.
+      if (!isCommand(event, 'z') || isTyping(event)) return;
       event.preventDefault();
       drop(last.id);
       last.undo?.();
@@ -49,13 +51,6 @@ export function ToastProvider({ children }: { children: ReactNode }) {
       </div>
     </Context.Provider>
   );
-}
-
-/** Ctrl+Z or Cmd+Z. In a field it is the field that undoes. */
-function isUndoKey({ key, ctrlKey, metaKey, shiftKey, target }: KeyboardEvent): boolean {
-  const isTyping =
-    target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null;
-  return key === 'z' && (ctrlKey || metaKey) && !shiftKey && !isTyping;
 }
 
 /** It stays while the pointer or the focus is in it. When it ends the focus goes back to where it came from. */

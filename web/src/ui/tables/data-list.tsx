@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react';
+import { isAlone } from '../controls/keys.ts';
 import { type Column, useColumns } from './columns.ts';
 import { Head, Row } from './data-row.tsx';
 import { type Selection, Tick, TickAll } from './tick.tsx';
@@ -64,6 +65,11 @@ export function DataList<T>(props: Props<T>) {
     toTop: () => virtual.scrollToOffset(0),
   }));
   const move = (event: KeyboardEvent<HTMLDivElement>) => moveFocus(event, virtual.scrollToIndex);
+  useEffect(() => {
+    const enter = (event: globalThis.KeyboardEvent) => enterList(event, scroller.current);
+    addEventListener('keydown', enter);
+    return () => removeEventListener('keydown', enter);
+  }, []);
 
   return (
     <div
@@ -108,4 +114,17 @@ function moveFocus(event: KeyboardEvent<HTMLDivElement>, show: (index: number) =
   const list = event.currentTarget;
   show(next);
   requestAnimationFrame(() => list.querySelector<HTMLElement>(`[data-row="${next}"] a`)?.focus());
+}
+
+/** j and k bring the focus into a list that does not have it: to its open row, or to the first in sight. */
+function enterList(event: globalThis.KeyboardEvent, list: HTMLElement | null): void {
+  if (list === null || !['j', 'k'].includes(event.key) || !isAlone(event)) return;
+  // In a select a letter chooses.
+  if (list.contains(document.activeElement) || document.activeElement instanceof HTMLSelectElement) return;
+  const { top } = list.getBoundingClientRect();
+  const rows = [...list.querySelectorAll<HTMLElement>('[data-row]')];
+  const row =
+    rows.find((one) => one.ariaCurrent === 'true') ??
+    rows.find((one) => one.getBoundingClientRect().top >= top);
+  row?.querySelector('a')?.focus();
 }

@@ -28,7 +28,13 @@ function subscribe(listener: () => void): () => void {
     timer = undefined;
   };
 }
-export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+/** Nothing sets the clock while the page shows no time. It is read in whole seconds then, so that two reads agree. */
+function readClock(): number {
+  if (listeners.size === 0) now = Math.floor(Date.now() / 1000) * 1000;
+  return now;
+}
+export const useNow = (): number => useSyncExternalStore(subscribe, readClock);
 
 /** "15 Nov 14:05:09.123 UTC". */
 export function exactTime(at: number, utc: boolean, locale = 'en-GB'): string {

@@ -38,10 +38,10 @@ const UNITS: [number, string][] = [
   [1, 's'],
 ];
 
-/** "3 min", "2 h": the largest unit that fits. */
-export function span(seconds: number): string {
+/** "3 min", "2 h": the largest unit that fits. A time that is left is rounded: of a day that has just begun 24 h are left. */
+export function span(seconds: number, round: (value: number) => number = Math.floor): string {
   const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, 's'];
-  return `${Math.floor(seconds / size)} ${unit}`;
+  return `${round(seconds / size)} ${unit}`;
 }
 
 /** "1 min 40 s", "2 h": the two largest units. */
@@ -58,7 +58,7 @@ export function length(seconds: number): string {
 export function relative(at: number, from: number): string {
   const seconds = (from - at) / 1000;
   if (Math.abs(seconds) < 2) return 'now';
-  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+  return seconds > 0 ? `${span(seconds)} ago` : `in ${span(-seconds, Math.round)}`;
 }
 
 export const ENGLISH: UiWords = {
@@ -74,14 +74,14 @@ export const ENGLISH: UiWords = {
   copied: 'Copied',
   copyWhat: (what) => `Copy ${what}`,
   tryAgain: 'Try again',
-  requestId: 'Request id',
-  searchIn: 'Search in it',
+  requestId: 'Request ID',
+  searchIn: 'Find',
   raw: 'Raw',
   asTree: 'As tree',
-  items: (count) => `${count} items`,
-  fields: (count) => `${count} fields`,
+  items: (count) => `${count} item${count === 1 ? '' : 's'}`,
+  fields: (count) => `${count} field${count === 1 ? '' : 's'}`,
   more: (count) => `${count} more: see Raw`,
-  acts: 'Acts',
+  acts: 'Actions',
   filters: 'Filters',
   clear: (what) => `Clear ${what}`,
   none: 'None',
