@@ -41,6 +41,7 @@ describe('the built pages', () => {
       expect(response.headers.get('cache-control')).toBe('no-cache');
       const policy = response.headers.get('content-security-policy') ?? '';
       expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("font-src 'self'");
       expect(policy).toContain("frame-ancestors 'none'");
       expect(policy).not.toContain('unsafe');
       const text = await response.text();

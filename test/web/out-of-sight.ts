@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/eventually.ts';
 
-/** Elements that a reader has to scroll sideways for, and states and times of a list that are cut. Code may scroll. */
+/** Elements that a reader has to scroll sideways for, and states and times of a list that are cut. Code and tabs may scroll. */
 const outOfSight = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const isWider = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth;
     const scrolls = (element) => ['auto', 'scroll'].includes(getComputedStyle(element).overflowX);
     const all = (selector) => [...document.querySelectorAll(selector)];
     return [document.documentElement, ...all('body *').filter(scrolls), ...all('[role=cell]:has(time, svg)')]
-      .filter((element) => isWider(element) && element.closest('pre, code, .cm-editor') === null)
+      .filter((element) => isWider(element) && element.closest('pre, code, .cm-editor, nav') === null)
       .map((element) => location.href + ': ' + element.tagName + ' ' + (element.ariaLabel ?? '') + ' ' + element.innerText.slice(0, 60));
   })()`);
 

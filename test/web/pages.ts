@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { violations } from './axe.ts';
 import { expectAllInSight } from './out-of-sight.ts';
 import { goTo, type World } from './world.ts';
@@ -128,6 +129,40 @@ export function pageTests(get: () => World): void {
     await open(`endpoints/${seed.endpoints.billing.uid}`);
     await figure('Delivered').getByText('13', { exact: true }).waitFor();
     await figure('p50 latency').getByText('with retries').waitFor();
+  });
+
+  it('the window is named after its page: a list, and the row that is open', async () => {
+    const { page, open, seed } = get();
+    await open(`endpoints/${seed.endpoints.billing.uid}`);
+    const named = (title: string) =>
+      eventually(
+        () => page.title(),
+        (shown) => shown === `${title} · Posthorn`,
+      );
+    await named('Billing');
+    await page.getByRole('link', { name: 'Endpoints' }).last().click();
+    await named('Endpoints');
+  });
+
+  it('the pages have a typeface of ours, four sizes and two weights of it, and selects of ours', async () => {
+    const { page, open } = get();
+    await open('deliveries');
+    await page.locator('[data-row="0"]').waitFor();
+    const faces = `[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)`;
+    await eventually(
+      () => page.evaluate(faces) as Promise<string[]>,
+      (loaded) => loaded.some((family) => family.includes('Inter')),
+    );
+    const used = (property: string): Promise<string[]> =>
+      page.evaluate(
+        `[...new Set([...document.querySelectorAll('#root *')].map((one) => getComputedStyle(one)['${property}']))]`,
+      );
+    // The root has the size of the browser.
+    expect((await used('fontSize')).filter((size) => size !== '16px').length).toBeLessThanOrEqual(4);
+    expect((await used('fontWeight')).toSorted()).toEqual(['400', '600']);
+    expect(await page.evaluate(`getComputedStyle(document.querySelector('main select')).appearance`)).toBe(
+      'base-select',
+    );
   });
 
   it('the gallery of parts is in no build', async () => {

@@ -39,6 +39,8 @@ export function portalEmbedTests(get: () => PortalWorld): void {
       await frame.getByText('database is down, ticket 4711').first().waitFor();
       await page.waitForFunction('document.querySelector("iframe").clientHeight > 700');
       expect(await frame.locator('html').getAttribute('data-theme')).toBe('dark');
+      const fonts = `document.fonts.ready.then((all) => [...all].some(({ status }) => status === 'loaded'))`;
+      expect(await frame.locator('html').evaluate(fonts)).toBe(true);
       await frame.getByRole('link', { name: 'Endpoints' }).click();
       await frame.getByRole('link', { name: 'Broken receiver' }).click();
       await frame.getByRole('button', { name: 'Modifier…' }).first().click();

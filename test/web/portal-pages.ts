@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { violations } from './axe.ts';
 import { expectAllInSight } from './out-of-sight.ts';
 import { goTo, type PortalWorld } from './portal-world.ts';
@@ -73,7 +74,8 @@ export function portalPageTests(get: () => PortalWorld): void {
       await page.getByRole('heading', { name: 'Acme & Söhne <b>' }).waitFor();
       await page.getByRole('link', { name: 'Kasse' }).waitFor();
       await page.getByRole('link', { name: 'Zustellungen' }).waitFor();
-      expect(await page.title()).toBe('Acme & Söhne <b>');
+      expect(await page.title()).toBe('Endpunkte · Acme & Söhne <b>');
+      expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^\/assets\/icon-.*\.svg$/);
       expect(await page.locator('header img').getAttribute('src')).toBe(`${world.app.url}/favicon.svg?dark`);
       const style = (name: string) =>
         page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('${name}')`);
@@ -86,6 +88,28 @@ export function portalPageTests(get: () => PortalWorld): void {
       await page.goto(url.replace('#', '&page=verify&nav=none#'));
       await page.getByText('Prüfen Sie jede Anfrage').waitFor();
       expect(await page.getByRole('navigation').count()).toBe(0);
+      expect(wrongs).toEqual([]);
+      await close();
+    });
+
+    it('have tabs in one line that scrolls on a phone, and a title each', async () => {
+      const world = get();
+      const { url } = await world.link({ owner_id: 'customer-7' });
+      const { page, wrongs, close } = await world.visit(url, { width: 320, language: 'fr-FR' });
+      const last = page.getByRole('link', { name: 'Vérifier' });
+      await last.waitFor();
+      const tabs = page.getByRole('navigation');
+      const heights = await Promise.all(
+        [tabs, last].map(async (one) => (await one.boundingBox())?.height ?? 0),
+      );
+      expect(heights[0]).toBeLessThan(2 * (heights[1] ?? 0));
+      await last.click();
+      const { x = -1, width = 999 } = (await last.boundingBox()) ?? {};
+      expect(x + width).toBeLessThanOrEqual(320);
+      await eventually(
+        () => page.title(),
+        (title) => title === 'Vérifier · Webhooks',
+      );
       expect(wrongs).toEqual([]);
       await close();
     });

@@ -60,6 +60,7 @@ function policyOf({ logo_url, logo_url_dark, frame_origins }: PortalTheme): stri
     "script-src 'self'",
     "style-src 'self'",
     ["img-src 'self'", ...new Set(logos)].join(' '),
+    "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -5,12 +5,13 @@ import { readBuiltPages } from './built-pages.ts';
 import { type PortalPageDeps, registerPortalPage } from './portal-page.ts';
 import { sendFile, sendNotBuilt } from './send-file.ts';
 
-/** Scripts and requests of this host only. */
+/** Scripts, fonts and requests of this host only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",

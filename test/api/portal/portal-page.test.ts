@@ -28,7 +28,9 @@ describe('the portal page', () => {
     expect(response.headers.get('cache-control')).toBe('no-cache');
     expect(response.headers.get('referrer-policy')).toBe('no-referrer');
     expect(response.headers.get('set-cookie')).toBeNull();
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ");
+    expect(policy).toContain(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; ",
+    );
     expect(policy).not.toContain('unsafe');
     expect(html).toMatch(/src="\/assets\/portal-[\w-]+\.js"/);
     expect(html).not.toMatch(/Posthorn|<script>|https?:\/\//);

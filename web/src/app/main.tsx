@@ -1,9 +1,11 @@
+import '@fontsource-variable/inter';
 import './styles.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ToastProvider } from '../ui/controls/toast.tsx';
+import { SiteNameContext } from '../ui/page/page-title.ts';
 import { GoContext } from '../ui/text/link.tsx';
 import { applyTheme, storedTheme } from './preferences.ts';
 import { router } from './router.tsx';
@@ -22,9 +24,11 @@ if (root !== null)
     <StrictMode>
       <QueryClientProvider client={queries}>
         <GoContext.Provider value={go}>
-          <ToastProvider>
-            <RouterProvider router={router} />
-          </ToastProvider>
+          <SiteNameContext.Provider value="Posthorn">
+            <ToastProvider>
+              <RouterProvider router={router} />
+            </ToastProvider>
+          </SiteNameContext.Provider>
         </GoContext.Provider>
       </QueryClientProvider>
     </StrictMode>,

@@ -9,7 +9,7 @@ export function OnOffBadge({ on, off = 'Inactive' }: { on: boolean; off?: string
 }
 
 const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
-  queued: { tone: 'run', shape: 'clock', word: 'Queued' },
+  queued: { tone: 'due', shape: 'clock', word: 'Queued' },
   running: { tone: 'run', shape: 'arrow', word: 'Running' },
   completed: { tone: 'ok', shape: 'check', word: 'Completed' },
   cancelled: { tone: 'off', shape: 'slash', word: 'Stopped' },

@@ -9,9 +9,9 @@ const LOOKS: Readonly<Record<DeliveryState, Omit<StateLook, 'word'>>> = {
   failed: { tone: 'bad', shape: 'cross' },
   retrying: { tone: 'retry', shape: 'again' },
   'in flight': { tone: 'run', shape: 'arrow' },
-  scheduled: { tone: 'run', shape: 'clock' },
+  scheduled: { tone: 'due', shape: 'clock' },
   held: { tone: 'held', shape: 'pause' },
-  discarded: { tone: 'off', shape: 'slash' },
+  discarded: { tone: 'lost', shape: 'slash' },
   cancelled: { tone: 'off', shape: 'slash' },
 };
 

@@ -55,13 +55,13 @@ function Tabs() {
     ['verify', pages.verify],
   ];
   return (
-    <nav className="mt-2 flex flex-wrap border-b border-line" aria-label={useWords().title}>
+    <nav className="mt-2 flex overflow-x-auto border-b border-line" aria-label={useWords().title}>
       {tabs.map(([name, label]) => (
         <a
           key={name}
           href={at(name)}
           aria-current={page === name ? 'page' : undefined}
-          className={`-mb-px border-b-2 px-1.5 py-2 sm:px-3 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
+          className={`shrink-0 border-b-2 px-3 py-2 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
         >
           {label}
         </a>

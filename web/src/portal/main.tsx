@@ -1,3 +1,4 @@
+import '@fontsource-variable/inter';
 import '../app/styles.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode, useEffect, useMemo, useState } from 'react';

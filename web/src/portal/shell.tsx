@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import type { ReactNode } from 'react';
 import { QueryView } from '../parts/query-view.tsx';
 import { useWords } from '../parts/words.ts';
+import { SiteNameContext, usePageTitle } from '../ui/page/page-title.ts';
 import { ErrorPanel } from '../ui/page/states.tsx';
 import { usePlace } from './address.ts';
 import { Deliveries } from './deliveries/deliveries.tsx';
@@ -21,13 +22,19 @@ import { Verify } from './verify/verify.tsx';
 const LINK_EVERY_MS = 10_000;
 
 export function Shell({ theme }: { theme: Theme }) {
-  const session = useSession();
   const words = useWords();
-  const { problem } = words;
   const title = theme.title === '' ? words.title : theme.title;
-  useEffect(() => {
-    document.title = title;
-  }, [title]);
+  return (
+    <SiteNameContext.Provider value={title}>
+      <Opened theme={theme} title={title} />
+    </SiteNameContext.Provider>
+  );
+}
+
+function Opened({ theme, title }: { theme: Theme; title: string }) {
+  const session = useSession();
+  const { problem } = useWords();
+  usePageTitle();
   return (
     <Frame
       theme={theme}
@@ -74,10 +81,25 @@ function OpenLink() {
 
 function Page() {
   const { page, id, filters } = usePlace();
-  if (page === 'deliveries')
-    return id === undefined ? <Deliveries filters={filters} /> : <DeliveryPage key={id} id={id} />;
-  if (page === 'types') return <EventTypes />;
-  if (page === 'numbers') return <Numbers />;
-  if (page === 'verify') return <Verify chosen={id} />;
-  return id === undefined ? <Endpoints /> : <EndpointPage key={id} id={id} />;
+  const { pages } = useWords();
+  if (page === 'deliveries' && id !== undefined) return <DeliveryPage key={id} id={id} />;
+  if (page === 'deliveries') return <Named name={pages.deliveries} page={<Deliveries filters={filters} />} />;
+  if (page === 'types') return <Named name={pages.eventTypes} page={<EventTypes />} />;
+  if (page === 'numbers') return <Named name={pages.numbers} page={<Numbers />} />;
+  if (page === 'verify') return <Named name={pages.verify} page={<Verify chosen={id} />} />;
+  if (id !== undefined) return <EndpointPage key={id} id={id} />;
+  return <Named name={pages.endpoints} page={<Endpoints />} />;
+}
+
+/** A page whose name is on its tab. Its heading is for the title of the window and for screen readers. */
+function Named({ name, page }: { name: string; page: ReactNode }) {
+  usePageTitle();
+  return (
+    <>
+      <h2 className="sr-only" data-page-title>
+        {name}
+      </h2>
+      {page}
+    </>
+  );
 }

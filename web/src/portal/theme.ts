@@ -4,7 +4,7 @@ export interface Theme {
   logo_url: string;
   /** Empty: logo_url. */
   logo_url_dark: string;
-  /** Names with commas between. Empty: the font of the system. */
+  /** Names with commas between. Empty: that of the style sheet. */
   font: string;
   /** Empty: the default. */
   accent: string;

@@ -29,7 +29,7 @@ export function TokenTest({ stored }: { stored: OAuth2 | undefined }) {
           <span className="inline-block text-bad first-letter:uppercase">{data.error}.</span>
         )}
         {data?.success === true && (
-          <span className="text-ok">
+          <span>
             A token was given. It expires <Time at={data.expires_at} />.
           </span>
         )}

@@ -20,7 +20,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         maxLength={64}
         value={theme.title}
         onChange={(event) => onChange({ title: event.target.value })}
-        hint="Empty: Webhooks."
+        hint="Optional. Defaults to Webhooks."
       />
       <TextField
         label="Logo"
@@ -28,14 +28,14 @@ export function ThemeFields({ theme, onChange }: Props) {
         placeholder="https://example.com/logo.svg"
         value={theme.logo_url}
         onChange={(event) => onChange({ logo_url: event.target.value })}
-        hint="An https address. The preview does not load it."
+        hint="An https URL. The preview does not load it."
       />
       <TextField
-        label="Logo on a dark ground"
+        label="Logo in dark mode"
         type="url"
         value={theme.logo_url_dark}
         onChange={(event) => onChange({ logo_url_dark: event.target.value })}
-        hint="Empty: the same."
+        hint="Optional. Defaults to the logo above."
       />
       <TextField
         label="Font"
@@ -44,7 +44,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         placeholder="Inter, Helvetica"
         value={theme.font}
         onChange={(event) => onChange({ font: event.target.value })}
-        hint="Fonts that the reader’s device has. Empty: that of the system."
+        hint="Fonts of the reader’s device. Defaults to Inter."
       />
       <TextField
         label="Accent colour"
@@ -55,7 +55,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         hint="Made darker or lighter where text in it could not be read."
       />
       <TextField
-        label="Corner radius, pixels"
+        label="Corner radius (px)"
         type="number"
         min="0"
         max="16"
@@ -63,7 +63,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         onChange={(event) => onChange({ radius: Number(event.target.value) })}
       />
       <SelectField
-        label="Light or dark"
+        label="Colour scheme"
         value={theme.color_scheme}
         onChange={(event) => onChange({ color_scheme: event.target.value as Theme['color_scheme'] })}
         choices={[
@@ -86,7 +86,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         onChange={(event) =>
           onChange({ frame_origins: event.target.value.split(/\s+/).filter((origin) => origin !== '') })
         }
-        hint="One in a line. Empty: no page may embed it."
+        hint="One per line. Empty: no page may embed it."
       />
     </div>
   );

@@ -1,12 +1,12 @@
 /** A part has the same colour in every bar. */
 const TONES: Readonly<Record<string, string>> = {
-  Name: 'bg-off',
-  Connect: 'bg-held',
-  TLS: 'bg-retry',
-  'First byte': 'bg-run',
-  Rest: 'bg-ok',
+  Name: 'bg-part-1',
+  Connect: 'bg-part-2',
+  TLS: 'bg-part-3',
+  'First byte': 'bg-part-4',
+  Rest: 'bg-part-5',
   'No answer': 'bg-bad',
-  'In all': 'bg-run',
+  'In all': 'bg-part-4',
 };
 
 interface Props {

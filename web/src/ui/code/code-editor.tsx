@@ -30,9 +30,8 @@ const theme = EditorView.theme({
 });
 
 const colours = HighlightStyle.define([
-  { tag: [tags.string, tags.regexp], color: 'var(--color-ok)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'var(--color-run)' },
-  { tag: [tags.keyword, tags.operatorKeyword], color: 'var(--color-retry)' },
+  { tag: [tags.string, tags.regexp], color: 'var(--color-string)' },
+  { tag: [tags.keyword, tags.operatorKeyword], color: 'var(--color-accent)' },
   { tag: tags.comment, color: 'var(--color-muted)' },
 ]);
 

@@ -15,8 +15,8 @@ export function DiffView({ before, after }: { before: object; after: object }) {
         >
           <span className="break-all text-muted">{name}</span>
           <span className="min-w-0">
-            {old.has(name) && <del className="block break-all text-bad no-underline">− {old.get(name)}</del>}
-            {now.has(name) && <ins className="block break-all text-ok no-underline">+ {now.get(name)}</ins>}
+            {old.has(name) && <del className="block break-all text-muted">− {old.get(name)}</del>}
+            {now.has(name) && <ins className="block break-all no-underline">+ {now.get(name)}</ins>}
           </span>
         </li>
       ))}

@@ -100,7 +100,7 @@ function Leaf({
 }) {
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
   const isFound = find !== '' && `${name ?? ''} ${text}`.toLowerCase().includes(find);
-  const tone = typeof value === 'string' ? 'text-ok' : 'text-run';
+  const tone = typeof value === 'string' ? 'text-string' : 'text-ink';
   return (
     <Line name={name} marked={isFound}>
       <span className={`break-all ${tone}`}>{text}</span>

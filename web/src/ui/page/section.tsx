@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { usePageTitle } from './page-title.ts';
 
 export function Section({
   title,
@@ -30,10 +31,13 @@ interface Head {
 }
 
 export function PageHead({ title, heading: Heading = 'h1', beside, children }: Head) {
+  usePageTitle();
   return (
     <header className="mb-3 flex min-h-10 flex-wrap items-center justify-between gap-x-4 gap-y-2">
       <div className="flex min-w-0 flex-wrap items-center gap-x-3">
-        <Heading className="min-w-0 text-lg break-words">{title}</Heading>
+        <Heading data-page-title className="min-w-0 text-lg break-words">
+          {title}
+        </Heading>
         {beside}
       </div>
       {children !== undefined && <div className="flex flex-wrap items-center gap-2">{children}</div>}

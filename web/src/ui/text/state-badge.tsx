@@ -7,6 +7,8 @@ const TONES = {
   retry: 'text-retry',
   held: 'text-held',
   off: 'text-off',
+  due: 'text-due',
+  lost: 'text-lost',
 } as const;
 
 export type Tone = keyof typeof TONES;
