@@ -90,7 +90,7 @@ export function RetryFields({ own }: { own: Own }) {
               onChange={(event) => setRetries(event.target.valueAsNumber || 0)}
             />
             <TextField
-              label={type === 'linear' ? 'Wait, seconds' : 'First wait, seconds'}
+              label={type === 'linear' ? 'Interval (s)' : 'First interval (s)'}
               name={`${NAME}.interval_seconds`}
               {...number}
               min="1"

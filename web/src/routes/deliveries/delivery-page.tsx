@@ -39,7 +39,7 @@ function factsOf(
       <Id key="" value={subscription} what="subscription id" href={at(`subscriptions/${subscription}`)} />,
     ],
     [
-      'Address',
+      'URL',
       url === '' ? undefined : (
         <span key="" className="break-all">
           {url}
