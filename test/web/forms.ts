@@ -236,6 +236,9 @@ export function formTests(get: () => World): void {
       await label('Disable after openings').fill('4');
       await label('An endpoint may have several subscriptions').uncheck();
       await label('Headers that are no secrets').fill('X-Token-Kind');
+      await label('Deliveries carry a Convoy signature').uncheck();
+      await label('Address').fill(`${receiver.url}/meta`);
+      await label('Secret').fill('secret of the meta events');
       await press('Save settings');
       await page.getByText('Settings saved').waitFor();
       expect((await project.get('')).config).toEqual({
@@ -249,6 +252,12 @@ export function formTests(get: () => World): void {
         },
         multiple_endpoint_subscriptions: false,
         visible_headers: ['X-Token-Kind'],
+        signature: { ...before.signature, schemes: ['standard'] },
+        meta_event: {
+          ...before.meta_event,
+          url: `${receiver.url}/meta`,
+          secret: 'secret of the meta events',
+        },
       });
     });
 

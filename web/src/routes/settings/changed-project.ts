@@ -17,6 +17,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
             type: 'http' as const,
             url: text('metaUrl'),
             event_type: formList(form, 'metaTypes'),
+            ...(text('metaSecret') !== '' && { secret: text('metaSecret') }),
           },
         };
   return {
@@ -31,7 +32,10 @@ export function changedProject(form: FormData): UpdateProjectBody {
       ratelimit: { count: number('count'), duration: number('seconds') },
       max_payload_read_size: number('payload'),
       retention_policy: { policy: text('retention') },
-      signature: { header: text('header') },
+      signature: {
+        header: text('header'),
+        schemes: form.getAll('schemes') as ('convoy' | 'standard')[],
+      },
       replay_attacks_prevention_enabled: isOn('replay'),
       ssl: { enforce_secure_endpoints: isOn('https') },
       require_second_factor: isOn('secondFactor'),

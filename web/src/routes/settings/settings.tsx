@@ -142,6 +142,11 @@ function DeliveryFields({ config }: { config: Config }) {
   );
 }
 
+const SCHEMES = [
+  ['standard', 'Deliveries carry a Standard Webhooks signature'],
+  ['convoy', 'Deliveries carry a Convoy signature'],
+] as const;
+
 function SafetyFields({ config }: { config: Config }) {
   return (
     <>
@@ -161,6 +166,15 @@ function SafetyFields({ config }: { config: Config }) {
             required
             defaultValue={config.signature.header}
           />
+          {SCHEMES.map(([scheme, label]) => (
+            <Check
+              key={scheme}
+              label={label}
+              name="schemes"
+              value={scheme}
+              defaultChecked={config.signature.schemes.includes(scheme)}
+            />
+          ))}
           <Check
             label="Sign with a timestamp for every endpoint"
             name="replay"
@@ -191,6 +205,14 @@ function SafetyFields({ config }: { config: Config }) {
         <div className="grid gap-3">
           <Check label="Send meta events" name="meta" defaultChecked={config.meta_event.is_enabled} />
           <TextField label="URL" name="metaUrl" type="url" defaultValue={config.meta_event.url} />
+          <TextField
+            label="Secret"
+            name="metaSecret"
+            type="password"
+            autoComplete="off"
+            defaultValue={config.meta_event.secret}
+            hint="Signs meta events. Empty: it stays, or is made."
+          />
           <TextField
             label="Types"
             name="metaTypes"
