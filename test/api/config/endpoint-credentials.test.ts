@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -42,17 +42,13 @@ test('an endpoint without extras shows every field, empty', async () => {
 
 test('cb_state shows the breaker', async () => {
   const made = await create({});
-  const state = async (uid: string) => (await app.project.get(`/endpoints/${uid}`)).cb_state as string;
   await app.database.query(
     `with moved as (update projects set version = version + 1 where id = $2 returning version)
      insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, changed_at)
      select $1, $2, version, 'open', 1, now() from moved`,
     [made.uid, app.projectId],
   );
-  await eventually(
-    () => state(made.uid),
-    (shown) => shown === 'open',
-  );
+  await shown(app.project, `/endpoints/${made.uid}`, { cb_state: 'open' });
   const [listed] = (await app.project.get('/endpoints')).content;
   expect(listed).toMatchObject({ uid: made.uid, cb_state: 'open' });
 });

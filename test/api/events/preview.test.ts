@@ -81,10 +81,7 @@ test('the preview equals the later delivery, random numbers included', async () 
     subscription: { function: code },
   });
   await send(project, {});
-  const sent = await eventually(
-    async () => receiver.requests.find((request) => request.path === '/same'),
-    (request) => request !== undefined,
-  );
+  const [sent] = await receiver.received(1, '/same');
   const [event] = (await preview(project, subscription)).events;
   expect(event.after).toEqual(sent?.json);
 });

@@ -3,7 +3,7 @@ import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
-import { completedJob } from '../../support/settled.ts';
+import { completedJob, shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** A link that lists event types: `paid` and all that begin with `order.`. Everything went to its own endpoint. */
@@ -130,10 +130,7 @@ test('it resends, retries and replays its types alone, by id and by filter', asy
   );
   expect(await states(HIDDEN)).toEqual(['Failure', 'Failure', 'Failure']);
   await app.project.put(`/eventdeliveries/${uid}/resend`, undefined, 200);
-  await eventually(
-    () => states(['user.made']),
-    ([status]) => status === 'Success',
-  );
+  await shown(app.project, `/eventdeliveries/${uid}`, { status: 'Success' });
   await portal.post('/eventdeliveries/forceresend', { ids: [of('paid').uid, uid] }, 400);
   await portal.post('/eventdeliveries/forceresend', { ids: [of('paid').uid] }, 200);
   const { job } = (await (await portal.raw('POST', '/events/batchreplay')).json()) as Json;

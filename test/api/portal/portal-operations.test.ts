@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
 import { operations, pathWith } from '../../support/operations/documented.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
-import { completedJob, deliveryOf } from '../../support/settled.ts';
+import { completedJob, deliveryOf, shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The holder of a portal link acts on its own deliveries, subscriptions and filters, and on no others. */
@@ -74,10 +73,7 @@ describe('through a portal', () => {
     const theirs = await delivered(others.endpoint.uid, 500);
     await portal.put(`/eventdeliveries/${theirs.uid}/resend`, undefined, 404);
     await portal.put(`/eventdeliveries/${mine.uid}/resend`, undefined, 200);
-    await eventually(
-      () => state(mine),
-      (status) => status === 'Success',
-    );
+    await shown(app.project, `/eventdeliveries/${mine.uid}`, { status: 'Success' });
     expect(await state(theirs)).toBe('Failure');
   });
 
@@ -109,10 +105,7 @@ describe('through a portal', () => {
     await new ApiClient(portal.base, token).get(`/jobs/${job.uid}`, 404);
     const other = await app.project.post('/eventdeliveries/batchretry?eventType=none', undefined, 200);
     await portal.get(`/jobs/${other.uid}`, 404);
-    await eventually(
-      () => state(mine),
-      (status) => status === 'Success',
-    );
+    await shown(app.project, `/eventdeliveries/${mine.uid}`, { status: 'Success' });
     expect(await state(theirs)).toBe('Failure');
   });
 
