@@ -1,7 +1,7 @@
 import { askForProbes } from '../control/breaker-moves.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { needsAsking } from '../domain/config/circuit-breaker.ts';
-import { LANE, openStatuses, type QueueKey } from '../domain/delivery.ts';
+import { LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { idTime } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -36,11 +36,12 @@ interface Gated extends WaitingRow {
 export function sendNow(deps: SendNowDeps): JobWork {
   return async (job) => {
     const filter = JSON.parse(job.input) as DeliveryFilter;
-    const statuses = filter.statuses?.length ? filter.statuses : [...openStatuses];
     const routing = await deps.cache.refresh(job.project_id);
     return async (tx) => {
       const [after = '', ...earlier] = job.cursor.split(' ');
-      const walk = deliveryWalk(job.project_id, { ...filter, statuses });
+      // Consumers fetch these.
+      const exceptEndpointIds = [...routing.pullEndpoints()];
+      const walk = deliveryWalk(job.project_id, { ...filter, exceptEndpointIds });
       const ids = await idsAfter(tx, walk, { after, before: job.id, limit: CHUNK });
       const last = ids.length < CHUNK ? undefined : ids.at(-1);
       const nowMs = deps.changes.deps.now();
@@ -67,15 +68,11 @@ export function sendNow(deps: SendNowDeps): JobWork {
   };
 }
 
-/** Waiting rows with their gates, without those that a consumer has to fetch. */
 function gated(routing: ProjectRouting, rows: readonly WaitingRow[], nowMs: number): Gated[] {
-  const pulled = routing.pullEndpoints();
-  return rows
-    .filter((row) => !pulled.has(row.endpoint_id))
-    .map((row) => {
-      const key = routing.keyOf(row.endpoint_id, row.subscription_id);
-      return { ...row, gate: gateOf(routing, { key }, nowMs) };
-    });
+  return rows.map((row) => {
+    const key = routing.keyOf(row.endpoint_id, row.subscription_id);
+    return { ...row, gate: gateOf(routing, { key }, nowMs) };
+  });
 }
 
 /** A due delivery of such an endpoint would be discarded. */

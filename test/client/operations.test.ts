@@ -95,6 +95,8 @@ describe('a method returns the data of the answer:', () => {
   it('a dry run', async () => {
     const { dry_run } = await posthorn.eventDeliveries.batchRetry({ dry_run: true });
     expect(dry_run?.total).toBeGreaterThan(0);
+    const waiting = await posthorn.eventDeliveries.sendNow({ dry_run: true, status: ['Retry'] });
+    expect(waiting).toMatchObject({ type: 'send_now', status: 'dry_run' });
   });
 
   it('a job is waited for until it ends, with its progress', async () => {

@@ -153,6 +153,7 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
       limits: [],
       isProbe: key === 'half-open',
       probeSeconds: 15,
+      breakerChangedMs: 0,
     }),
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('half-open'), lane: 0 }, 0);

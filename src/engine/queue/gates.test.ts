@@ -6,7 +6,14 @@ import { decideGate } from './gates.ts';
 
 const decide = (fields: RoutingFields, key = 'e', nowMs = NOON) =>
   decideGate(new OneProject(routingOf(fields)), { projectId: 'p', key, lane: 0 }, nowMs);
-const open = { open: true, endpointId: 'e', limits: [], isProbe: false, probeSeconds: 0 };
+const open = {
+  open: true,
+  endpointId: 'e',
+  limits: [],
+  isProbe: false,
+  probeSeconds: 0,
+  breakerChangedMs: 0,
+};
 
 test('the rows of a deleted project are claimed, so that they end as discarded', () => {
   const cache = new OneProject(null);
@@ -83,7 +90,12 @@ describe('a circuit breaker', () => {
 
   test('that is half open allows a probe, for the timeout of the endpoint and 5 s', () => {
     const nowMs = NOON + TIMEOUT_MS;
-    expect(decide({ breaker }, 'e', nowMs)).toEqual({ ...open, isProbe: true, probeSeconds: 15 });
+    expect(decide({ breaker }, 'e', nowMs)).toEqual({
+      ...open,
+      isProbe: true,
+      probeSeconds: 15,
+      breakerChangedMs: NOON,
+    });
     const slow = decide({ breaker, endpoint: { http_timeout: 60 } }, 'e', nowMs);
     expect(slow).toMatchObject({ isProbe: true, probeSeconds: 65 });
   });

@@ -18,6 +18,8 @@ export type GateDecision =
       isProbe: boolean;
       /** How long the probe is reserved: as long as the attempt may take, but short in case its node dies. */
       probeSeconds: number;
+      /** The change of the breaker that this node knows. After a later one it has no right to a probe. */
+      breakerChangedMs: number;
     };
 
 const PROBE_SLACK_SECONDS = 5;
@@ -67,6 +69,7 @@ export function decideGate(
         limits: routing.limitsOf(endpointId, key),
         isProbe: gate.kind === 'probe',
         probeSeconds: gate.kind === 'probe' ? probeSeconds(routing, endpointId) : 0,
+        breakerChangedMs: routing.breaker(endpointId).changedAtMs,
       };
   }
 }
@@ -83,6 +86,7 @@ const passed = (endpointId: string): GateDecision => ({
   limits: NO_LIMITS,
   isProbe: false,
   probeSeconds: 0,
+  breakerChangedMs: 0,
 });
 
 function probeSeconds({ endpoints }: ProjectRouting, endpointId: string): number {

@@ -66,7 +66,11 @@ export class ProbeClaims {
   }
 
   async #admit(chosen: Chosen[]): Promise<Chosen[]> {
-    const wanted = chosen.map(({ gate }) => ({ endpointId: gate.endpointId, seconds: gate.probeSeconds }));
+    const wanted = chosen.map(({ gate: { endpointId, probeSeconds, breakerChangedMs } }) => ({
+      endpointId,
+      seconds: probeSeconds,
+      changedMs: breakerChangedMs,
+    }));
     const probes = await takeProbes(this.#deps.db, wanted);
     return chosen.filter((choice) => {
       const probe = probes.get(choice.gate.endpointId);

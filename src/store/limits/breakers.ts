@@ -57,25 +57,33 @@ export interface ProbeWanted {
   endpointId: string;
   /** How long the probe lease lasts. */
   seconds: number;
+  /** The change of the breaker that the caller knows, in whole milliseconds. */
+  changedMs: number;
 }
 
 /**
- * Takes the lease on the one probe of each endpoint, if no other node has it. It expires by itself if the
- * node dies. By endpoint.
+ * Takes the lease on the one probe of each endpoint, if no other node has it, and if the breaker has not changed since
+ * the change that the caller knows: a caller that has not heard yet that the last probe failed gets none. The lease
+ * expires by itself if the node dies. By endpoint.
  */
 export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): Promise<Map<string, Probe>> {
   if (wanted.length === 0) return new Map();
   const rows = await db.query<Probe>(
     `with free as materialized (
        select b.endpoint_id, w.seconds
-       from endpoint_breakers b join unnest($1::text[], $2::int[]) as w(endpoint_id, seconds) using (endpoint_id)
+       from endpoint_breakers b join unnest($1::text[], $2::int[], $3::float8[]) as w(endpoint_id, seconds, changed_ms) using (endpoint_id)
        where state = 'open' and (probe_until is null or probe_until < now())
+         and changed_at < to_timestamp((changed_ms + 1) / 1000)
        order by b.endpoint_id for update of b
      )
      update endpoint_breakers b set probe_until = now() + free.seconds * interval '1 second'
      from free where b.endpoint_id = free.endpoint_id
      returning b.endpoint_id as "endpointId", probe_until::text as fence`,
-    [wanted.map(({ endpointId }) => endpointId), wanted.map(({ seconds }) => seconds)],
+    [
+      wanted.map(({ endpointId }) => endpointId),
+      wanted.map(({ seconds }) => seconds),
+      wanted.map(({ changedMs }) => changedMs),
+    ],
   );
   return new Map(rows.map((probe) => [probe.endpointId, probe]));
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { LANE } from '../../../src/domain/delivery.ts';
 import { asId, type EndpointId } from '../../../src/domain/ids.ts';
+import { takeProbes } from '../../../src/store/limits/breakers.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { countStatements } from '../../support/count-statements.ts';
@@ -212,6 +213,26 @@ test.each([
   receiver.answerAlways(200);
   current.response.writeHead(200).end();
   await succeeds(of, 10);
+});
+
+test('a node that has not heard that the probe failed gets no other one', async () => {
+  const { endpointId, projectId } = await project();
+  const changed = async (interval: string) => {
+    const [row] = await app.database.query(
+      `insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, changed_at)
+       values ($1, $2, 0, 'open', 1, now() - $3::interval)
+       on conflict (endpoint_id) do update set changed_at = excluded.changed_at
+       returning floor(extract(epoch from changed_at) * 1000)::float8 as ms`,
+      [endpointId, projectId, interval],
+    );
+    return Number(row?.['ms']);
+  };
+  const db = app.database.open();
+  const take = (changedMs: number) => takeProbes(db, [{ endpointId, seconds: 1, changedMs }]);
+  const before = await changed('1 hour');
+  const after = await changed('0 s');
+  expect((await take(before)).size).toBe(0);
+  expect((await take(after)).size).toBe(1);
 });
 
 test('a probe released after another took its place does not free it', async () => {

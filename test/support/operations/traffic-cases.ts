@@ -41,8 +41,9 @@ const deliveries: Record<string, OperationCase> = {
     audit: [jobStarted('batch_retry', { eventType: 'x' })],
   },
   sendNowEventDeliveries: {
-    prepare: () => ({ query: { eventType: 'x' } }),
-    audit: [jobStarted('send_now', { eventType: 'x' })],
+    // A pull endpoint of the scene has deliveries of the other types, which would be refused.
+    prepare: () => ({ query: { eventType: 'waits' } }),
+    audit: [jobStarted('send_now', { eventType: 'waits' })],
   },
   cancelEventDeliveries: {
     prepare: () => ({ query: { eventType: 'x' } }),
