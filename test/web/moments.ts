@@ -70,9 +70,9 @@ export function momentTests(get: () => World): void {
             await row.getByRole('link', { name: `${waiting_for[gate]} ${words}` }).waitFor();
       }
       const waiting = await app.project.get('/eventdeliveries/waitingtotals');
-      const open_ = page.getByRole('list', { name: 'Open deliveries' });
-      await open_.getByText(`${waiting.paused} paused`).waitFor();
-      const retry = open_.locator('li', { hasText: 'Waiting to retry' });
+      const counts = page.getByRole('list', { name: 'Open deliveries' });
+      await counts.getByText(`${waiting.paused} paused`).waitFor();
+      const retry = counts.locator('li', { hasText: 'Waiting to retry' });
       expect(await retry.textContent()).toContain(String(waiting.retry));
     });
 

@@ -103,7 +103,8 @@ export function portalPageTests(get: () => PortalWorld): void {
         [tabs, last].map(async (one) => (await one.boundingBox())?.height ?? 0),
       );
       expect(heights[0]).toBeLessThan(2 * (heights[1] ?? 0));
-      await last.click();
+      await goTo(page, '#/verify');
+      await page.locator('[aria-current=page]', { hasText: 'Vérifier' }).waitFor();
       const { x = -1, width = 999 } = (await last.boundingBox()) ?? {};
       expect(x + width).toBeLessThanOrEqual(320);
       await eventually(

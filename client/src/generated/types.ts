@@ -900,7 +900,7 @@ export interface ProjectConfig {
     logo_url: string;
     /** The same on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark: string;
-    /** Local fonts, such as `Inter, Helvetica`. Empty: the font of the system. */
+    /** Local fonts, such as `Georgia, serif`. Empty: Inter, which the page brings. */
     font: string;
     /** Colour of buttons and links, such as `#3b5bdb`. */
     accent: string;
@@ -1479,7 +1479,7 @@ export interface PartialProjectConfig {
     logo_url?: string | null;
     /** The same on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark?: string | null;
-    /** Local fonts, such as `Inter, Helvetica`. Empty: the font of the system. */
+    /** Local fonts, such as `Georgia, serif`. Empty: Inter, which the page brings. */
     font?: string | null;
     /** Colour of buttons and links, such as `#3b5bdb`. */
     accent?: string | null;

@@ -3,10 +3,10 @@ import { type Operation, useMay } from '../data/may.ts';
 /** A page, and the operation without which it has nothing to show. Without one all roles may see it. */
 type ProjectPage = readonly [path: string, name: string, needs?: Operation];
 
-/** The pages of a project, in groups. */
+/** The pages of a project, in groups. The first needs no name. */
 const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage[]])[] = [
   [
-    'Now',
+    '',
     [
       ['overview', 'Overview'],
       ['failures', 'Failures'],

@@ -130,12 +130,14 @@ function Row({ href, title, hit, onClick }: RowProps) {
         href={href}
         onClick={onClick}
         data-stop
-        className="flex min-h-8 flex-wrap items-center gap-x-3 rounded-sm px-1 hover:bg-hover"
+        className="flex min-h-8 flex-wrap items-center gap-x-3 rounded-sm px-1 hover:bg-hover sm:flex-nowrap"
       >
-        <span className="min-w-0 truncate">{title}</span>
+        <span className="min-w-0 truncate max-sm:grow">{title}</span>
         {hit !== undefined && (
           <>
-            <span className="min-w-0 flex-1 truncate text-xs text-muted">{hit.note}</span>
+            <span className="min-w-0 flex-1 truncate text-xs text-muted max-sm:order-last max-sm:basis-full max-sm:empty:hidden">
+              {hit.note}
+            </span>
             {hit.at !== null && <Id value={hit.uid} copy={false} />}
             <span className="text-xs text-muted">
               <Time at={hit.at} none="" />

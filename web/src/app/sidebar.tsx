@@ -46,7 +46,7 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
           <kbd className="font-mono text-xs">/</kbd>
         </button>
       )}
-      <nav aria-label="Pages" className="-mx-1 grid min-h-0 grow content-start gap-3 overflow-y-auto px-1">
+      <nav aria-label="Pages" className="-mx-1 grid min-h-0 grow content-start gap-1.5 overflow-y-auto px-1">
         {project !== undefined &&
           navigation.map(([group, pages]) => (
             <Group
@@ -75,7 +75,7 @@ function Group({
   const { pathname } = useLocation();
   return (
     <div>
-      <h2 className="px-2 pb-0.5 text-xs font-normal text-muted">{name}</h2>
+      {name !== '' && <h2 className="px-2 pb-0.5 text-xs font-normal text-muted">{name}</h2>}
       <ul>
         {links.map(([href, text]) => {
           const isHere = pathname === href || pathname.startsWith(`${href}/`);

@@ -8,7 +8,7 @@ export interface Hit {
   kind: string;
   uid: string;
   title: string;
-  /** Which field matched, with its value. Empty for an id. */
+  /** Which field matched, with its value. Empty if the title or the id did. */
   note: string;
   at: string | null;
   /** Its page in the project. */
@@ -44,7 +44,8 @@ async function searchOnce(api: Posthorn, text: string, before: string | null): P
   const { searched_from: from, complete } = answer;
   const hits = answer.hits.map(({ kind, uid, title, field, value, created_at: at }): Hit => {
     const [word, page] = KINDS[kind];
-    return { kind: word, uid, title, note: field === 'uid' ? '' : `${field}: ${value}`, at, page: page(uid) };
+    const note = field === 'uid' || value === title ? '' : `${field}: ${value}`;
+    return { kind: word, uid, title, note, at, page: page(uid) };
   });
   return { hits, from, next: complete || from === null ? null : earlier(from, before) };
 }

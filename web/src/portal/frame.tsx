@@ -44,6 +44,13 @@ function Logo({ theme: { logo_url, logo_url_dark, color_scheme } }: { theme: Log
   );
 }
 
+/** On a phone the tabs scroll. scrollIntoView would scroll the page around a frame too. */
+function showTab(tab: HTMLElement | null): void {
+  const tabs = tab?.parentElement;
+  if (tab !== null && tabs != null)
+    tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.clientWidth) / 2;
+}
+
 function Tabs() {
   const { pages } = useWords();
   const { page } = usePlace();
@@ -55,10 +62,11 @@ function Tabs() {
     ['verify', pages.verify],
   ];
   return (
-    <nav className="mt-2 flex overflow-x-auto border-b border-line" aria-label={useWords().title}>
+    <nav className="relative mt-2 flex overflow-x-auto border-b border-line" aria-label={useWords().title}>
       {tabs.map(([name, label]) => (
         <a
           key={name}
+          ref={page === name ? showTab : null}
           href={at(name)}
           aria-current={page === name ? 'page' : undefined}
           className={`shrink-0 border-b-2 px-3 py-2 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}

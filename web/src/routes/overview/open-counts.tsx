@@ -7,7 +7,7 @@ import { withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { span, useNow } from '../../ui/text/time.tsx';
 
-type Gate = keyof GetWaitingTotalsResult & string;
+type Gate = keyof GetWaitingTotalsResult;
 
 /** Behind a gate that somebody or a failure closed. */
 const HELD: readonly Gate[] = ['circuit_breaker', 'paused'];

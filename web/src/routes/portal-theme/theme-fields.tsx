@@ -41,7 +41,7 @@ export function ThemeFields({ theme, onChange }: Props) {
         label="Font"
         maxLength={128}
         pattern="[A-Za-z0-9 _,\-]*"
-        placeholder="Inter, Helvetica"
+        placeholder="Georgia, serif"
         value={theme.font}
         onChange={(event) => onChange({ font: event.target.value })}
         hint="Fonts of the reader’s device. Defaults to Inter."

@@ -146,4 +146,4 @@ function TestConnection({ source }: { source: Source }) {
   );
 }
 
-const checkText = (type: string): string => (type === 'noop' ? 'nothing' : type.replaceAll('_', ' '));
+const checkText = (type: string): string => (type === 'noop' ? 'none' : type.replaceAll('_', ' '));

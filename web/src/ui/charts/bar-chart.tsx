@@ -137,15 +137,20 @@ interface StackProps {
 }
 
 function Stack({ x, values, colours, top, isMarked }: StackProps) {
-  let y = HEIGHT;
+  const heights = values.map((value) => (value === 0 ? 0 : Math.max(1.5, (value / top) * HEIGHT)));
   return (
     <g>
       <rect x={x} width="10" height={HEIGHT} className={isMarked ? 'fill-hover' : 'fill-transparent'} />
-      {values.map((value, which) => {
-        const height = value === 0 ? 0 : Math.max(1.5, (value / top) * HEIGHT);
-        y -= height;
-        return <rect key={which} x={x + 1} y={y} width="8" height={height} className={colours[which]} />;
-      })}
+      {heights.map((height, which) => (
+        <rect
+          key={which}
+          x={x + 1}
+          y={HEIGHT - heights.slice(0, which + 1).reduce((sum, one) => sum + one, 0)}
+          width="8"
+          height={height}
+          className={colours[which]}
+        />
+      ))}
     </g>
   );
 }

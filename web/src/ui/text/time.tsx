@@ -1,6 +1,8 @@
-import { createContext, useContext, useSyncExternalStore } from 'react';
+import { createContext, useContext } from 'react';
+import { useNow } from './clock.ts';
 import { useUiWords } from './words.ts';
 
+export { useNow } from './clock.ts';
 export { length, relative, span } from './words.ts';
 
 /** How times are shown: how long ago or exact, in the reader's zone or UTC. */
@@ -9,32 +11,6 @@ export interface TimeStyle {
   utc: boolean;
 }
 export const TimeStyleContext = createContext<TimeStyle>({ exact: false, utc: false });
-
-const listeners = new Set<() => void>();
-let now = Date.now();
-let timer: ReturnType<typeof setInterval> | undefined;
-
-/** One clock for all times of the page. */
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  timer ??= setInterval(() => {
-    now = Date.now();
-    for (const one of listeners) one();
-  }, 1000);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
-}
-
-/** Nothing sets the clock while the page shows no time. It is read in whole seconds then, so that two reads agree. */
-function readClock(): number {
-  if (listeners.size === 0) now = Math.floor(Date.now() / 1000) * 1000;
-  return now;
-}
-export const useNow = (): number => useSyncExternalStore(subscribe, readClock);
 
 /** "15 Nov 14:05:09.123 UTC". */
 export function exactTime(at: number, utc: boolean, locale = 'en-GB'): string {
