@@ -164,6 +164,10 @@ export function momentTests(get: () => World): void {
       await page.keyboard.press('Control+Space');
       await page.getByRole('option', { name: /^\{ \.\.\.order \}/ }).click();
       expect(await editor.textContent()).toBe('function transform(order) { order.lines; return { ...order }');
+      // In the editor the key of the search is text.
+      await page.keyboard.type(' // a/b');
+      expect(await editor.textContent()).toMatch(/\/\/ a\/b$/);
+      expect(await page.getByRole('searchbox').count()).toBe(0);
     });
 
     it('adds an endpoint, tests it and shows the answer in at most three clicks', async () => {

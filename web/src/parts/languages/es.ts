@@ -4,6 +4,7 @@ import type { Messages } from './en.ts';
 const number = (count: number): string => count.toLocaleString('es');
 const s = (count: number): string => (count === 1 ? '' : 's');
 const deliveries = (count: number): string => `${number(count)} entrega${s(count)}`;
+const sending = (count: number): string => (count === 1 ? 'Se está enviando' : 'Se están enviando');
 
 export const words: Messages = {
   name: 'Español',
@@ -167,7 +168,7 @@ export const words: Messages = {
     activate: 'Activar',
     activateAndSend: (count) => `Activar y enviar ${deliveries(count)}`,
     activated: (count) =>
-      count === 0 ? 'Activo de nuevo.' : `Activo de nuevo. ${deliveries(count)} en envío.`,
+      count === 0 ? 'Activo de nuevo.' : `Activo de nuevo. ${sending(count)} ${deliveries(count)}.`,
     retryThose: (count) => `Enviar de nuevo ${deliveries(count)}`,
     testNotSent: 'La prueba no se envió',
     addedText: 'A partir de ahora recibe eventos.',
@@ -234,7 +235,7 @@ export const words: Messages = {
     asked: 'Reintento solicitado.',
     asking: 'Solicitando',
     retryAll: (count) => `Enviar de nuevo ${deliveries(count)} con fallo`,
-    retryingAll: (count) => `${deliveries(count)} de nuevo en envío.`,
+    retryingAll: (count) => `${sending(count)} de nuevo ${deliveries(count)}.`,
     queueing: (done, total) =>
       total === null ? `${number(done)} hasta ahora.` : `${number(done)} de ${number(total)} hasta ahora.`,
     queued: (done) => `${deliveries(done)} de nuevo en camino.`,
