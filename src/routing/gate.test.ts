@@ -31,7 +31,11 @@ describe('a due row', () => {
     ['of a pull endpoint', { endpoint: { delivery: 'pull', ...limit }, breaker }, { kind: 'pull' }],
     ['of a device', { endpoint: { delivery: 'device' } }, { kind: 'pull' }],
     ['behind an open breaker', { endpoint: limit, breaker }, { kind: 'breaker', untilMs: HALF_OPEN }],
-    ['behind a half-open breaker', { endpoint: limit, breaker: halfOpen }, { kind: 'probe' }],
+    [
+      'behind a half-open breaker',
+      { endpoint: limit, breaker: halfOpen },
+      { kind: 'probe', changedMs: halfOpen.changedAtMs },
+    ],
     ['behind a closed breaker', { breaker: { ...breaker, state: 'closed' } }, { kind: 'open' }],
     ['that is the probe', { breaker: halfOpen }, { kind: 'open' }, { probeFence: '1' }],
     [

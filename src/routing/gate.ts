@@ -17,8 +17,8 @@ export type Gate =
   | { kind: 'due'; untilMs: number }
   /** A consumer has to fetch it. */
   | { kind: 'pull' }
-  /** The breaker is half open: it goes if it is the one probe. */
-  | { kind: 'probe' }
+  /** The breaker is half open: it goes if it is the one probe, and if the breaker has not changed since then. */
+  | { kind: 'probe'; changedMs: number }
   /** It goes when its turn under the rate limits comes, which the node with the rate lease decides. */
   | { kind: 'limited' };
 
@@ -43,7 +43,6 @@ const INACTIVE: StandingGate = { kind: 'inactive' };
 const GONE: StandingGate = { kind: 'gone' };
 const PAUSED: StandingGate = { kind: 'paused' };
 const PULL: Gate = { kind: 'pull' };
-const PROBE: Gate = { kind: 'probe' };
 const LIMITED: Gate = { kind: 'limited' };
 
 export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): Gate {
@@ -75,7 +74,9 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   const breaker = routing.breaker(row.id);
   if (breaker.state !== 'closed' && (probeFence ?? null) === null) {
     const untilMs = halfOpenAt(breaker, routing.project.config.circuit_breaker);
-    return nowMs >= untilMs ? PROBE : { kind: 'breaker', untilMs };
+    return nowMs >= untilMs
+      ? { kind: 'probe', changedMs: breaker.changedAtMs }
+      : { kind: 'breaker', untilMs };
   }
   return limit === null && (subscription?.limit ?? null) === null ? OPEN : LIMITED;
 }

@@ -69,7 +69,7 @@ export function decideGate(
         limits: routing.limitsOf(endpointId, key),
         isProbe: gate.kind === 'probe',
         probeSeconds: gate.kind === 'probe' ? probeSeconds(routing, endpointId) : 0,
-        breakerChangedMs: routing.breaker(endpointId).changedAtMs,
+        breakerChangedMs: gate.kind === 'probe' ? gate.changedMs : 0,
       };
   }
 }
