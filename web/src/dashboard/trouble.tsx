@@ -22,7 +22,7 @@ const LOOKS: Readonly<Record<State, StateLook>> = {
 
 export const HealthBadge = ({ state }: { state: State }) => <StateBadge look={LOOKS[state]} />;
 
-/** What is wrong with an endpoint: since when, the last answer, what waits, and the acts that mend it. */
+/** Since when an endpoint fails, the last answer, the open deliveries, and the acts that mend it. */
 export function Trouble({ health, children }: { health: EndpointHealth; children?: ReactNode }) {
   const isBad = health.state === 'failing' || health.state === 'disabled';
   return (

@@ -9,7 +9,7 @@ import { span, useNow } from '../../ui/text/time.tsx';
 
 type Gate = keyof GetWaitingTotalsResult;
 
-/** Behind a gate that somebody or a failure closed. */
+/** Behind a closed gate. */
 const HELD: readonly Gate[] = ['circuit_breaker', 'paused'];
 /** Due, and on their way: a node, a turn under a rate limit, or a consumer takes them. */
 const SCHEDULED: readonly Gate[] = ['node', 'rate_limit', 'pull'];
