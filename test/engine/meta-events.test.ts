@@ -266,7 +266,7 @@ describe('a listener that fails', () => {
       metadata: { num_trials: 2 },
       attempt: { http_status: '500 Internal Server Error', response_data: 'no' },
     });
-    expect(told?.description).toContain('2 tries');
+    expect(told?.description).toContain('2 attempts');
     expect(await listed()).toHaveLength(1);
     listener.answerAlways(200);
     const again = await project.put(`/meta-events/${told?.uid}/resend`, undefined, 200);
