@@ -110,7 +110,7 @@ export function formTests(get: () => World): void {
       await press('Edit retries of Orders');
       await field('Retries').selectOption('Same wait');
       await field('How many').fill('20');
-      await field('Wait, seconds').fill('90');
+      await field('Interval (s)').fill('90');
       await dialog.getByText('21 attempts in 30 min.').waitFor();
       expect((await dialog.getByRole('listitem').allTextContents()).slice(-2)).toEqual(['9 min', '… 30 min']);
       await expectFine();
@@ -237,7 +237,7 @@ export function formTests(get: () => World): void {
       await label('An endpoint may have several subscriptions').uncheck();
       await label('Headers that are no secrets').fill('X-Token-Kind');
       await label('Deliveries carry a Convoy signature').uncheck();
-      await label('Address').fill(`${receiver.url}/meta`);
+      await label('URL').fill(`${receiver.url}/meta`);
       await label('Secret').fill('secret of the meta events');
       await press('Save settings');
       await page.getByText('Settings saved').waitFor();
@@ -268,7 +268,7 @@ export function formTests(get: () => World): void {
       await open(`endpoints/${endpoint.uid}`);
       const old = await newest('Shop');
       await press('Roll secret…');
-      await field('The old secret is valid for').selectOption('no time: it ends at once');
+      await field('The old secret expires').selectOption('immediately');
       await dialog.getByRole('button', { name: 'Roll secret' }).click();
       await dialog.getByText('The secret of Shop was rolled').waitFor();
       const { secrets } = await project.get(`/endpoints/${endpoint.uid}`);
@@ -280,7 +280,7 @@ export function formTests(get: () => World): void {
 
       await open('endpoints');
       await press('Add endpoint');
-      await field('Address').fill(receiver.url);
+      await field('URL').fill(receiver.url);
       await field('Name').fill('Fresh');
       await dialog.getByRole('button', { name: 'Add and test' }).click();
       await dialog.getByText('Added Fresh').waitFor();

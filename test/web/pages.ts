@@ -116,7 +116,7 @@ export function pageTests(get: () => World): void {
     // Nodes store the counts of events every 2 s.
     await open(`sources/${seed.source.uid}`);
     const figure = (name: string) =>
-      page.getByRole('list', { name: 'Numbers' }).locator('li', { hasText: name });
+      page.getByRole('list', { name: 'Statistics' }).locator('li', { hasText: name });
     await figure('Accepted').getByText('1', { exact: true }).waitFor();
     expect(await figure('Accepted').textContent()).toBe('Accepted1events');
     expect(await figure('p50 latency').textContent()).toBe('p50 latency–nothing delivered');

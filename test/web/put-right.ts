@@ -88,7 +88,7 @@ export function putRightTests(get: () => World): void {
       await open(`endpoints/${endpoint.uid}`);
       await page.getByRole('button', { name: 'Edit…' }).click();
       await page.getByLabel('Authentication', { exact: true }).selectOption('API key in a header');
-      await page.getByLabel('Key', { exact: true }).fill('key of the shop');
+      await page.getByLabel('Header value').fill('key of the shop');
       await page.getByRole('button', { name: 'Save endpoint' }).click();
       await page.getByText('Body of the test').click();
       const body = page.getByLabel('Body (JSON)');

@@ -1121,7 +1121,7 @@ export interface EndpointHealth {
   name: string;
   url: string;
   owner_id: string;
-  status: string;
+  status: 'active' | 'inactive' | 'paused';
   cb_state: string;
   /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
   state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';

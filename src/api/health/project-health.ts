@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { endpointStatuses } from '../../domain/config/endpoint.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -49,7 +50,7 @@ export const EndpointHealth = Type.Object({
   name: Type.String(),
   url: Type.String(),
   owner_id: Type.String(),
-  status: Type.String(),
+  status: oneOf(endpointStatuses),
   cb_state: Type.String(),
   ...counts,
 });

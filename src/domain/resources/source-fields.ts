@@ -9,7 +9,7 @@ export const sourceFields = {
   name,
   type: field(
     { usual: 'http' as SourceType, input: oneOf(sourceTypes), output: oneOf(sourceTypes) },
-    { text: '[Type](sources.md) of the source.', label: 'Takes from', required: true, meta: true },
+    { text: '[Type](sources.md) of the source.', label: 'Provider', required: true, meta: true },
   ),
   provider: text(256, {
     text: '[Preset](sources.md#verification) of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed.',

@@ -2,6 +2,7 @@ import type { EndpointHealth } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
+import { PauseButton } from '../parts/endpoint-acts.tsx';
 import { useAct } from '../parts/use-act.ts';
 import { Button } from '../ui/controls/button.tsx';
 import { Link, useGo, withSearch } from '../ui/text/link.tsx';
@@ -22,8 +23,15 @@ const LOOKS: Readonly<Record<State, StateLook>> = {
 
 export const HealthBadge = ({ state }: { state: State }) => <StateBadge look={LOOKS[state]} />;
 
+interface Props {
+  health: EndpointHealth;
+  /** The page has no other button for it. */
+  mayPause?: boolean;
+  children?: ReactNode;
+}
+
 /** Since when an endpoint fails, the last answer, the open deliveries, and the acts that mend it. */
-export function Trouble({ health, children }: { health: EndpointHealth; children?: ReactNode }) {
+export function Trouble({ health, mayPause = false, children }: Props) {
   const isBad = health.state === 'failing' || health.state === 'disabled';
   return (
     <div
@@ -33,7 +41,12 @@ export function Trouble({ health, children }: { health: EndpointHealth; children
         <HealthBadge state={health.state} />
         {children}
         <span className="grow" />
-        <Acts health={health} />
+        <SendNow health={health} />
+        {mayPause && (
+          <May use="pauseEndpoint">
+            <PauseButton endpoint={{ uid: health.endpoint_id, status: health.status }} />
+          </May>
+        )}
       </div>
       <Cause health={health} />
       <Counts health={health} />
@@ -112,43 +125,25 @@ function Counts({ health }: { health: EndpointHealth }) {
   );
 }
 
-function Acts({ health }: { health: EndpointHealth }) {
+function SendNow({ health }: { health: EndpointHealth }) {
   const { api, at } = useProject();
   const go = useGo();
   const { endpoint_id: endpoint, waiting_for: waiting } = health;
   const sendable = (waiting.retry ?? 0) + (waiting.circuit_breaker ?? 0);
+  const count = plural(sendable, 'delivery', 'deliveries');
   const send = useAct(
     () => api.eventDeliveries.sendNow({ endpointId: [endpoint] }),
     (job) => {
       go(at(`jobs/${job.uid}`));
-      return `Sending ${plural(sendable, 'delivery', 'deliveries')} now`;
+      return `Sending ${count} now`;
     },
   );
-  const pause = useAct(
-    () => api.endpoints.pause(endpoint),
-    ({ status }) => (status === 'active' ? 'The endpoint is active' : 'The endpoint is paused'),
-    () => api.endpoints.pause(endpoint),
-  );
+  if (sendable === 0) return null;
   return (
-    <>
-      {sendable > 0 && (
-        <May use="sendNowEventDeliveries">
-          <Button icon="arrow" onClick={() => send.mutate()} busy={send.isPending && 'Asking'}>
-            Send {plural(sendable, 'delivery', 'deliveries')} now
-          </Button>
-        </May>
-      )}
-      {(health.status === 'active' || health.status === 'paused') && (
-        <May use="pauseEndpoint">
-          <Button
-            icon={health.status === 'active' ? 'pause' : 'play'}
-            onClick={() => pause.mutate()}
-            busy={pause.isPending && 'Asking'}
-          >
-            {health.status === 'active' ? 'Pause' : 'Resume'}
-          </Button>
-        </May>
-      )}
-    </>
+    <May use="sendNowEventDeliveries">
+      <Button icon="arrow" onClick={() => send.mutate()} busy={send.isPending && 'Asking'}>
+        Send {count} now
+      </Button>
+    </May>
   );
 }

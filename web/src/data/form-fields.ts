@@ -55,7 +55,7 @@ export const sourceForm = {
     kind: 'text',
   },
   type: {
-    label: 'Takes from',
+    label: 'Provider',
     kind: 'choice',
     choices: ['http', 'rest_api', 'pub_sub', 'db_change_stream'],
   },

@@ -53,6 +53,7 @@ export function AddressAndName({ isPull = false, of }: Basics) {
     <>
       <ResourceField
         {...field}
+        {...(isNew && { 'data-first': '' })}
         name="url"
         type="url"
         required={!isPull}

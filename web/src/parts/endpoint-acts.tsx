@@ -41,7 +41,7 @@ export function EndpointActs({ endpoint, form: Form }: Acts) {
 }
 
 /** Pauses an endpoint, or lets it go on. One that is disabled is activated elsewhere. */
-function PauseButton({ endpoint }: { endpoint: Endpoint }) {
+export function PauseButton({ endpoint }: { endpoint: Pick<Endpoint, 'uid' | 'status'> }) {
   const { endpoints: t, deliveries } = useWords();
   const { endpoints } = useSite().api;
   const isActive = endpoint.status === 'active';

@@ -20,6 +20,8 @@ interface Props<F extends Form> {
   type?: 'email' | 'url' | 'datetime-local';
   required?: boolean;
   placeholder?: string;
+  /** The dialog opens with the focus here. */
+  'data-first'?: '';
   /** The words of a choice, if not its values. */
   words?: Readonly<Record<string, string>>;
   /** It is chosen or typed. */

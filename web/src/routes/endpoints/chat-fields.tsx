@@ -9,7 +9,7 @@ const CHATS = [
 
 /** The chats that get the alerts of the endpoint. */
 export const ChatFields = ({ endpoint }: { endpoint: Endpoint }) => (
-  <Fold title="Slack or Teams on trouble" open={CHATS.some(([name]) => endpoint[name] !== '')}>
+  <Fold title="Alerts to Slack or Teams" open={CHATS.some(([name]) => endpoint[name] !== '')}>
     {CHATS.map(([name, label]) => (
       <TextField key={name} {...{ name, label }} type="url" defaultValue={endpoint[name]} />
     ))}

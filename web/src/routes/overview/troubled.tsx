@@ -58,7 +58,7 @@ function Rows({ found }: { found: GetHealthResult }) {
     <ul aria-label="Endpoints in trouble" className="grid gap-2">
       {rows.map((health) => (
         <li key={health.endpoint_id}>
-          <Trouble health={health}>
+          <Trouble health={health} mayPause>
             <Link className="link font-semibold" href={at(`endpoints/${health.endpoint_id}`)}>
               {health.name}
             </Link>

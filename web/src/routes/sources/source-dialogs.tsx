@@ -43,7 +43,7 @@ export function AddSource({ onClose }: { onClose(): void }) {
   return (
     <ActDialog title="Add source" action="Add source" onClose={onClose} onSubmit={add}>
       <SelectField
-        label="Takes from"
+        label="Provider"
         value={kind}
         onChange={(event) => {
           setKind(event.target.value);

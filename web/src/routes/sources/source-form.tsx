@@ -32,7 +32,7 @@ export function SourceFields({ kind, source, onLocation }: Props) {
         <RequestFields {...{ kind, source, onLocation }} />
       ) : (
         <TextArea
-          label="Settings, JSON"
+          label="Settings (JSON)"
           name={SETTINGS}
           rows={12}
           required
