@@ -81,6 +81,9 @@ export function momentTests(get: () => World): void {
       await open(`endpoints/${seed.endpoints.broken.uid}`);
       const cause = page.getByRole('region', { name: 'What is wrong' });
       await cause.getByText(/The endpoint answered 500 Internal Server Error/).waitFor();
+      await open('endpoints');
+      const row = page.locator('[data-row]', { hasText: 'Broken receiver' });
+      await row.getByText('100 %', { exact: true }).waitFor();
       const clicks = new Clicks();
       await open('overview');
       await clicks.on(page.getByRole('link', { name: 'Customers', exact: true }));

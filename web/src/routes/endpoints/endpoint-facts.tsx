@@ -3,7 +3,6 @@ import { useProject } from '../../data/project.ts';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
-import { percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
 const AUTHENTICATIONS = {
@@ -32,7 +31,6 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
           ),
         ],
         ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
-        ['Failed, 30 d', `${percent(endpoint.failure_rate)} of attempts`],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
         ['Timeout', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],

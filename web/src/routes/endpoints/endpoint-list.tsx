@@ -1,5 +1,6 @@
-import type { Endpoint } from 'posthorn-client';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import type { Endpoint, EndpointHealth } from 'posthorn-client';
+import { useMemo, useState } from 'react';
 import { createCommand } from '../../dashboard/commands.ts';
 import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
@@ -14,13 +15,16 @@ import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
 import { withSearch } from '../../ui/text/link.tsx';
-import { percent } from '../../ui/text/numbers.ts';
+import { count, percent } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { AddEndpoint } from './add-endpoint.tsx';
 
-const columns: Column<Endpoint>[] = [
+type Healths = ReadonlyMap<string, EndpointHealth>;
+
+/** The health of an endpoint is another answer. Until it has come its cells are dashes. */
+const columnsOf = (health: Healths): Column<Endpoint>[] => [
   { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
-  { name: 'State', width: '8rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
+  { name: 'State', width: '10rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
   {
     name: 'URL',
     width: 'minmax(9rem, 1.5fr)',
@@ -32,12 +36,13 @@ const columns: Column<Endpoint>[] = [
   },
   { name: 'Customer', width: 'minmax(5rem, 9rem)', from: 860, cell: ({ owner_id }) => owner_id || '–' },
   {
-    name: 'Failed, 30 d',
-    width: '5.5rem',
+    name: 'Failed, 24 h',
+    width: '6rem',
     from: 480,
     right: true,
-    cell: ({ failure_rate }) => percent(failure_rate),
+    cell: ({ uid }) => percent(health.get(uid)?.failed_share),
   },
+  { name: 'Open', width: '4.5rem', from: 720, right: true, cell: ({ uid }) => count(health.get(uid)?.open) },
   {
     name: 'Created',
     width: '6.5rem',
@@ -60,6 +65,7 @@ export function EndpointList() {
     load: (page) => api.endpoints.list({ ...filters, ...page }).page(),
     live: true,
   });
+  const health = useHealth();
   const add = (
     <May use="createEndpoint">
       <Button look="main" icon="plus" onClick={() => setAdding(true)}>
@@ -82,7 +88,7 @@ export function EndpointList() {
         label="Endpoints"
         noun="endpoint"
         rows={rows}
-        columns={columns}
+        columns={columnsOf(health)}
         href={({ uid }) => withSearch(at(`endpoints/${uid}`), search)}
         name={({ name }) => name}
         empty={
@@ -100,4 +106,19 @@ export function EndpointList() {
       {adding && <AddEndpoint onClose={() => setAdding(false)} />}
     </ListLayout>
   );
+}
+
+const DAY_MS = 86_400_000;
+/** The most that one answer has. They are the worst ones. */
+const MOST = 1_000;
+
+function useHealth(): Healths {
+  const { api, id } = useProject();
+  const { data } = useQuery({
+    queryKey: [id, 'endpoints', 'health'],
+    queryFn: () =>
+      api.dashboard.getHealth({ startDate: new Date(Date.now() - DAY_MS).toISOString(), limit: MOST }),
+    refetchInterval: 5000,
+  });
+  return useMemo(() => new Map(data?.endpoints.map((one) => [one.endpoint_id, one])), [data]);
 }
