@@ -231,13 +231,11 @@ test('counts of endpoints read their totals and the last minutes, and outlive th
   const [one] = (await counted(db, 60)).values();
   expect([59, 60, 61]).toContain(one?.successes);
   expect(one?.failures).toBe(one?.successes);
-  for (const state of ['before', 'after']) {
-    if (state === 'after') await app.database.query('analyze traffic, recent_counts, endpoint_totals');
-    const plans: Plan[] = [];
-    await db.transaction((tx) => counted(explaining(tx, plans), 5));
-    // The last minutes, and the total.
-    expect(read(plans).touched).toBeLessThan(ids.length * 50);
-  }
+  await app.database.query('vacuum analyze traffic, recent_counts, endpoint_totals');
+  const plans: Plan[] = [];
+  await db.transaction((tx) => counted(explaining(tx, plans), 5));
+  // The last minutes, and the total.
+  expect(read(plans).touched).toBeLessThan(ids.length * 50);
 });
 
 describe('300,000 deliveries that wait for a retry', () => {
