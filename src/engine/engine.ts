@@ -18,6 +18,8 @@ import type { OffsetClock } from '../platform/time/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { addUpCounts } from '../store/counts/add-up-counts.ts';
+import { addAccepted } from '../store/counts/recent-counts.ts';
 import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
@@ -153,7 +155,12 @@ export class Engine {
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });
-    this.#countWriter = new CountWriter({ ...deps, accepted: deps.counts });
+    this.#countWriter = new CountWriter({
+      accepted: deps.counts,
+      store: (counts) => addAccepted(db, counts),
+      addUp: (signal) => addUpCounts(db, signal),
+      log,
+    });
     this.#pull = this.#createPull();
     this.#intake = new Intake({
       delivers: this.#delivers,

@@ -64,7 +64,7 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
     failed: 0,
     open: 3,
     last_success_at: null,
-    last_failure: { outcome: 'http_500', reason: 'The endpoint answered 500 Internal Server Error' },
+    last_failure: { outcome: 'http_500', description: 'The endpoint answered 500 Internal Server Error' },
   });
   expect(Date.parse(failing.failing_since)).toBeLessThanOrEqual(Date.now());
   expect(Date.parse(failing.oldest_at)).toBeLessThanOrEqual(Date.now());
@@ -131,6 +131,28 @@ test('customers are sums of their endpoints, the worst first, and a portal sees 
   const own = await portal.get('/health');
   expect(own.endpoints.map(({ name }: Json) => name)).toEqual(['paused', 'fine']);
   expect(JSON.stringify(await portal.get('/health?by=customer&ownerId=globex'))).not.toContain('globex');
+  const globex = await project.post('/portal-links', { name: 'link', owner_id: 'globex' });
+  const [seen] = (await new ApiClient(`${app.url}/portal-api`, globex.token).get('/health')).endpoints;
+  const [failing] = (await project.get('/health?ownerId=globex')).endpoints;
+  expect(seen.last_failure).toEqual(failing.last_failure);
+  const nobody = await project.post('/portal-links', { name: 'link', owner_id: 'initech' });
+  const none = await new ApiClient(`${app.url}/portal-api`, nobody.token).get('/health');
+  expect(none).toMatchObject({ endpoints: [], complete: true, by_state: { failing: 0, ok: 0 } });
+});
+
+test('a paused endpoint that failed before has its cause, however many deliveries wait since', async () => {
+  const { project, ids } = await scene();
+  await project.put(`/endpoints/${ids.failing}/pause`);
+  await app.database.query(
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
+       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
+     select left(id, 10) || 'Z' || lpad(n::text, 15, '0'), project_id, event_id, endpoint_id, subscription_id, event_type,
+       'Scheduled', delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, 0, now()
+     from (select * from event_deliveries where endpoint_id = $1 limit 1) d, generate_series(1, 300) n`,
+    [ids.failing],
+  );
+  const failing = named((await project.get('/health')).endpoints, 'failing');
+  expect(failing.last_failure).toMatchObject({ outcome: 'http_500' });
 });
 
 test('the number of rows, customers and endpoints can be chosen, and bad values are refused', async () => {
@@ -140,7 +162,7 @@ test('the number of rows, customers and endpoints can be chosen, and bad values 
   const one = await project.get(`/health?endpointId=${ids.fine}&endpointId=${ids.quiet}`);
   expect(one.endpoints.map(({ name }: Json) => name)).toEqual(['fine', 'quiet']);
   expect((await project.get('/health?ownerId=globex')).endpoints).toHaveLength(1);
-  for (const query of ['limit=0', 'limit=1001', 'limit=many', 'startDate=never'])
+  for (const query of ['limit=0', 'limit=1001', 'limit=many', 'startDate=never', 'by=owner'])
     expect((await project.get(`/health?${query}`, 400)).code).toBe('bad_query');
   const before = await project.get('/health?startDate=2026-01-01T00:00:00&endDate=2026-01-01T01:00:00');
   expect(named(before.endpoints, 'failing')).toMatchObject({ attempts: 0, failed_share: null, open: 3 });

@@ -2,11 +2,21 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { PageRequest } from '../../src/domain/pagination.ts';
 import { addUpCounts } from '../../src/store/counts/add-up-counts.ts';
+import { failingRuns } from '../../src/store/counts/endpoint-window.ts';
 import { endpointCounts } from '../../src/store/counts/read-counts.ts';
 import type { Queryable } from '../../src/store/database/database.ts';
-import { type DeliveryFilter, listDeliveries } from '../../src/store/history/event-deliveries.ts';
+import {
+  type DeliveryFilter,
+  listDeliveries,
+  sampleDeliveriesByGate,
+} from '../../src/store/history/event-deliveries.ts';
 import { type EventFilter, listEvents } from '../../src/store/history/events.ts';
-import { hasMoreOpen, keysWithRetries, sampleFailures } from '../../src/store/history/failure-groups.ts';
+import {
+  hasMoreOpen,
+  keysWithRetries,
+  lastFailures,
+  sampleFailures,
+} from '../../src/store/history/failure-groups.ts';
 import { searchPayloads } from '../../src/store/history/search-payloads.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { startTestApp } from '../support/app.ts';
@@ -307,6 +317,47 @@ describe('300,000 deliveries that wait for a retry', () => {
       // 20,001 to see that there are many. Then 10,100, in each of five steps.
       expect(touched).toBeLessThan(20_100 + 5 * 10_200);
     }
+  });
+
+  const NO_GATES = {
+    nowMs: Date.now(),
+    paused: [],
+    pulled: [],
+    breakers: {},
+    limitedEndpoints: [],
+    limitedSubscriptions: [],
+  };
+
+  test('are counted up to a bound by the health of endpoints, and the answer says so', async () => {
+    const { endpoints, complete } = await client.get('/health');
+    const found = endpoints.map((one: Json) => [
+      endpointIds.indexOf(one.endpoint_id),
+      one.open,
+      one.last_failure?.description,
+    ]);
+    expect([found, complete]).toEqual([
+      [
+        [0, 16_666, 'reason'],
+        [1, 100, 'reason'],
+        [2, 0, undefined],
+      ],
+      false,
+    ]);
+    const plans: Plan[] = [];
+    await db.reading(client.projectId, async (tx) => {
+      const explain = explaining(tx, plans);
+      await sampleDeliveriesByGate(explain, client.projectId, {
+        sets: NO_GATES,
+        keys: endpointIds,
+        most: 1_000,
+      });
+      await lastFailures(explain, client.projectId, { endpointIds, fromMs: 0 });
+      await failingRuns(explain, client.projectId, endpointIds);
+    });
+    const { types, touched } = read(plans);
+    expect(types).not.toContain('Seq Scan');
+    // 1,100 in each of five steps, and at most 200 for the last failure of an endpoint.
+    expect(touched).toBeLessThan(5 * 1_200 + 3 * 1_000);
   });
 });
 

@@ -1149,7 +1149,7 @@ export interface LastFailure {
   at: string;
   outcome: string;
   /** The last answer in words. */
-  reason: string;
+  description: string;
 }
 
 export interface TimeSeriesPoint extends TimeSeriesTotals {
@@ -2140,6 +2140,8 @@ export interface GetHealthResult {
     /** RFC 3339, UTC, milliseconds. */
     end: string;
   };
+  /** Whether all open deliveries were counted. If not, `open` and `waiting_for` are lower bounds. */
+  complete: boolean;
   by_state: {
     failing: number;
     disabled: number;

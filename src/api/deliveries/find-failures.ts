@@ -1,7 +1,7 @@
-import { AppError } from '../../domain/errors.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { endpointsWithFailures } from '../../store/counts/read-counts.ts';
 import type { Queryable } from '../../store/database/database.ts';
+import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import {
   type FailureGroup,
@@ -101,21 +101,12 @@ async function inParts(
 }
 
 /** Where deliveries of the endpoints wait; of all, if none is named. */
-function queueKeys({ endpoints, subscriptions }: ProjectRouting, named: string[]): string[] {
+export function queueKeys({ endpoints, subscriptions }: ProjectRouting, named: readonly string[]): string[] {
+  const wanted = new Set(named);
   const own = [...subscriptions.values()]
-    .filter(({ limit, row }) => limit !== null && (named.length === 0 || named.includes(row.endpoint_id)))
+    .filter(({ limit, row }) => limit !== null && (named.length === 0 || wanted.has(row.endpoint_id)))
     .map(({ row }) => row.id);
   return [...(named.length > 0 ? named : endpoints.keys()), ...own];
-}
-
-/** Null: it took too long. Other groups are worth showing. */
-async function unlessTooSlow<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'search_timeout') return null;
-    throw error;
-  }
 }
 
 export const groupKey = ({ endpoint_id, outcome }: Pick<FailureGroup, 'endpoint_id' | 'outcome'>): string =>

@@ -9,8 +9,15 @@ import {
   type FailingRun,
   failingRuns,
 } from '../../store/counts/endpoint-window.ts';
-import { countDeliveriesByGate } from '../../store/history/event-deliveries.ts';
-import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
+import type { Database } from '../../store/database/database.ts';
+import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
+import {
+  countDeliveriesByGate,
+  sampleDeliveriesByGate,
+  type WaitingCount,
+} from '../../store/history/event-deliveries.ts';
+import { hasMoreOpen, type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
+import { queueKeys } from '../deliveries/find-failures.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { Range } from '../projects/timeseries.ts';
 
@@ -39,51 +46,106 @@ export interface Health {
   failure: LastFailure | null;
 }
 
+export interface HealthReport {
+  endpoints: Health[];
+  /** Not all open deliveries were counted. */
+  isComplete: boolean;
+}
+
+interface Asked {
+  endpointIds: readonly string[];
+  range: Range;
+}
+
 const DAY_MS = 86_400_000;
+/** More open deliveries of a project are not all counted. */
+const MOST_OPEN = 200_000;
+const SAMPLED = 50_000;
+/** Endpoints whose cause is read. The state of others follows from their counts. */
+const MOST_SUSPECTS = 1_000;
 
 export async function readHealth(
   context: ApiContext,
   projectId: ProjectId,
-  asked: { endpointIds: readonly string[]; range: Range },
-): Promise<Health[]> {
-  const { db, cache, now } = context;
+  asked: Asked,
+): Promise<HealthReport> {
   const { endpointIds, range } = asked;
+  if (endpointIds.length === 0) return { endpoints: [], isComplete: true };
+  const { db, cache, now } = context;
   const routing = await cache.get(projectId);
   const nowMs = now();
-  const { counts, open } = await db.reading(projectId, async (tx) => ({
-    counts: await endpointsInRange(tx, projectId, {
-      ...range,
-      endpointIds,
-      step: range.step === 'minute' ? 'minute' : 'hour',
-    }),
-    open: await countDeliveriesByGate(tx, projectId, {
-      endpointIds: [...endpointIds],
-      sets: gateSets(routing, nowMs),
-    }),
-  }));
-  const waiting = Map.groupBy(open, (row) => row.endpoint_id);
-  const suspects = endpointIds.filter(
-    (id) =>
-      (counts.get(id)?.failed_attempts ?? 0) > 0 || waiting.has(id) || routing.breaker(id).state !== 'closed',
+  const step = range.step === 'minute' ? 'minute' : 'hour';
+  const counts = await db.reading(projectId, (tx) =>
+    endpointsInRange(tx, projectId, { ...range, endpointIds, step }),
   );
+  const open = await readOpen(db, routing, { endpointIds, nowMs });
+  const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
+  const found = endpointIds
+    .flatMap((id) => routing.endpoints.get(id) ?? [])
+    .map(({ row }) => ({
+      endpoint: row,
+      breaker: breakerState(routing.breaker(row.id), routing.project.config.circuit_breaker, nowMs),
+      counts: counts.get(row.id) ?? null,
+      waiting: waiting.get(row.id) ?? [],
+    }));
+  const causes = await readCauses(db, projectId, {
+    endpointIds: suspectsOf(found, routing),
+    fromMs: range.fromMs - DAY_MS,
+  });
+  const endpoints = found.map((one) => {
+    const whole = { ...one, ...causes(one.endpoint.id) };
+    return { ...whole, state: stateOf(whole, routing) };
+  });
+  return { endpoints, isComplete: open.isComplete };
+}
+
+/** All open deliveries of the endpoints by gate, or a sample of each queue key if the project has too many to count. */
+async function readOpen(
+  db: Database,
+  routing: ProjectRouting,
+  { endpointIds, nowMs }: { endpointIds: readonly string[]; nowMs: number },
+): Promise<{ rows: WaitingCount[]; isComplete: boolean }> {
+  const projectId = routing.project.id;
+  const sets = gateSets(routing, nowMs);
+  if (!(await db.reading(projectId, (tx) => hasMoreOpen(tx, projectId, MOST_OPEN)))) {
+    const counted = db.reading(projectId, (tx) =>
+      countDeliveriesByGate(tx, projectId, { endpointIds: [...endpointIds], sets }),
+    );
+    const rows = await unlessTooSlow(counted);
+    if (rows !== null) return { rows, isComplete: true };
+  }
+  const keys = queueKeys(routing, endpointIds);
+  const most = Math.max(1, Math.floor(SAMPLED / keys.length));
+  const rows = await db.reading(projectId, (tx) =>
+    sampleDeliveriesByGate(tx, projectId, { sets, keys, most }),
+  );
+  return { rows, isComplete: false };
+}
+
+type Found = Pick<Health, 'endpoint' | 'counts' | 'waiting'>;
+
+/** Those that may be failing, the largest trouble first. */
+function suspectsOf(found: readonly Found[], routing: ProjectRouting): string[] {
+  const harm = (one: Found) => openCount(one) + (one.counts?.failed_attempts ?? 0);
+  return found
+    .filter((one) => harm(one) > 0 || routing.breaker(one.endpoint.id).state !== 'closed')
+    .toSorted((a, b) => harm(b) - harm(a))
+    .slice(0, MOST_SUSPECTS)
+    .map(({ endpoint }) => endpoint.id);
+}
+
+/** Since when endpoints fail, and why. */
+async function readCauses(
+  db: Database,
+  projectId: ProjectId,
+  asked: { endpointIds: readonly string[]; fromMs: number },
+): Promise<(id: string) => Pick<Health, 'run' | 'failure'>> {
   const { runs, failures } = await db.reading(projectId, async (tx) => ({
-    runs: await failingRuns(tx, projectId, suspects),
-    failures: await lastFailures(tx, projectId, { endpointIds: suspects, fromMs: range.fromMs - DAY_MS }),
+    runs: await failingRuns(tx, projectId, asked.endpointIds),
+    failures: await lastFailures(tx, projectId, asked),
   }));
   const failureOf = new Map(failures.map((failure) => [failure.endpoint_id, failure]));
-  return endpointIds
-    .flatMap((id) => routing.endpoints.get(id) ?? [])
-    .map(({ row }) => {
-      const found = {
-        endpoint: row,
-        breaker: breakerState(routing.breaker(row.id), routing.project.config.circuit_breaker, nowMs),
-        counts: counts.get(row.id) ?? null,
-        waiting: waiting.get(row.id) ?? [],
-        run: runs.get(row.id) ?? null,
-        failure: failureOf.get(row.id) ?? null,
-      };
-      return { ...found, state: stateOf(found, routing) };
-    });
+  return (id) => ({ run: runs.get(id) ?? null, failure: failureOf.get(id) ?? null });
 }
 
 /** Failing: nothing has succeeded since the last failure, or the breaker is not closed. Degraded: some attempts fail. */
@@ -100,7 +162,8 @@ function stateOf(
   return failed > 0 || isWaiting ? 'degraded' : 'ok';
 }
 
-export const openCount = ({ waiting }: Health): number => waiting.reduce((sum, { count }) => sum + count, 0);
+export const openCount = ({ waiting }: Pick<Health, 'waiting'>): number =>
+  waiting.reduce((sum, { count }) => sum + count, 0);
 
 export function oldestMs({ waiting }: Health): number | null {
   const ids = waiting.map(({ oldest }) => oldest).toSorted();

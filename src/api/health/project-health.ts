@@ -16,12 +16,13 @@ import { byHarm, type Health, healthStates, oldestMs, openCount, readHealth } fr
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
+const KINDS = ['endpoint', 'customer'] as const;
 
 export const LastFailure = Type.Object({
   event_delivery_id: Type.String(),
   at: Time,
   outcome: Type.String(),
-  reason: Type.String({ description: 'The last answer in words.' }),
+  description: Type.String({ description: 'The last answer in words.' }),
 });
 
 const counts = {
@@ -67,6 +68,10 @@ export const CustomerHealth = Type.Object({
 const ProjectHealth = Type.Object({
   as_of: Time,
   window: Type.Object({ start: Time, end: Time }),
+  complete: Type.Boolean({
+    description:
+      'Whether all open deliveries were counted. If not, `open` and `waiting_for` are lower bounds.',
+  }),
   by_state: Type.Object(Object.fromEntries(healthStates.map((state) => [state, Type.Integer()] as const))),
   endpoints: Type.Array(EndpointHealth, { description: 'The worst first.' }),
   customers: Type.Array(CustomerHealth, { description: 'The worst first. Empty unless asked for.' }),
@@ -79,7 +84,7 @@ export function registerProjectHealth(app: FastifyInstance, context: ApiContext)
     summary: 'Get the endpoints or customers in trouble, the worst first, with the cause and what waits.',
     query: Type.Object({
       ...dateQuery,
-      by: Type.Optional(oneOf(['endpoint', 'customer'], '`endpoint` by default.')),
+      by: Type.Optional(oneOf(KINDS, '`endpoint` by default.')),
       endpointId: Repeated('Only these endpoints.'),
       ownerId: Repeated('Only endpoints of these customers.'),
       limit: Type.Optional(
@@ -96,17 +101,18 @@ export function registerProjectHealth(app: FastifyInstance, context: ApiContext)
       const routing = await context.cache.get(project.id);
       const range = rangeOf(query, context.now());
       const endpointIds = wanted(routing, query).filter((id) => scope?.endpointIds.has(id) ?? true);
-      const all = (await readHealth(context, project.id, { endpointIds, range })).toSorted(byHarm);
-      const limit = limitOf(query);
-      const isByCustomer = queryValue(query, 'by') === 'customer';
+      const [limit, by] = [limitOf(query), byOf(query)];
+      const { endpoints, isComplete } = await readHealth(context, project.id, { endpointIds, range });
+      const all = endpoints.toSorted(byHarm);
       return {
         as_of: iso(context.now()),
         window: { start: iso(range.fromMs), end: iso(range.toMs) },
+        complete: isComplete,
         by_state: Object.fromEntries(
           healthStates.map((state) => [state, all.filter((one) => one.state === state).length]),
         ),
-        endpoints: isByCustomer ? [] : all.slice(0, limit).map(toEndpointHealth),
-        customers: isByCustomer ? customersOf(all).slice(0, limit) : [],
+        endpoints: by === 'customer' ? [] : all.slice(0, limit).map(toEndpointHealth),
+        customers: by === 'customer' ? customersOf(all).slice(0, limit) : [],
       };
     },
   });
@@ -121,16 +127,24 @@ function limitOf(query: Call<unknown>['query']): number {
   return limit;
 }
 
+function byOf(query: Call<unknown>['query']): (typeof KINDS)[number] {
+  const given = queryValue(query, 'by') ?? 'endpoint';
+  const by = KINDS.find((kind) => kind === given);
+  if (by === undefined) throw badQuery('by', `must be ${KINDS.join(' or ')}`);
+  return by;
+}
+
 /** Devices are not in it: they come and go. */
 function wanted(routing: ProjectRouting, query: Call<unknown>['query']): string[] {
-  const [ids, owners] = [queryValues(query, 'endpointId'), queryValues(query, 'ownerId')];
+  const ids = new Set(queryValues(query, 'endpointId'));
+  const owners = new Set(queryValues(query, 'ownerId'));
   return [...routing.endpoints.values()]
     .map(({ row }) => row)
     .filter(
       (row) =>
         !routing.isDevice(row.id) &&
-        (ids.length === 0 || ids.includes(row.id)) &&
-        (owners.length === 0 || owners.includes(row.owner_id)),
+        (ids.size === 0 || ids.has(row.id)) &&
+        (owners.size === 0 || owners.has(row.owner_id)),
     )
     .map((row) => row.id);
 }
@@ -186,7 +200,7 @@ function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>
             event_delivery_id: failure.id,
             at: iso(failure.at),
             outcome: failure.outcome,
-            reason: failure.description ?? '',
+            description: failure.description ?? '',
           },
   };
 }

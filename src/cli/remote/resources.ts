@@ -85,18 +85,23 @@ const listEndpoints: Run = (given) =>
     });
     const found = await take(given, list);
     const isCounted = found.length > 0 && isTable(given) && !given.has('quiet');
-    const endpointId = found.map(({ uid }) => uid);
-    const waiting = isCounted ? await waitingByEndpoint(posthorn, { endpointId }) : new Map<string, number>();
+    const ids = isCounted ? found.map(({ uid }) => uid) : [];
+    const waiting = await waitingByEndpoint(posthorn, ids);
     await printList(given, found, endpointColumns(waiting));
     return undefined;
   });
 
-async function waitingByEndpoint(
-  posthorn: Posthorn,
-  query: { endpointId: string[] },
-): Promise<Map<string, number>> {
-  const { endpoints: found } = await posthorn.dashboard.getHealth({ ...query, limit: 1_000 });
-  return new Map(found.map(({ endpoint_id, open }) => [endpoint_id, open]));
+/** Ids in one URL: 1,000 of them would be longer than servers accept. */
+const IDS_AT_A_TIME = 200;
+
+async function waitingByEndpoint(posthorn: Posthorn, ids: readonly string[]): Promise<Map<string, number>> {
+  const waiting = new Map<string, number>();
+  for (let at = 0; at < ids.length; at += IDS_AT_A_TIME) {
+    const endpointId = ids.slice(at, at + IDS_AT_A_TIME);
+    const { endpoints: found } = await posthorn.dashboard.getHealth({ endpointId, limit: IDS_AT_A_TIME });
+    for (const { endpoint_id, open } of found) waiting.set(endpoint_id, open);
+  }
+  return waiting;
 }
 
 export const endpoints: Record<string, Run> = {

@@ -45,7 +45,7 @@ const troubleColumns: readonly Column<EndpointHealth>[] = [
   ['FAILED', ({ failed_share }) => (failed_share === null ? '' : `${failed_share} %`)],
   ['OPEN', ({ open }) => open],
   ['LAST', ({ last_failure }) => last_failure?.outcome ?? ''],
-  ['REASON', ({ last_failure }) => last_failure?.reason ?? ''],
+  ['REASON', ({ last_failure }) => last_failure?.description ?? ''],
 ];
 
 /** The present problems on one screen. */
@@ -83,17 +83,19 @@ async function readStatus(posthorn: Posthorn) {
   };
 }
 
-function sentences({ by_state, endpoints, waiting, last_24_hours: past }: Status): string[] {
+function sentences({ by_state, waiting, last_24_hours: past }: Status): string[] {
   const listed = (counts: object) =>
     Object.entries(counts as Record<string, number>)
       .filter(([name, count]) => count > 0 && name !== 'ok')
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   const total = Object.values(waiting).reduce((sum, count) => sum + count, 0);
+  const { ok: _, ...byTrouble } = by_state;
+  const troubled = Object.values(byTrouble).reduce((sum, count) => sum + count, 0);
   return [
-    endpoints.length === 0
+    troubled === 0
       ? 'Every endpoint takes its deliveries.'
-      : `${counted(endpoints.length, 'endpoint')} in trouble: ${listed(by_state)}.`,
+      : `${counted(troubled, 'endpoint')} in trouble: ${listed(by_state)}.`,
     `${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
     `Last ${HOURS} hours: ${past.delivered} delivered, ${past.failed} failed, ${past.failed_attempts} of ${counted(past.attempts, 'attempt')} failed.`,
   ];

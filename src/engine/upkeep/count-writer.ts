@@ -1,9 +1,7 @@
-import type { AcceptedCounts } from '../../metrics/accepted-counts.ts';
+import type { Accepted, AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import { addUpCounts } from '../../store/counts/add-up-counts.ts';
-import { addAccepted } from '../../store/counts/recent-counts.ts';
-import type { Database } from '../../store/database/database.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /**
  * Stores the counts of accepted events and new deliveries of this node every 2 s and at its stop, and adds up recent
@@ -11,14 +9,16 @@ import type { Database } from '../../store/database/database.ts';
  * that cannot be stored are kept for the next turn; if only the answer was lost, they count twice.
  */
 export interface CountWriterDeps {
-  db: Database;
   accepted: AcceptedCounts;
+  store(counts: readonly Accepted[]): Promise<unknown>;
+  addUp(signal: AbortSignal): Promise<void>;
   log: Logger;
+  clock?: Clock;
 }
 
 const WRITE_EVERY_MS = 2_000;
 const ADD_UP_EVERY_MS = 30_000;
-const MAX_ROWS = 2_000;
+export const MAX_ROWS = 2_000;
 
 export class CountWriter {
   readonly #deps: CountWriterDeps;
@@ -27,17 +27,19 @@ export class CountWriter {
   readonly #stop = new AbortController();
 
   constructor(deps: CountWriterDeps) {
-    const { db, log } = deps;
+    const { log, clock } = deps;
     this.#deps = deps;
     this.#writing = new Loop({
       turn: () => this.#write(MAX_ROWS),
       onError: (error) => log.warn({ err: error }, 'failed to store counts; retrying in 2 s'),
       everyMs: WRITE_EVERY_MS,
+      ...(clock && { clock }),
     });
     this.#addingUp = new Loop({
-      turn: () => addUpCounts(db, this.#stop.signal),
+      turn: () => deps.addUp(this.#stop.signal),
       onError: (error) => log.warn({ err: error }, 'failed to add up counts; retrying in 30 s'),
       everyMs: ADD_UP_EVERY_MS,
+      ...(clock && { clock }),
     });
   }
 
@@ -59,13 +61,13 @@ export class CountWriter {
   }
 
   async #write(limit: number): Promise<void> {
-    const { db, accepted } = this.#deps;
+    const { accepted, store } = this.#deps;
     const all = accepted.take();
     const now = all.slice(0, limit);
     accepted.giveBack(all.slice(limit));
     if (now.length === 0) return;
     try {
-      await addAccepted(db, now);
+      await store(now);
     } catch (error) {
       accepted.giveBack(now);
       throw error;

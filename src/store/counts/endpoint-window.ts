@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.ts';
-import { ATTEMPTS_PER_MINUTE, type CountStep, LENGTH } from './read-counts.ts';
+import { type CountStep, LENGTH } from './read-counts.ts';
 import { TOTALS, type Totals } from './subjects.ts';
 
 export interface EndpointWindow extends Totals {
@@ -36,20 +36,36 @@ export interface FailingRun {
   since: number | null;
 }
 
-/** Since when every attempt of an endpoint failed, in whole minutes of the last two days. */
+/**
+ * Since when every attempt of an endpoint failed, in whole minutes of the last two days. The hour of the last success is
+ * found first: an endpoint that is dead for two days has 48 rows of hours and 2,880 of minutes.
+ */
 export async function failingRuns(
   db: Queryable,
   projectId: string,
   endpointIds: readonly string[],
 ): Promise<Map<string, FailingRun>> {
+  const stored = (step: CountStep) =>
+    `select start from traffic where project_id = $1 and subject_id = e.id and step = ${LENGTH[step]}`;
+  const recent = 'recent_counts where project_id = $1 and endpoint_id = e.id';
   const rows = await db.query<FailingRun & { id: string }>(
     `select e.id, succeeded.last_success, failed.since from unnest($2::text[]) e(id)
      cross join lateral (
-       select max(minute) as last_success from (${ATTEMPTS_PER_MINUTE}) m where attempts > failed_attempts
+       select greatest(
+         (select m.start from (
+            ${stored('hour')} and attempts > failed_attempts and start > now() - interval '49 hours'
+            order by start desc limit 1
+          ) h cross join lateral (
+            ${stored('minute')} and attempts > failed_attempts and start >= h.start and start < h.start + interval '1 hour'
+            order by start desc limit 1
+          ) m),
+         (select max(minute) from ${recent} and attempts > failed_attempts)) as last_success
      ) succeeded
+     cross join lateral (select coalesce(succeeded.last_success, '-infinity') as time) after
      cross join lateral (
-       select min(minute) as since from (${ATTEMPTS_PER_MINUTE}) m
-       where failed_attempts > 0 and minute > coalesce(succeeded.last_success, '-infinity')
+       select least(
+         (${stored('minute')} and failed_attempts > 0 and start > after.time order by start limit 1),
+         (select min(minute) from ${recent} and failed_attempts > 0 and minute > after.time)) as since
      ) failed`,
     [projectId, endpointIds],
   );

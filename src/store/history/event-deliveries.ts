@@ -241,17 +241,46 @@ export async function countDeliveries(
   return row?.count ?? 0;
 }
 
+export interface WaitingCount {
+  endpoint_id: string;
+  gate: DeliveryGate;
+  count: number;
+  oldest: string;
+}
+
+const WAITING_COUNT = (gate: string) =>
+  `select d.endpoint_id, ${gate} as gate, count(*) as count, min(d.id) as oldest`;
+
 /** How many open deliveries of each endpoint wait for what, and since when the oldest does. */
 export async function countDeliveriesByGate(
   db: Queryable,
   projectId: string,
   { sets, ...filter }: Omit<DeliveryFilter, 'gates'> & { sets: GateSets },
-): Promise<{ endpoint_id: string; gate: DeliveryGate; count: number; oldest: string }[]> {
+): Promise<WaitingCount[]> {
   const { from, where } = deliveryWalk(projectId, { ...filter, gates: { names: [...deliveryGates], sets } });
   const gate = gateColumn(where, sets);
   return db.query(
-    `select d.endpoint_id, ${gate} as gate, count(*) as count, min(d.id) as oldest
-     from ${from} where ${where.toString()} group by 1, 2`,
+    `${WAITING_COUNT(gate)} from ${from} where ${where.toString()} group by 1, 2`,
+    where.values,
+  );
+}
+
+/** The same of at most so many deliveries of each queue key. Those that a node sends are not counted. */
+export async function sampleDeliveriesByGate(
+  db: Queryable,
+  projectId: string,
+  { sets, keys, most }: { sets: GateSets; keys: readonly string[]; most: number },
+): Promise<WaitingCount[]> {
+  const where = new Where().add('d.project_id = ?', projectId);
+  const gate = gateColumn(where, sets);
+  const sampled = where.place(
+    `(select q.* from unnest(?::text[]) k(key) cross join lateral (
+       select * from delivery_queue where key = k.key and node_id is null limit ?) q)`,
+    keys,
+    most,
+  );
+  return db.query(
+    `${WAITING_COUNT(gate)} from ${ofQueueRows(sampled)} where ${where.toString()} group by 1, 2`,
     where.values,
   );
 }

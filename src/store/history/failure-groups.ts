@@ -99,20 +99,33 @@ export interface LastFailure {
   at: number;
 }
 
-/** The newest delivery of each endpoint that failed, ended or not, of those made since a time. */
+/** Deliveries of an endpoint that are looked through for one that failed. */
+const LOOKED_THROUGH = 200;
+const FAILURE = `d.id, coalesce(d.last_outcome, '') as outcome, d.description, d.updated_at as at`;
+
+/**
+ * A failed delivery of each endpoint: the newest of its last 200 since a time, else one that waits for its next attempt.
+ * A paused endpoint may hold 100,000 deliveries without an attempt, so a scan to the first failed one has no bound.
+ */
 export function lastFailures(
   db: Queryable,
   projectId: string,
   { endpointIds, fromMs }: { endpointIds: readonly string[]; fromMs: number },
 ): Promise<LastFailure[]> {
   return db.query<LastFailure>(
-    `select e.id as endpoint_id, d.* from unnest($2::text[]) e(id)
+    `select e.id as endpoint_id, f.id, f.outcome, f.description, f.at from unnest($2::text[]) e(id)
      cross join lateral (
-       select d.id, coalesce(d.last_outcome, '') as outcome, d.description, d.updated_at as at
-       from event_deliveries d
-       where d.project_id = $1 and d.endpoint_id = e.id and d.status in ('Retry', 'Failure') and d.id >= $3
-       order by d.id desc limit 1
-     ) d`,
+       (select 1 as preference, ${FAILURE} from (
+         select * from event_deliveries where project_id = $1 and endpoint_id = e.id and id >= $3
+         order by id desc limit ${LOOKED_THROUGH}
+       ) d where d.status in ('Retry', 'Failure') order by d.id desc limit 1)
+       union all
+       (select 2, ${FAILURE} from ${ofQueueRows(`(
+         select project_id, delivery_id from delivery_queue
+         where key = e.id and lane = ${LANE.retry} and node_id is null order by due_at desc limit 1)`)}
+        where d.status = 'Retry')
+       order by preference limit 1
+     ) f`,
     [projectId, endpointIds, firstIdAt(fromMs)],
   );
 }

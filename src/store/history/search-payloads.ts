@@ -4,6 +4,7 @@ import { payloadTest } from '../../platform/json/json-contains.ts';
 import { valueFinder } from '../../platform/json/json-find.ts';
 import type { Queryable } from '../database/database.ts';
 import { MAX_PAGE_BYTES } from '../database/list-page.ts';
+import { unlessTooSlow } from '../database/unless-too-slow.ts';
 import {
   type EventFilter,
   eventConditions,
@@ -122,11 +123,8 @@ export async function findEvents(
   const result: EventMatches = { found: [], searched: 0, reached: null };
   for (let cursor: string | null = null; ; ) {
     const where = eventConditions(projectId, search.filter).addIf('id < ?', cursor);
-    const run = await reading((tx) => searchRun(tx, where, { rows: RUN_ROWS, bytes: RUN_BYTES })).catch(
-      (error: unknown) => {
-        if (error instanceof AppError && error.code === 'search_timeout') return null;
-        throw error;
-      },
+    const run = await unlessTooSlow(
+      reading((tx) => searchRun(tx, where, { rows: RUN_ROWS, bytes: RUN_BYTES })),
     );
     if (run === null) return { ...result, reached: cursor };
     for (const row of run) {

@@ -318,6 +318,25 @@ describe('figures', () => {
     await viewer.get('/dashboard/summary?startDate=nonsense', 400);
   });
 
+  test('before the last two days are those of whole hours, each attempt once', async () => {
+    const start = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 13);
+    for (const [step, minute] of [
+      [60, '00'],
+      [1, '30'],
+    ])
+      await app.database.query(
+        `insert into traffic (project_id, subject_id, step, start, accepted, first_attempts, attempts, failed_attempts,
+           resent_attempts, delivered, failed, discarded, buckets, bucket_counts)
+         values ($1, $2, $3, $4, 5, 5, 7, 2, 0, 5, 0, 0, '{}', '{}')`,
+        [app.projectId, mine.endpoint.uid, step, `${start}:${minute}:00Z`],
+      );
+    const day = start.slice(0, 10);
+    const old = await viewer.get(
+      `/dashboard/summary?type=daily&startDate=${day}T00:00:00&endDate=${day}T23:59:59`,
+    );
+    expect(old).toMatchObject({ events_sent: 5, event_data: [{ count: 5 }] });
+  });
+
   test('by state', async () => {
     const [{ count }] = (await app.database.query(
       "select count(*)::int from event_deliveries where endpoint_id = $1 and status = 'Success'",

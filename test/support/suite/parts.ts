@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import type { TestOptions } from 'vitest';
 
 /**
@@ -28,7 +28,16 @@ const CHROMIUM_PATHS = [
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
-export const chromiumPath = CHROMIUM_PATHS.find((path) => path !== '' && existsSync(path)) ?? null;
+export const chromiumPath = CHROMIUM_PATHS.find((path) => path !== '' && isProgram(path)) ?? null;
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const runs = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0;

@@ -63,7 +63,7 @@ function Cause({ health }: { health: EndpointHealth }) {
     <p className="max-w-[75ch] break-words">
       {failure !== null && (
         <Link className="link" href={at(`deliveries/${failure.event_delivery_id}`)}>
-          {failure.reason === '' ? failure.outcome : failure.reason}
+          {failure.description === '' ? failure.outcome : failure.description}
         </Link>
       )}
       {since !== null && (

@@ -148,7 +148,7 @@ export const words = {
     willStop: 'If this goes on, the endpoint will be disabled, and nothing will be sent to it.',
     disabled: 'This endpoint is disabled',
     disabledText:
-      'It failed too often, or somebody disabled it. Events that come in meanwhile are discarded.',
+      'The endpoint failed too often, or it was disabled by hand. Its new deliveries are discarded.',
     activate: 'Activate',
     activateAndSend: (count: number) => `Activate and send ${deliveries(count)}`,
     activated: (count: number) =>

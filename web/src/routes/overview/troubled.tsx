@@ -54,22 +54,35 @@ function Rows({ found }: { found: GetHealthResult }) {
       <StateBadge look={{ tone: all === 0 ? 'off' : 'ok', shape: all === 0 ? 'slash' : 'check', word }} />
     );
   }
+  const more = total(found) - (found.by_state.ok ?? 0) - rows.length;
   return (
-    <ul aria-label="Endpoints in trouble" className="grid gap-2">
-      {rows.map((health) => (
-        <li key={health.endpoint_id}>
-          <Trouble health={health} mayPause>
-            <Link className="link font-semibold" href={at(`endpoints/${health.endpoint_id}`)}>
-              {health.name}
-            </Link>
-            {health.owner_id !== '' && (
-              <Link className="link" href={at(`customers/${encodeURIComponent(health.owner_id)}`)}>
-                {health.owner_id}
+    <>
+      {!found.complete && (
+        <p className="pb-2 text-muted">
+          Too many deliveries are open to count them all. Counts of open deliveries are lower bounds.
+        </p>
+      )}
+      <ul aria-label="Endpoints in trouble" className="grid gap-2">
+        {rows.map((health) => (
+          <li key={health.endpoint_id}>
+            <Trouble health={health} mayPause>
+              <Link className="link font-semibold" href={at(`endpoints/${health.endpoint_id}`)}>
+                {health.name}
               </Link>
-            )}
-          </Trouble>
-        </li>
-      ))}
-    </ul>
+              {health.owner_id !== '' && (
+                <Link className="link" href={at(`customers/${encodeURIComponent(health.owner_id)}`)}>
+                  {health.owner_id}
+                </Link>
+              )}
+            </Trouble>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && (
+        <Link className="link" href={at('customers')}>
+          {plural(more, 'more endpoint')} in trouble, by customer
+        </Link>
+      )}
+    </>
   );
 }
