@@ -4,6 +4,7 @@ import { endpointFormTests } from './endpoint-form.ts';
 import { foreignPageTests } from './foreign-page.ts';
 import { formTests } from './forms.ts';
 import { keyboardTests, listTests } from './lists.ts';
+import { numberTests } from './numbers/numbers.ts';
 import { pageTests } from './pages.ts';
 import { peopleTests } from './people.ts';
 import { putRightTests } from './put-right.ts';
@@ -31,4 +32,5 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   peopleTests(() => world);
   roleTests(() => world);
   foreignPageTests(() => world);
+  numberTests(() => world);
 });

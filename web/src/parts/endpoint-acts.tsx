@@ -40,8 +40,14 @@ export function EndpointActs({ endpoint, form: Form }: Acts) {
   );
 }
 
+interface PauseProps {
+  endpoint: Pick<Endpoint, 'uid' | 'status'>;
+  /** The name of the endpoint, for a button in the row of a list. */
+  inRow?: string;
+}
+
 /** Pauses an endpoint, or lets it go on. One that is disabled is activated elsewhere. */
-export function PauseButton({ endpoint }: { endpoint: Pick<Endpoint, 'uid' | 'status'> }) {
+export function PauseButton({ endpoint, inRow }: PauseProps) {
   const { endpoints: t, deliveries } = useWords();
   const { endpoints } = useSite().api;
   const isActive = endpoint.status === 'active';
@@ -54,14 +60,21 @@ export function PauseButton({ endpoint }: { endpoint: Pick<Endpoint, 'uid' | 'st
     },
   );
   if (endpoint.status === 'inactive') return null;
+  const word = isActive ? t.pause : t.resume;
+  const act = {
+    icon: isActive ? ('pause' as const) : ('play' as const),
+    onClick: () => pause.mutate(),
+    busy: pause.isPending && deliveries.asking,
+  };
+  if (inRow !== undefined)
+    return (
+      <Button {...act} look="quiet" className="relative z-10 h-7" aria-label={`${word} ${inRow}`}>
+        {word}
+      </Button>
+    );
   return (
-    <Button
-      look={isActive ? 'plain' : 'main'}
-      icon={isActive ? 'pause' : 'play'}
-      onClick={() => pause.mutate()}
-      busy={pause.isPending && deliveries.asking}
-    >
-      {isActive ? t.pause : t.resume}
+    <Button {...act} look={isActive ? 'plain' : 'main'}>
+      {word}
     </Button>
   );
 }

@@ -10,6 +10,7 @@ import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { cleared, useFilters } from '../../data/search.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { PauseButton } from '../../parts/endpoint-acts.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -49,6 +50,16 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
     from: 1000,
     isTime: true,
     cell: ({ created_at }) => <Time at={created_at} />,
+  },
+  {
+    name: 'Pause',
+    width: '6.5rem',
+    from: 1100,
+    cell: (endpoint) => (
+      <May use="pauseEndpoint">
+        <PauseButton endpoint={endpoint} inRow={endpoint.name} />
+      </May>
+    ),
   },
 ];
 
