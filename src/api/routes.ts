@@ -28,6 +28,7 @@ import { registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
 import { registerNodes } from './operator/nodes.ts';
 import { registerInstanceSettings } from './operator/settings.ts';
+import { readBuiltPages } from './pages/built-pages.ts';
 import { registerPages } from './pages/routes.ts';
 import { registerPeople } from './people/people.ts';
 import { registerPortal } from './portal/portal.ts';
@@ -121,8 +122,9 @@ export async function registerRoutes(
   if (roles.includes('ingest'))
     await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
-  registerReference(app, context);
-  registerPages(app, context);
+  const built = readBuiltPages();
+  registerReference(app, context, built);
+  registerPages(app, context, built);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
     for (const register of resources) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { readBuiltPages } from '../../src/api/pages/built-pages.ts';
 import { registerPages } from '../../src/api/pages/routes.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { buildPages } from '../web/build-pages.ts';
@@ -91,7 +92,7 @@ it('without a build the addresses of the pages say how to get one', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-pages-'));
   const server = Fastify();
   try {
-    registerPages(server, {} as never, folder);
+    registerPages(server, {} as never, readBuiltPages(folder));
     const response = await server.inject('/');
     expect(response.statusCode).toBe(503);
     expect(response.body).toContain('npm ci');

@@ -321,16 +321,20 @@ describe('an answer', () => {
     '/api/v1/projects',
     '/nonsense',
     '/docs/reference.css',
+    '/docs/search.json',
   ])('of %s is no page, no script, and not for other origins', async (path) => {
     const { headers } = await fetch(app.url + path);
     expect(Object.fromEntries(headers)).toMatchObject({ ...SAFE, 'content-security-policy': CLOSED });
   });
 
-  test.each(['/', '/docs', '/portal', '/favicon.svg'])('of %s has a policy of its own', async (path) => {
-    const { headers } = await fetch(app.url + path);
-    expect(Object.fromEntries(headers)).toMatchObject(SAFE);
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-  });
+  test.each(['/', '/docs', '/docs/endpoints', '/portal', '/favicon.svg'])(
+    'of %s has a policy of its own',
+    async (path) => {
+      const { headers } = await fetch(app.url + path);
+      expect(Object.fromEntries(headers)).toMatchObject(SAFE);
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    },
+  );
 
   test('of the stream is no page either', async () => {
     const reading = new AbortController();

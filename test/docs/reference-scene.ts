@@ -9,7 +9,7 @@ import { deliveryOf } from '../support/settled.ts';
 const RECEIVER = 'https://receiver.posthorn.invalid/';
 
 /**
- * The project of a reader who follows the reference page. `ids` are the shell variables of the examples. Some operations
+ * The project of a reader who follows the reference. `ids` are the shell variables of the examples. Some operations
  * need their own, and some answers have one that a later operation needs.
  */
 export class ReferenceScene {
@@ -49,6 +49,7 @@ export class ReferenceScene {
       event_type: 'invoice.paid',
       source_id: source.uid,
       portal_link_id: portalLink.uid,
+      portal_token: portalLink.auth_key,
     });
     await this.#deliver();
     const ann = await instance.post('/people', { email: 'ann@example.com', name: 'Ann' });

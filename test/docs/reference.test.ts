@@ -5,13 +5,14 @@ import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jsonSchema, type OpenApiDocument, type Schema } from '../../src/api/reference/document.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { fetchOpenApi } from '../support/openapi.ts';
 import { freePort } from '../support/program.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { shared } from '../support/shared.ts';
 import { ReferenceScene } from './reference-scene.ts';
+import { type Sample, schemaSamples } from './schema-samples.ts';
 
 const mails = await shared(MailServer.start());
 const app = await shared(
@@ -27,37 +28,56 @@ const app = await shared(
 
 /** The blocks of code in a part of the page, as a reader copies them. */
 const blocks = (part: string): string[] =>
-  [...part.matchAll(/<pre><code>(.*?)<\/code><\/pre>/gs)].map(([, text = '']) =>
-    text
-      .replaceAll(/&#(\d+);/g, (_whole, number: string) => String.fromCharCode(Number(number)))
-      .replaceAll('&gt;', '>'),
+  [...part.matchAll(/<pre[^>]*><code>(.*?)<\/code><\/pre>/gs)].map(([, text = '']) =>
+    text.replaceAll(/&#(\d+);/g, (_whole, number: string) => String.fromCharCode(Number(number))),
   );
 
-/** The address that the page shows to a reader who asked this host. */
-async function addressFor(port: string, host: string): Promise<string> {
-  const [response] = (await once(
-    get({ host: '127.0.0.1', port, path: '/docs', headers: { host } }),
-    'response',
-  )) as [IncomingMessage];
-  const page = Buffer.concat(await response.toArray()).toString();
-  return /^url=(.*)$/m.exec(blocks(page)[0] ?? '')?.[1] ?? '';
+/** A page as a reader gets it who asked this host. */
+async function pageFor(port: string, host: string, path = '/docs'): Promise<string> {
+  const [response] = (await once(get({ host: '127.0.0.1', port, path, headers: { host } }), 'response')) as [
+    IncomingMessage,
+  ];
+  return Buffer.concat(await response.toArray()).toString();
 }
+
+const addressFor = async (port: string, host: string) =>
+  /<code id="address">(.*?)<\/code>/.exec(await pageFor(port, host))?.[1] ?? '';
 
 it('the base URL is POSTHORN_PUBLIC_URL, or the address that the reader asked', async () => {
   const { port, host } = new URL(app.url);
   expect(await addressFor(port, host)).toBe(app.url);
   expect(await addressFor(port, 'hooks.internal:8080')).toBe('http://hooks.internal:8080');
-  expect(await addressFor(port, 'a$(touch b)')).toBe(app.url);
+  const [example] = blocks(await pageFor(port, 'hooks.internal:8080', '/docs/endpoints'));
+  expect(example).toContain('curl -s "http://hooks.internal:8080/api/v1/projects/$project/endpoints"');
   const other = String(await freePort());
-  await app.addNode({ POSTHORN_PORT: other, POSTHORN_PUBLIC_URL: 'https://hooks.example.com' });
-  expect(await addressFor(other, 'hooks.internal')).toBe('https://hooks.example.com');
+  await app.addNode({ POSTHORN_PORT: other, POSTHORN_PUBLIC_URL: "https://hooks.example.com/o'neil" });
+  expect(await addressFor(other, 'hooks.internal')).toBe('https://hooks.example.com/o&#39;neil');
 });
+
+it.each(['a$(touch b)', '"><script>alert(1)</script>', "a'b", 'a'.repeat(300), ''])(
+  'a host that is none, %s, is not shown',
+  async (host) => {
+    const { port } = new URL(app.url);
+    expect(await addressFor(port, host)).toBe(app.url);
+    if (host !== '') expect(await pageFor(port, host, '/docs/endpoints')).not.toContain(host);
+  },
+);
+
+it('a page that is not there is a page of its own, with a way back', async () => {
+  const response = await fetch(`${app.url}/docs/nonsense`);
+  expect(response.status).toBe(404);
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(response.headers.get('content-security-policy')).toContain("script-src 'self';");
+  expect(await response.text()).toContain('href="/docs"');
+});
+
+const SAMPLES = join(import.meta.dirname, '../../src/api/reference/schema-samples.json');
 
 // curl is not a dependency of the project: without it the examples go unchecked on this machine.
 const curlIsHere = spawnSync('curl', ['--version']).status === 0;
 
-/** A reader signs in before asking for the own account, and creates event types before their filters. */
-const FIRST = ['checkLink', 'useLink', 'signIn', 'createEventType', 'importEventTypes'];
+/** A reader signs in before asking for the own account, invites before listing, and creates event types before their filters. */
+const FIRST = ['checkLink', 'useLink', 'signIn', 'inviteToProject', 'createEventType', 'importEventTypes'];
 /** Other examples need what these take away. */
 const LATE = ['revokePortalLink', 'removeSecondFactor'];
 const LAST = ['signOut'];
@@ -65,11 +85,12 @@ const LAST = ['signOut'];
 interface Example {
   operation: string;
   method: string;
-  statuses: string[];
+  /** The schemas of its good responses by status. */
+  responses: Record<string, Schema | undefined>;
   command: string;
 }
 
-/** Deletions come late, those at the end of the page first: a filter before its subscription before its endpoint. */
+/** Deletions come late, those at the end of the reference first: a filter before its subscription before its endpoint. */
 function inOrder(examples: Example[]): Example[] {
   const of = (names: string[]) =>
     names.flatMap((name) => examples.filter(({ operation }) => operation === name));
@@ -88,10 +109,10 @@ function inOrder(examples: Example[]): Example[] {
 describe.runIf(curlIsHere)('the examples', () => {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-reference-'));
   const scene = new ReferenceScene(app);
-  let page: string;
+  let pages: string;
   let variables: Record<string, string>;
 
-  /** Runs lines of the page in a shell. `include` of curl's own file prints the status and the headers. */
+  /** Runs lines of the reference in a shell. `include` of curl's own file prints the status and the headers. */
   async function run(lines: string, ids: Record<string, string> = {}): Promise<string> {
     const env = { PATH: process.env['PATH'] ?? '', HOME: folder, ...variables, ...ids };
     const child = spawn('sh', ['-euc', lines], { cwd: folder, env, detached: true });
@@ -118,11 +139,14 @@ describe.runIf(curlIsHere)('the examples', () => {
       project_id: app.projectId,
     };
     writeFileSync(join(folder, '.posthorn/credentials.json'), JSON.stringify(credentials));
-    page = await (await fetch(`${app.url}/docs`)).text();
-    const [start = '', takeId = ''] = blocks(page);
-    const names = [...start.matchAll(/^(\w+)=/gm)].map(([, name = '']) => name);
+    const page = async (path: string) => (await fetch(app.url + path)).text();
+    const start = await page('/docs');
+    const others = [...new Set([...start.matchAll(/href="(\/docs\/[\w-]+)"/g)].map(([, path = '']) => path))];
+    pages = (await Promise.all(others.map(page))).join('');
+    const [define = '', takeId = ''] = blocks(start);
+    const names = [...define.matchAll(/^(\w+)=/gm)].map(([, name = '']) => name);
     const values = await run(
-      [start, takeId, ...[...names, 'endpoint_id'].map((name) => `echo "$${name}"`)].join('\n'),
+      [define, takeId, ...[...names, 'endpoint_id'].map((name) => `echo "$${name}"`)].join('\n'),
     );
     variables = Object.fromEntries(values.split('\n').map((value, i) => [names[i] ?? 'endpoint_id', value]));
     writeFileSync(join(folder, '.curlrc'), 'include\n');
@@ -133,27 +157,37 @@ describe.runIf(curlIsHere)('the examples', () => {
   });
 
   it('of every operation do as printed what the operation says', async () => {
-    const { paths } = await fetchOpenApi(app.url);
-    const examples = Object.values<Json>(paths)
-      .flatMap((methods) => Object.entries<Json>(methods))
-      .filter(([, { tags }]) => tags[0] !== 'Portal')
+    const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenApiDocument;
+    const examples = Object.values(document.paths)
+      .flatMap((methods) => Object.entries(methods))
+      // These repeat others, whose examples the reference has.
+      .filter(([, { operationId }]) => !operationId.endsWith('InPortal'))
       .map(([method, { operationId, responses }]) => ({
         operation: operationId,
         method: method.toUpperCase(),
-        statuses: Object.keys(responses).filter((status) => status.startsWith('2')),
-        command: blocks(page.split(`<section id="${operationId}">`)[1] ?? '')[0] ?? '',
+        responses: Object.fromEntries(
+          Object.entries(responses)
+            .filter(([status]) => status.startsWith('2'))
+            .map(([status, response]) => [status, jsonSchema(response)]),
+        ),
+        command: blocks(pages.split(`<section id="${operationId}"`)[1] ?? '')[0] ?? '',
       }));
     expect(examples.length).toBeGreaterThan(120);
     const refused: string[] = [];
-    for (const { operation, statuses, command } of inOrder(examples)) {
+    const samples: Sample[] = [];
+    for (const { operation, responses, command } of inOrder(examples)) {
       const output = await run(command, { ...scene.ids, ...(await scene.before(operation)) });
       const [head = '', body = ''] = output.split('\r\n\r\n');
       const isStream = head.includes('text/event-stream');
       const answer: Json = isStream || !body.startsWith('{') ? { status: isStream } : JSON.parse(body);
-      const isDeclared = statuses.some((status) => head.startsWith(`HTTP/1.1 ${status} `));
-      if (answer.status !== true || !isDeclared) refused.push(`${operation}: ${output}`);
+      const status = /^HTTP\/1\.1 (\d+) /.exec(head)?.[1] ?? '';
+      if (answer.status !== true || !(status in responses)) refused.push(`${operation}: ${output}`);
       else scene.after(operation, answer);
+      samples.push({ operation, schema: responses[status] ?? {}, value: answer });
     }
     expect(refused).toEqual([]);
+    // The reference shows these values in its responses. CONTRIBUTING.md says when to record them.
+    if (process.env['RECORD_SAMPLES'] === '1')
+      writeFileSync(SAMPLES, schemaSamples(document, samples, app.url));
   });
 });

@@ -17,11 +17,13 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
+const BUILT = join(import.meta.dirname, '../../../web/dist');
+
 /**
  * The pages that web/build.ts made, by path. They are read once, some 2 MB, so a request opens no file and a new build
  * does not change what a running server serves. Null if there is no whole build.
  */
-export function readBuiltPages(folder: string): ReadonlyMap<string, BuiltFile> | null {
+export function readBuiltPages(folder = BUILT): ReadonlyMap<string, BuiltFile> | null {
   if (readOrNull(join(folder, '.stamp')) === null) return null;
   const names = globSync('**/*.*', { cwd: folder });
   const files = names.flatMap((name): [string, BuiltFile][] => {

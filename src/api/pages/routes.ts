@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/errors.ts';
-import { readBuiltPages } from './built-pages.ts';
+import type { BuiltFile } from './built-pages.ts';
 import { type PortalPageDeps, registerPortalPage } from './portal-page.ts';
 import { sendFile, sendNotBuilt } from './send-file.ts';
 
@@ -21,14 +20,15 @@ const POLICY = [
 /** Some browsers apply the policy of an image to it, and the icon has its colours in a style. */
 const ICON_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
-const BUILT = join(import.meta.dirname, '../../../web/dist');
-
 /** Addresses of the dashboard. Each gets the same document, and its script shows the page. */
 const ADDRESSES = ['/', '/sign-in', '/p/*', '/instance/*', '/account'];
 
 /** The dashboard and the portal, as web/build.ts made them. Without a build their addresses say so. */
-export function registerPages(app: FastifyInstance, deps: PortalPageDeps, folder = BUILT): void {
-  const files = readBuiltPages(folder);
+export function registerPages(
+  app: FastifyInstance,
+  deps: PortalPageDeps,
+  files: ReadonlyMap<string, BuiltFile> | null,
+): void {
   const document = files?.get('/index.html');
   const hidden = { schema: { hide: true } };
   for (const path of ADDRESSES)

@@ -1,32 +1,29 @@
+import { ADDRESS } from './address.ts';
 import { jsonSchema, type OpenApiDocument, type Operation, resolved, type Schema } from './document.ts';
 import { exampleOf } from './example.ts';
 import { requestExamples } from './request-examples.ts';
-
-export interface Route {
-  method: string;
-  path: string;
-  operation: Operation;
-}
+import type { Route } from './site-map.ts';
 
 /** The cookies of a session, which a sign-in stores and every change may renew. */
 const COOKIES = 'session.txt';
 
-/** A curl command to copy. It uses the shell variables of the page's introduction, and ids such as `$endpoint_id`. */
-export function curlOf(document: OpenApiDocument, { method, path, operation }: Route): string {
+/** A curl command to copy. It uses the shell variables of the start page, and ids such as `$endpoint_id`. */
+export function curlOf(document: OpenApiDocument, route: Route): string {
+  const { method, path, operation } = route;
   const { body = generatedBody(document, operation), query } = requestExamples[operation.operationId] ?? {};
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
   // Without -N curl would keep the rows of a stream back.
   const flags = operation.operationId.startsWith('stream') ? '-sN' : '-s';
   const address = `${addressOf(path)}${query === undefined ? '' : `?${query}`}`;
-  const lines = [`curl ${flags}${verb} "${address}"`, ...credential(method, operation)];
+  const lines = [`curl ${flags}${verb} "${address}"`, ...credential(route)];
   if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d '${jsonInShell(body)}'`);
   return lines.join(' \\\n  ');
 }
 
 const addressOf = (path: string): string =>
+  ADDRESS +
   path
-    .replace('/api/v1/projects/{projectID}', '$api')
-    .replace(/^\/(?=\w)/, '$url/')
+    .replace('{projectID}', '$project')
     .replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `$${variable(name)}`);
 
 /** `eventDeliveryID` is `event_delivery_id`: no variable is named `key` but the API key. */
@@ -34,11 +31,13 @@ const variable = (name: string): string =>
   name.replace('ID', 'Id').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The options that authenticate, as `x-access` asks. */
-function credential(method: string, { 'x-access': access, operationId }: Operation): string[] {
+function credential({ method, path, operation }: Route): string[] {
+  const { 'x-access': access, operationId } = operation;
   if (operationId === 'signIn' || operationId === 'useLink') return [`-c ${COOKIES}`];
   if (access === 'session' || operationId === 'signOut')
     return method === 'GET' ? [`-b ${COOKIES}`] : [`-b ${COOKIES} -c ${COOKIES}`, `-H 'X-Posthorn-Csrf: 1'`];
   if (access === 'public') return [];
+  if (path.startsWith('/portal-api/')) return [`-H "Authorization: $portal_token"`];
   return [`-H "Authorization: ${access === 'instance' ? '$instance_key' : '$key'}"`];
 }
 

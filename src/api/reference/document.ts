@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that the reference page reads. */
+/** The parts of an OpenAPI 3.1 document that the reference reads. */
 export interface Schema {
   $ref?: string;
   title?: string;
@@ -33,7 +33,6 @@ interface Content {
 export interface Operation {
   operationId: string;
   summary?: string;
-  description?: string;
   tags?: string[];
   parameters?: Parameter[];
   requestBody?: Content;
@@ -67,3 +66,6 @@ export function resolved(document: OpenApiDocument, schema: Schema): Schema {
 export function jsonSchema(content: Content | undefined): Schema | undefined {
   return content?.content?.['application/json']?.schema;
 }
+
+/** Null, in the shape that generators of clients accept: `Nothing` of src/api/http/fields.ts. */
+export const isNothing = ({ description }: Schema): boolean => description === 'Always null.';

@@ -1,8 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { RECEIVER_URL } from '../../domain/delivery.ts';
-import { type OpenApiDocument, refName, resolved, type Schema } from './document.ts';
+import { isObject } from '../../platform/json/is-object.ts';
+import { isNothing, type OpenApiDocument, refName, resolved, type Schema } from './document.ts';
 
 const ID = '01JCQ2Z8H4T6V9X1B3D5F7K9M0';
 const TIME = '2026-01-31T15:04:05.000Z';
+
+/**
+ * Values as real responses had them, by the name of their schema. By operation: the part that has no named schema.
+ * test/docs/reference.test.ts records them.
+ */
+const samples = JSON.parse(readFileSync(join(import.meta.dirname, 'schema-samples.json'), 'utf8')) as Record<
+  string,
+  unknown
+>;
 
 /** Better example values than the schema's type gives, by the name of the field. */
 const byName: Record<string, unknown> = {
@@ -26,7 +38,12 @@ const byName: Record<string, unknown> = {
 
 const isId = (name: string) => name === 'uid' || /(_id|ID)$/.test(name);
 
-/** An example of a JSON value. Recursive references end after one round. */
+/** The response of an operation. */
+export function responseExample(document: OpenApiDocument, operationId: string, schema: Schema): unknown {
+  return { ...(exampleOf(document, schema) as object), ...(samples[operationId] as object | undefined) };
+}
+
+/** A JSON value of a schema, the usual one for a field of this name. */
 export function exampleOf(
   document: OpenApiDocument,
   schema: Schema,
@@ -34,23 +51,53 @@ export function exampleOf(
   seen: string[] = [],
 ): unknown {
   const ref = refName(schema);
+  // Recursive references end after one round.
   if (ref !== undefined && seen.includes(ref)) return {};
-  const inner = ref === undefined ? seen : [...seen, ref];
-  const known = resolved(document, schema);
-  if (known.examples !== undefined) return known.examples[0];
-  if (known.const !== undefined) return known.const;
-  if (known.enum !== undefined) return known.enum[0];
-  if (name === 'deleted_at') return null;
-  if (known.anyOf !== undefined) return exampleOf(document, known.anyOf[0] ?? {}, name, inner);
-  const kind = [known.type].flat()[0];
-  if (kind === 'object' && known.properties !== undefined) return objectExample(document, known, inner);
+  if (ref !== undefined && ref in samples) return fitted(document, schema, samples[ref]);
+  return madeUp(document, resolved(document, schema), name, ref === undefined ? seen : [...seen, ref]);
+}
+
+function madeUp(document: OpenApiDocument, schema: Schema, name: string, seen: string[]): unknown {
+  if (isNothing(schema) || name === 'deleted_at') return null;
+  const declared = schema.examples?.[0] ?? schema.const ?? schema.enum?.[0];
+  if (declared !== undefined) return declared;
+  if (schema.anyOf !== undefined) return exampleOf(document, schema.anyOf[0] ?? {}, name, seen);
+  const kind = [schema.type].flat()[0];
+  if (kind === 'object' && schema.properties !== undefined) return objectExample(document, schema, seen);
   if (Object.hasOwn(byName, name) && fits(byName[name], kind)) return byName[name];
-  if (kind === 'array') return [exampleOf(document, known.items ?? {}, name.replace(/s$/, ''), inner)];
-  return plainExample(known, kind, name);
+  if (kind === 'array') return [exampleOf(document, schema.items ?? {}, name.replace(/s$/, ''), seen)];
+  return plainExample(schema, kind, name);
+}
+
+/** A recorded value in the shape that the schema has by now: fields that came later are made, and others go. */
+function fitted(document: OpenApiDocument, schema: Schema, value: unknown): unknown {
+  const { properties, required = [], items, anyOf } = resolved(document, schema);
+  if (Array.isArray(value))
+    return items === undefined ? value : value.map((item) => fitted(document, items, item));
+  if (!isObject(value)) return value;
+  if (anyOf !== undefined) return fitted(document, objectOf(document, anyOf, value), value);
+  if (properties === undefined) return value;
+  const fields = Object.entries(properties).filter(([name]) => name in value || required.includes(name));
+  return Object.fromEntries(
+    fields.map(([name, field]) => [
+      name,
+      name in value ? fitted(document, field, value[name]) : exampleOf(document, field, name),
+    ]),
+  );
+}
+
+/** The one of several schemas that has the fields of a value. */
+function objectOf(document: OpenApiDocument, schemas: Schema[], value: object): Schema {
+  const isOf = (schema: Schema) => {
+    const { properties, required = [] } = resolved(document, schema);
+    return properties !== undefined && required.every((name) => name in value);
+  };
+  return schemas.find(isOf) ?? {};
 }
 
 function objectExample(document: OpenApiDocument, schema: Schema, seen: string[]): unknown {
-  const fields = Object.entries(schema.properties ?? {});
+  // An envelope has warnings only if there is something to warn of.
+  const fields = Object.entries(schema.properties ?? {}).filter(([name]) => name !== 'warnings');
   return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(document, field, name, seen)]));
 }
 

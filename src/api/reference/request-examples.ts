@@ -30,8 +30,10 @@ export const requestExamples: Record<string, RequestExample> = {
   createProject: { body: { name: 'shop', type: 'outgoing' } },
   updateProject: { body: project },
   updateProjectByPost: { body: project },
+  createKey: { body: { name: 'ci' } },
   createEndpoint: { body: { name: 'billing', url: RECEIVER_URL, owner_id: 'customer-42' } },
   updateEndpoint: { body: { name: 'billing', description: 'Invoices of the shop' } },
+  expireSecret: { body: { expiration: 86_400 } },
   tryEndpoint: { body: { endpoint: { url: RECEIVER_URL }, event_type: 'invoice.paid' } },
   testOAuth2: {
     body: {
@@ -49,6 +51,7 @@ export const requestExamples: Record<string, RequestExample> = {
   reportResults: {
     body: { results: [{ uid: '$event_delivery_id', lease: '$lease', ok: true }] },
   },
+  createSource: { body: { name: 'payments', type: 'http' } },
   updateSource: { body: source },
   updateSourceByPost: { body: source },
   testSourceFunction: { body: transform },
@@ -87,6 +90,7 @@ export const requestExamples: Record<string, RequestExample> = {
   renewRecoveryCodes: { body: code },
   inviteToProject: { body: { email: 'bob@example.com', role: 'viewer' } },
   inviteToInstance: { body: { email: 'root@example.com', name: 'Root' } },
+  updateMe: { body: { name: 'Ann' } },
   updateAccount: { body: { name: 'Bob' } },
   createSignInLink: { body: { email, purpose: 'sign_in' } },
   signIn: { body: { email, password } },

@@ -1,45 +1,68 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from '../http/context.ts';
+import { ADDRESS, addressFor } from './address.ts';
 import type { OpenApiDocument } from './document.ts';
-import { referencePage } from './reference-page.ts';
+import { html } from './html.ts';
+import { ReferenceSite } from './reference-site.ts';
 
-/** The page has no script and loads nothing from another host. */
-const POLICY = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+/** Scripts, styles and fonts of this host only, and nothing inline. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 const styles = readFileSync(join(import.meta.dirname, 'reference.css'), 'utf8');
 
-/** Stands in the page for the address of the service, which differs between readers. */
-const ADDRESS = 'http://address.invalid';
-
-/** The reader copies the address into a shell, so a host has only the characters of names and addresses. */
-const HOST = /^[\w.:[\]-]+$/;
-
-/** Serves the OpenAPI document and its reference page. Both are generated at the first request. */
-export function registerReference(app: FastifyInstance, context: ApiContext): void {
+/** Serves the OpenAPI document and its reference, which is made at the first request. `built` has the built pages by path. */
+export function registerReference(
+  app: FastifyInstance,
+  context: ApiContext,
+  built: ReadonlyMap<string, unknown> | null,
+): void {
   const hidden = { schema: { hide: true } };
-  let page: string | undefined;
-  app.get('/openapi.json', hidden, async () => app.swagger());
-  app.get('/docs', hidden, async (request, reply) => {
-    page ??= referencePage(app.swagger() as unknown as OpenApiDocument, ADDRESS);
+  const asset = (name: RegExp) => [...(built?.keys() ?? [])].find((path) => name.test(path));
+  const script = asset(/^\/assets\/reference-[\w-]+\.js$/);
+  const css = fontFace(asset(/^\/assets\/inter-latin-wght-normal-[\w-]+\.woff2$/)) + styles;
+  let made: ReferenceSite | undefined;
+  const site = () => (made ??= new ReferenceSite(app.swagger() as unknown as OpenApiDocument, script));
+
+  const sendPage = (request: FastifyRequest, reply: FastifyReply, page: string) => {
+    const address = html`${addressFor(request, context)}`.text;
     return reply
       .type('text/html; charset=utf-8')
+      .header('cache-control', 'no-cache')
       .header('content-security-policy', POLICY)
       .serializer(String)
-      .send(page.replace(ADDRESS, addressFor(request, context)));
+      .send(page.replaceAll(ADDRESS, () => address));
+  };
+  const sendFile = (reply: FastifyReply, type: string, text: string) =>
+    reply.type(type).header('cache-control', 'public, max-age=300').serializer(String).send(text);
+
+  app.get('/openapi.json', hidden, async () => app.swagger());
+  app.get('/docs', hidden, async (request, reply) => sendPage(request, reply, site().page('') ?? ''));
+  app.get<{ Params: { page: string } }>('/docs/:page', hidden, async (request, reply) => {
+    const page = site().page(request.params.page);
+    return sendPage(request, page === undefined ? reply.code(404) : reply, page ?? site().missing);
   });
   app.get('/docs/reference.css', hidden, async (_request, reply) =>
-    reply
-      .type('text/css; charset=utf-8')
-      .header('cache-control', 'public, max-age=300')
-      .serializer(String)
-      .send(styles),
+    sendFile(reply, 'text/css; charset=utf-8', css),
+  );
+  app.get('/docs/search.json', hidden, async (_request, reply) =>
+    sendFile(reply, 'application/json; charset=utf-8', site().search),
   );
 }
 
-/** POSTHORN_PUBLIC_URL, or else the address that the reader asked. */
-function addressFor({ protocol, host }: FastifyRequest, { settings, publicUrl }: ApiContext): string {
-  const isSet = settings.some((setting) => setting.name === 'POSTHORN_PUBLIC_URL' && setting.isSet);
-  return isSet || !HOST.test(host) ? publicUrl() : `${protocol}://${host}`;
+/** The typeface of the dashboard, if that is built. */
+function fontFace(font: string | undefined): string {
+  if (font === undefined) return '';
+  return `@font-face{font-family:"Inter Variable";font-display:swap;font-weight:100 900;src:url("${font}") format("woff2")}\n`;
 }
