@@ -41,6 +41,7 @@ const webLayers = {
   routes: ['ui', 'data', 'parts', 'dashboard', 'portal'],
   portal: ['ui', 'data', 'parts'],
   embed: [],
+  reference: ['ui'],
   gallery: ['ui'],
 };
 const webImports = [

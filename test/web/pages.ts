@@ -182,4 +182,40 @@ export function pageTests(get: () => World): void {
     await world.open('events', '01K00000000000000000000000');
     await world.page.getByRole('alert').getByText('Not found').waitFor();
   });
+
+  it.each(['', '/endpoints', '/portal', '/nonsense'])(
+    'the reference at /docs%s has no violations of WCAG 2.2 AA in light and dark, and fits a phone',
+    async (path) => {
+      const { page, app } = get();
+      await page.goto(`${app.url}/docs${path}`);
+      expect(await violations(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await violations(page, 'colours')).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 390, height: 740 });
+      await expectAllInSight(page);
+      const menu = page.getByRole('navigation', { name: 'Reference' });
+      expect(await menu.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Menu' }).click();
+      expect(await violations(page)).toEqual([]);
+      await menu.getByRole('link', { name: 'Event types', exact: true }).click();
+      await page.getByRole('heading', { name: 'Event types', level: 1 }).waitFor();
+      expect(await menu.isVisible()).toBe(false);
+      await page.setViewportSize({ width: 1440, height: 900 });
+    },
+  );
+
+  it('the reference follows the theme that was chosen in the dashboard, in its typeface', async () => {
+    const { page, app, open } = get();
+    await open('overview');
+    await page.evaluate(`localStorage.setItem('posthorn.theme', 'dark')`);
+    await page.goto(`${app.url}/docs`);
+    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(16, 18, 20)');
+    await page.evaluate(`localStorage.removeItem('posthorn.theme')`);
+    const faces = `[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)`;
+    await eventually(
+      () => page.evaluate(faces) as Promise<string[]>,
+      (loaded) => loaded.some((family) => family.includes('Inter')),
+    );
+  });
 }

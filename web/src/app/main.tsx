@@ -6,8 +6,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { SiteNameContext } from '../ui/page/page-title.ts';
+import { applyTheme, storedTheme } from '../ui/page/theme.ts';
 import { GoContext } from '../ui/text/link.tsx';
-import { applyTheme, storedTheme } from './preferences.ts';
 import { router } from './router.tsx';
 
 applyTheme(storedTheme());

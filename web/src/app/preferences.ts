@@ -1,26 +1,14 @@
 import { useState } from 'react';
+import { chooseTheme, storedTheme, type Theme } from '../ui/page/theme.ts';
 import type { TimeStyle } from '../ui/text/time.tsx';
 
 /** The choices of the reader, kept in this browser. */
-export type Theme = 'system' | 'light' | 'dark';
-
-export function applyTheme(theme: Theme): void {
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
-}
-
-export const storedTheme = (): Theme => {
-  const stored = localStorage.getItem('posthorn.theme');
-  return stored === 'light' || stored === 'dark' ? stored : 'system';
-};
-
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(storedTheme);
   return [
     theme,
     (chosen) => {
-      localStorage.setItem('posthorn.theme', chosen);
-      applyTheme(chosen);
+      chooseTheme(chosen);
       setTheme(chosen);
     },
   ];

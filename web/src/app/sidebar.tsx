@@ -3,11 +3,12 @@ import { useLocation, useNavigate, useParams, useRouter } from '@tanstack/react-
 import { useMe } from '../data/project.ts';
 import { signOut } from '../data/session.ts';
 import { Button, IconButton } from '../ui/controls/button.tsx';
+import type { Theme } from '../ui/page/theme.ts';
 import { Icon, type IconName } from '../ui/text/icon.tsx';
 import { Link } from '../ui/text/link.tsx';
 import type { TimeStyle } from '../ui/text/time.tsx';
 import { INSTANCE_PAGES, useNavigation } from './navigation.ts';
-import { type Theme, useTheme } from './preferences.ts';
+import { useTheme } from './preferences.ts';
 
 interface Props {
   style: TimeStyle;
@@ -141,6 +142,9 @@ function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setSty
   };
   return (
     <div className="grid grid-cols-1 gap-2 border-t border-line pt-3">
+      <a href="/docs" className="link justify-self-start px-2 text-xs">
+        API reference
+      </a>
       <div className="flex items-center gap-1 pl-2 text-xs text-muted">
         <span className="grow">Times</span>
         <Button
