@@ -30,6 +30,13 @@ const minimumFunctionLimits: FunctionLimits = { cpuMs: 5, heapBytes: 8 * 1024 * 
  */
 export const starvation = 200;
 
+/** The wall times that a run gets, one after the other: each three times as long, and at last all that a starved one may take. */
+export function* wallTimes(cpuMs: number): Generator<number> {
+  const most = cpuMs * starvation;
+  for (let wallMs = cpuMs; wallMs < most; wallMs *= 3) yield wallMs;
+  yield most;
+}
+
 export const sourceLimitBytes = 512 * 1024;
 export const inputLimitBytes = 32 * 1024 * 1024;
 /** Limits of `console`. Output beyond them is cut, and a last line says so. The run does not fail. */

@@ -2,7 +2,7 @@
  * The isolates of one sandbox process, least recently used first. There is one isolate per tenant, version
  * and heap limit. At most `limit` are kept, and none that is spent.
  */
-import { type FunctionResult, functionFailure, limitMessages, starvation } from './contract.ts';
+import { type FunctionResult, functionFailure, limitMessages, wallTimes } from './contract.ts';
 import { FunctionIsolate } from './function-isolate.ts';
 import type { WorkerCall } from './protocol.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -26,7 +26,7 @@ export class IsolateCache {
    */
   run(call: WorkerCall): FunctionResult {
     const { cpuMs } = call.limits;
-    for (let wallMs = cpuMs; wallMs <= cpuMs * starvation; wallMs *= 3) {
+    for (const wallMs of wallTimes(cpuMs)) {
       const result = this.#runOnce(call, wallMs);
       const stoppedEarly = !result.ok && result.error === 'cpu_limit' && result.cpuMs < cpuMs * 0.8;
       if (stoppedEarly) continue;

@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { judged } from '../../test/support/judged.ts';
-import { type FunctionCall, type FunctionResult, logLimits, sourceLimitBytes } from './contract.ts';
+import {
+  type FunctionCall,
+  type FunctionResult,
+  logLimits,
+  sourceLimitBytes,
+  wallTimes,
+} from './contract.ts';
 import { Sandbox } from './sandbox.ts';
 
 /** Processes are looked up in /proc. */
@@ -81,6 +87,10 @@ describe('a function', () => {
     const result = await run(code);
     expect(result).toMatchObject({ ok: false, error, ours: false });
     expect(result.ok || result.message).toContain(message);
+  });
+
+  it('gets longer and longer on a machine that starves it, up to 200 times its CPU time', () => {
+    expect([...wallTimes(100)]).toEqual([100, 300, 900, 2_700, 8_100, 20_000]);
   });
 
   it('returns its resource usage', async () => {
