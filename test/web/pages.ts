@@ -1,10 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { violations } from './axe.ts';
 import { expectAllInSight } from './out-of-sight.ts';
-import { goTo, type World } from './world.ts';
+import { fresh, goTo, type World } from './world.ts';
 
 /** Each page: its address, a heading, and what shows that its data has come. */
 const PAGES: [path: string, shows: RegExp][] = [
@@ -148,9 +149,8 @@ export function pageTests(get: () => World): void {
     const { page, open } = get();
     await open('deliveries');
     await page.locator('[data-row="0"]').waitFor();
-    const faces = `[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)`;
     await eventually(
-      () => page.evaluate(faces) as Promise<string[]>,
+      () => loadedFaces(page),
       (loaded) => loaded.some((family) => family.includes('Inter')),
     );
     const used = (property: string): Promise<string[]> =>
@@ -186,12 +186,11 @@ export function pageTests(get: () => World): void {
   it.each(['', '/endpoints', '/portal', '/nonsense'])(
     'the reference at /docs%s has no violations of WCAG 2.2 AA in light and dark, and fits a phone',
     async (path) => {
-      const { page, app } = get();
-      await page.goto(`${app.url}/docs${path}`);
+      const { page, wrongs, close } = await fresh(get());
+      await page.goto(`${get().app.url}/docs${path}`);
       expect(await violations(page)).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
       expect(await violations(page, 'colours')).toEqual([]);
-      await page.emulateMedia({ colorScheme: 'light' });
       await page.setViewportSize({ width: 390, height: 740 });
       await expectAllInSight(page);
       const menu = page.getByRole('navigation', { name: 'Reference' });
@@ -201,21 +200,26 @@ export function pageTests(get: () => World): void {
       await menu.getByRole('link', { name: 'Event types', exact: true }).click();
       await page.getByRole('heading', { name: 'Event types', level: 1 }).waitFor();
       expect(await menu.isVisible()).toBe(false);
-      await page.setViewportSize({ width: 1440, height: 900 });
+      expect(wrongs).toEqual([]);
+      await close();
     },
   );
 
   it('the reference follows the theme that was chosen in the dashboard, in its typeface', async () => {
-    const { page, app, open } = get();
-    await open('overview');
+    const { page, close } = await fresh(get());
+    await page.goto(`${get().app.url}/docs`);
     await page.evaluate(`localStorage.setItem('posthorn.theme', 'dark')`);
-    await page.goto(`${app.url}/docs`);
+    await page.reload();
     expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(16, 18, 20)');
-    await page.evaluate(`localStorage.removeItem('posthorn.theme')`);
-    const faces = `[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)`;
     await eventually(
-      () => page.evaluate(faces) as Promise<string[]>,
+      () => loadedFaces(page),
       (loaded) => loaded.some((family) => family.includes('Inter')),
     );
+    await close();
   });
 }
+
+const loadedFaces = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    `[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)`,
+  );
