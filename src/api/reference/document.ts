@@ -41,6 +41,8 @@ export interface Operation {
   responses: Record<string, Content>;
   /** The right that it needs of a key or a person. */
   'x-access'?: string;
+  /** It refuses what it does not know, because a misspelt filter would act on everything. */
+  'x-acts'?: boolean;
 }
 
 export interface OpenApiDocument {

@@ -31,7 +31,7 @@ export function fieldItem(head: Html, text: Html[], inner: Html = html``): Html 
 
 function markOf(isRequired: boolean, use: Use): Html {
   if (use === 'request') return isRequired ? html` <b>required</b>` : html``;
-  return isRequired ? html`` : html` <i>may be absent</i>`;
+  return isRequired ? html`` : html`<i>, may be absent</i>`;
 }
 
 /** A field that may be absent. The start page says what null means there. */

@@ -17,7 +17,7 @@ export function operationSection(site: SiteMap, route: Route): Html {
 ${routeLine(route)}
 <p>${prose(summary)}</p>
 <div class="columns"><div>
-<p class="access">Needs ${accessOf(operation)}.</p>
+<p class="access">Needs ${accessOf(operation)}.${operation['x-acts'] === true ? ' Refuses unknown parameters and fields.' : ''}</p>
 ${parameterList(
   site,
   'Query',

@@ -90,6 +90,7 @@ describe('the reference', () => {
       (site.page(slug) ?? '').split(`<section id="${id}"`)[1] ?? '';
     const revoke = sectionOf('keys', 'revokeKey');
     expect(revoke).toContain('/keys/$key_id"');
+    expect(revoke).toContain('Needs the role admin. Refuses unknown parameters and fields.');
     expect(revoke).toMatch(/\{\n {2}"status": true,\n {2}"message": "[^"]+",\n {2}"data": null\n\}/);
     expect(sectionOf('endpoints', 'createEndpoint')).toContain('"authentication": null');
     expect([...pages.values()].join('').match(/": "text"/g) ?? []).toEqual([]);

@@ -29,7 +29,12 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
         <Link href="/" onClick={onLeave} className="flex h-8 items-center gap-2 px-2 font-semibold">
           <Icon name="horn" className="size-5 text-accent" /> Posthorn
         </Link>
-        <ThemeSwitch />
+        <span className="flex items-center gap-1">
+          <a href="/docs" aria-label="API reference" title="API reference" className="link text-xs">
+            API
+          </a>
+          <ThemeSwitch />
+        </span>
       </div>
       <ProjectSwitch />
       {role !== undefined && role !== 'admin' && (
@@ -142,9 +147,6 @@ function Preferences({ style, setStyle, onLeave }: Pick<Props, 'style' | 'setSty
   };
   return (
     <div className="grid grid-cols-1 gap-2 border-t border-line pt-3">
-      <a href="/docs" className="link justify-self-start px-2 text-xs">
-        API reference
-      </a>
       <div className="flex items-center gap-1 pl-2 text-xs text-muted">
         <span className="grow">Times</span>
         <Button
