@@ -600,6 +600,8 @@ create table endpoint_breakers (
   -- probes that succeeded in a row
   probes integer not null default 0,
   changed_at timestamptz not null,
+  -- its last 100 openings and closings by turns, oldest first; the last entry is how it got into this state
+  turned_at timestamptz[] not null default '{}',
   -- one node at a time sends a probe
   probe_until timestamptz
 );

@@ -60,6 +60,10 @@ export function standingGate(endpoint: RoutedEndpoint | undefined): StandingGate
   return status === 'paused' ? PAUSED : INACTIVE;
 }
 
+/** Whether waiting deliveries of an endpoint can be made due: it is active, and nodes send to it. */
+export const maySendNow = (endpoint: RoutedEndpoint | undefined): boolean =>
+  standingGate(endpoint) === null && endpoint?.row.delivery === 'push';
+
 /** The gate of a row that is due. It is asked for each due key of each round: only an open breaker allocates. */
 function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, nowMs: number): Gate {
   // The lease of a consumer has ended: the attempt is recorded, whatever the endpoint is like now.

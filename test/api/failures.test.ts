@@ -86,6 +86,29 @@ test('failures are grouped by endpoint and cause, the largest first', async () =
   expect(await other.get(`/failures?endpointId=${broken.uid}`)).toEqual({ groups: [], complete: true });
 });
 
+test('a group says whether its deliveries can be sent now: not while its endpoint is paused or pulls', async () => {
+  const maySend = async (client: ApiClient) =>
+    (await client.get('/failures')).groups.map((group: Json) => [group.retrying > 0, group.may_send_now]);
+  const { uid } = busy;
+  expect((await project.get(`/failures?endpointId=${uid}`)).groups).toMatchObject([{ may_send_now: true }]);
+  await project.put(`/endpoints/${uid}/pause`);
+  expect((await project.get(`/failures?endpointId=${uid}`)).groups).toMatchObject([{ may_send_now: false }]);
+  await project.put(`/endpoints/${uid}/pause`);
+  const pulled = await app.newProject({ strategy: { type: 'linear', duration: 3_600, retry_count: 2 } });
+  const { endpoint } = await subscribe(pulled, '', { endpoint: { delivery: 'pull' } });
+  await pulled.post('/events/broadcast', { event_type: 'a', data: {} });
+  const { deliveries } = await pulled.post(`/endpoints/${endpoint.uid}/pull`, {}, 200);
+  const results = deliveries.map(({ uid: id, lease }: Json) => ({ uid: id, lease, ok: false, error: 'no' }));
+  await pulled.post(`/endpoints/${endpoint.uid}/pull/results`, { results }, 200);
+  await eventually(
+    () => maySend(pulled),
+    ([group]) => group?.[0] === true,
+  );
+  expect(await maySend(pulled)).toEqual([[true, false]]);
+  const { endpoints } = await pulled.get('/health');
+  expect(endpoints).toMatchObject([{ may_send_now: false }]);
+});
+
 test('a group is muted for everybody until a time, and says by whom', async () => {
   const muted = async (client = project) =>
     (await client.get(`/failures?endpointId=${busy.uid}`)).groups.map((group: Json) => group.muted);

@@ -57,6 +57,7 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
   expect(failing).toMatchObject({
     endpoint_id: ids.failing,
     owner_id: 'globex',
+    may_send_now: true,
     attempts: 3,
     failed_attempts: 3,
     failed_share: 100,
@@ -68,7 +69,11 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
   });
   expect(Date.parse(failing.failing_since)).toBeLessThanOrEqual(Date.now());
   expect(Date.parse(failing.oldest_at)).toBeLessThanOrEqual(Date.now());
-  expect(named(health.endpoints, 'paused')).toMatchObject({ open: 1, waiting_for: { paused: 1 } });
+  expect(named(health.endpoints, 'paused')).toMatchObject({
+    open: 1,
+    waiting_for: { paused: 1 },
+    may_send_now: false,
+  });
   expect(named(health.endpoints, 'fine')).toMatchObject({
     attempts: 2,
     failed_share: 0,

@@ -113,6 +113,25 @@ test('a job that was cancelled does nothing more, and cannot be cancelled twice'
   await node.stop();
 });
 
+test('a job names its endpoint and customer, where its filter leaves only one', async () => {
+  const project = await app.newProject();
+  const add = async (name: string, owner_id: string) =>
+    (await project.post('/endpoints', { name, owner_id, url: receiver.url })).uid;
+  const ids = [await add('one', 'acme'), await add('two', 'acme'), await add('three', 'globex')];
+  const cancel = (query: string) => project.post(`/eventdeliveries/cancel?${query}`, undefined, 200);
+  const of = (...some: string[]) => some.map((id) => `endpointId=${id}`).join('&');
+  const nobody = { endpoint_id: '', endpoint_name: '', owner_id: '' };
+  const first = { endpoint_id: ids[0], endpoint_name: 'one', owner_id: 'acme' };
+  const job = await cancel(of(ids[0]));
+  expect(job).toMatchObject(first);
+  expect(await project.get(`/jobs/${job.uid}`)).toMatchObject(first);
+  expect(await cancel(of(ids[0], ids[1]))).toMatchObject({ ...nobody, owner_id: 'acme' });
+  expect(await cancel('ownerId=acme')).toMatchObject({ ...nobody, owner_id: 'acme' });
+  expect(await cancel(of(ids[0], ids[2]))).toMatchObject(nobody);
+  expect(await cancel('')).toMatchObject(nobody);
+  expect((await project.get('/jobs')).content).toMatchObject([nobody, nobody, {}, {}, first]);
+});
+
 test('a job that cannot run ends as failed with the reason and delays no other', async () => {
   await app.database.query(
     "insert into jobs (id, project_id, type, status, input, actor_type) values ('01ZZZZZZZZZZZZZZZZZZZZZZZZ', $1, 'onboard', 'queued', '', 'instance')",

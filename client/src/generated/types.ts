@@ -432,6 +432,8 @@ export interface Event {
     until: string | null;
   } | null;
   endpoints: string[];
+  /** The customers whom it went to: the owners of `endpoints`, and the owner that a fan-out named. Empty for portal links. */
+  owner_ids: string[];
   /** The endpoints in short form. Absent in lists. */
   endpoint_metadata?: EndpointSummary[];
   source_metadata: SourceSummary | null;
@@ -502,6 +504,11 @@ export interface Job {
   status: 'queued' | 'running' | 'completed' | 'cancelled' | 'failed' | 'dry_run';
   /** The act of the job on each row. */
   description: string;
+  /** The endpoint, if its filter leaves only one. Else empty. */
+  endpoint_id: string;
+  endpoint_name: string;
+  /** The customer, if its filter leaves endpoints of only one. Else empty. */
+  owner_id: string;
   /** Rows to process; null while they are too many to count. */
   total: number | null;
   /** Rows processed so far. */
@@ -1123,6 +1130,8 @@ export interface EndpointHealth {
   owner_id: string;
   status: 'active' | 'inactive' | 'paused';
   cb_state: string;
+  /** Whether a call of `sendnow` can make its open deliveries due: it is active and does not pull. */
+  may_send_now: boolean;
   /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
   state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';
   /** Attempts in the window. */
@@ -1150,6 +1159,16 @@ export interface LastFailure {
   outcome: string;
   /** The last answer in words. */
   description: string;
+}
+
+export interface BreakerOpening {
+  endpoint_id: string;
+  endpoint_name: string;
+  owner_id: string;
+  /** RFC 3339, UTC, milliseconds. */
+  opened_at: string;
+  /** Null: it is still open. */
+  closed_at: string | null;
 }
 
 export interface TimeSeriesPoint extends TimeSeriesTotals {
@@ -1955,6 +1974,8 @@ export interface ListFailuresResult {
     retrying: number;
     /** Deliveries that ended as Failure. */
     failed: number;
+    /** Whether a call of `sendnow` can make its open deliveries due: the endpoint is active and does not pull. */
+    may_send_now: boolean;
     /** True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read. */
     at_least: boolean;
     /** RFC 3339, UTC, milliseconds. */
@@ -2129,6 +2150,8 @@ export interface GetTimeSeriesResult {
   /** One for each step, oldest first, also where nothing happened. */
   points: TimeSeriesPoint[];
   totals: TimeSeriesTotals;
+  /** When circuit breakers of these endpoints were open in the range, oldest first: the last 500, and 50 of each endpoint. None for sources. */
+  breaker_openings: BreakerOpening[];
 }
 
 export interface GetHealthResult {
@@ -2174,6 +2197,8 @@ export interface SearchResult {
     field: string;
     /** The value with the text in it; the part around the text if it is long. */
     value: string;
+    /** The customer of an endpoint, subscription or delivery, or the only one whom an event went to. Else empty. */
+    owner_id: string;
     created_at: string | null;
   }>;
   /** Events whose contents were looked at. */

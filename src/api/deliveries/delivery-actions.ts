@@ -158,7 +158,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     const { filter: input, ...rest } = work;
     const count = counting(project, input);
     const by = { projectId: project.id, actor };
-    return startedJob(reply, await startJob(context, by, { ...rest, input, count }));
+    return startedJob(context, reply, await startJob(context, by, { ...rest, input, count }));
   };
   route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',

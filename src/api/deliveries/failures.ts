@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
+import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { FailureGroup } from '../../store/history/failure-groups.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/saved/failure-mutes.ts';
@@ -30,6 +31,10 @@ const Failures = Type.Object({
       count: Type.Integer(),
       retrying: Type.Integer({ description: 'Open deliveries that are tried again.' }),
       failed: Type.Integer({ description: 'Deliveries that ended as Failure.' }),
+      may_send_now: Type.Boolean({
+        description:
+          'Whether a call of `sendnow` can make its open deliveries due: the endpoint is active and does not pull.',
+      }),
       at_least: Type.Boolean({
         description:
           'True: more deliveries of the endpoint wait than were read, so `count` and `retrying` are lower bounds, and `first_at` and `oldest_at` are of those that were read.',
@@ -81,7 +86,8 @@ function toGroup(
   routing: ProjectRouting,
   mute: NamedMuteRow | undefined,
 ): Static<typeof Failures>['groups'][number] {
-  const endpoint = routing.endpoints.get(group.endpoint_id)?.row;
+  const routed = routing.endpoints.get(group.endpoint_id);
+  const endpoint = routed?.row;
   const { endpoint_id, outcome, retrying, failed } = group;
   return {
     endpoint_id,
@@ -92,6 +98,7 @@ function toGroup(
     count: retrying + failed,
     retrying,
     failed,
+    may_send_now: maySendNow(routed),
     at_least: group.has_more,
     first_at: iso(group.first_at),
     last_at: iso(group.last_at),

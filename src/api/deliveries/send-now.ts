@@ -54,7 +54,8 @@ export function registerSendNow(app: FastifyInstance, context: ApiContext): void
         return dryRunOfDeliveries(context, project, { type: 'send_now', filter, rate });
       }
       const by = { projectId: project.id, actor };
-      return startedJob(reply, await startJob(context, by, { type: 'send_now', input, rate, count }));
+      const job = await startJob(context, by, { type: 'send_now', input, rate, count });
+      return startedJob(context, reply, job);
     },
   });
 }

@@ -85,17 +85,21 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
       if (errors.length > 0) throw validationFailed(checked);
       const input = items as OnboardItem[];
       const wanted = { type: 'onboard' as const, input, isSecret: true, count: items.length };
-      return onboardJob(reply, await startJob(context, { projectId: project.id, actor }, wanted));
+      return onboardJob(context, reply, await startJob(context, { projectId: project.id, actor }, wanted));
     },
     again: async ({ project }, { id }, reply) =>
-      onboardJob(reply, found(await getJob(context.db, project.id, id), 'job', id)),
+      onboardJob(context, reply, found(await getJob(context.db, project.id, id), 'job', id)),
   });
 }
 
-function onboardJob(reply: FastifyReply, job: JobRow): Static<typeof OnboardJob> {
+async function onboardJob(
+  context: ApiContext,
+  reply: FastifyReply,
+  job: JobRow,
+): Promise<Static<typeof OnboardJob>> {
   const items = job.total ?? 0;
   return {
-    ...startedJob(reply, job),
+    ...(await startedJob(context, reply, job)),
     batch_count: Math.ceil(items / ONBOARD_CHUNK),
     total_items: items,
     message: `Job ${job.id} creates the endpoints.`,

@@ -12,6 +12,7 @@ import { iso, NullableTime, Time } from '../http/fields.ts';
 import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
 import { waitingForSchema } from '../http/waiting-for-schema.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
+import { ownersOf } from './event-owners.ts';
 
 export const EndpointSummary = Type.Object({
   uid: Type.String(),
@@ -45,6 +46,10 @@ export const Event = Type.Object({
   failure_reason: Type.Optional(Type.String()),
   waiting_for: waitingForSchema(['expansion']),
   endpoints: Type.Array(Type.String()),
+  owner_ids: Type.Array(Type.String(), {
+    description:
+      'The customers whom it went to: the owners of `endpoints`, and the owner that a fan-out named. Empty for portal links.',
+  }),
   endpoint_metadata: Type.Optional(
     Type.Array(EndpointSummary, { description: 'The endpoints in short form. Absent in lists.' }),
   ),
@@ -147,8 +152,9 @@ const EXPANDING = { gate: 'expansion', until: null } as const;
 
 export function toEvent(
   row: StoredEvent,
-  { sources, project }: Pick<ProjectRouting, 'sources' | 'project'>,
+  routing: Pick<ProjectRouting, 'endpoints' | 'sources' | 'project'>,
 ): Static<typeof Event> {
+  const { sources, project } = routing;
   const createdAt = iso(idTime(row.id));
   const data = payloadJson(row.payload, row.content_type);
   return {
@@ -161,6 +167,7 @@ export function toEvent(
     ...(row.failure_reason !== null && { failure_reason: row.failure_reason }),
     waiting_for: row.status === 'Processing' ? EXPANDING : null,
     endpoints: row.endpoints,
+    owner_ids: ownersOf(row, routing),
     source_metadata: toSourceSummary(sources, row.source_id),
     headers: shownHeaders(row.headers, visibleHeaders(project.config)),
     data,

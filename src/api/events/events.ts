@@ -201,7 +201,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       // The job reads up to its own id. Another node may have given a greater one to an event that was answered before.
       context.ids.pass(await newestEventId(context.db, project.id));
       const job = await startJob(context, by, { type: 'batch_replay', input, count, rate });
-      beside['job'] = startedJob(reply, job);
+      beside['job'] = await startedJob(context, reply, job);
       return null;
     },
   });

@@ -1,6 +1,7 @@
 import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import type { DeliveryGate } from '../../domain/delivery.ts';
 import { idTime, type ProjectId } from '../../domain/ids.ts';
+import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import {
@@ -40,6 +41,7 @@ export interface Health {
   endpoint: RoutedEndpoint['row'];
   state: HealthState;
   breaker: string;
+  maySendNow: boolean;
   counts: EndpointWindow | null;
   waiting: Waiting[];
   run: FailingRun | null;
@@ -82,11 +84,12 @@ export async function readHealth(
   const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
   const found = endpointIds
     .flatMap((id) => routing.endpoints.get(id) ?? [])
-    .map(({ row }) => ({
-      endpoint: row,
-      breaker: breakerState(routing.breaker(row.id), routing.project.config.circuit_breaker, nowMs),
-      counts: counts.get(row.id) ?? null,
-      waiting: waiting.get(row.id) ?? [],
+    .map((routed) => ({
+      endpoint: routed.row,
+      maySendNow: maySendNow(routed),
+      breaker: breakerState(routing.breaker(routed.row.id), routing.project.config.circuit_breaker, nowMs),
+      counts: counts.get(routed.row.id) ?? null,
+      waiting: waiting.get(routed.row.id) ?? [],
     }));
   const causes = await readCauses(db, projectId, {
     endpointIds: suspectsOf(found, routing),

@@ -53,6 +53,10 @@ export const EndpointHealth = Type.Object({
   owner_id: Type.String(),
   status: oneOf(endpointStatuses),
   cb_state: Type.String(),
+  may_send_now: Type.Boolean({
+    description:
+      'Whether a call of `sendnow` can make its open deliveries due: it is active and does not pull.',
+  }),
   ...counts,
 });
 
@@ -150,9 +154,18 @@ function wanted(routing: ProjectRouting, query: Call<unknown>['query']): string[
 }
 
 function toEndpointHealth(one: Health): Static<typeof EndpointHealth> {
-  const { endpoint, breaker } = one;
+  const { endpoint, breaker, maySendNow: may_send_now } = one;
   const { id, name, url, owner_id, status } = endpoint;
-  return { endpoint_id: id, name, url, owner_id, status, cb_state: breaker, ...countsOf([one]) };
+  return {
+    endpoint_id: id,
+    name,
+    url,
+    owner_id,
+    status,
+    cb_state: breaker,
+    may_send_now,
+    ...countsOf([one]),
+  };
 }
 
 /** By customer, the one with the worst endpoint first. */

@@ -4,6 +4,7 @@ import { found, wrongState } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {
@@ -31,6 +32,11 @@ export const Job = Type.Object({
     'completed: every row was processed. Queued deliveries may still wait. dry_run: nothing was started.',
   ),
   description: Type.String({ description: 'The act of the job on each row.' }),
+  endpoint_id: Type.String({ description: 'The endpoint, if its filter leaves only one. Else empty.' }),
+  endpoint_name: Type.String(),
+  owner_id: Type.String({
+    description: 'The customer, if its filter leaves endpoints of only one. Else empty.',
+  }),
   total: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Rows to process; null while they are too many to count.',
   }),
@@ -58,13 +64,28 @@ const descriptions: Record<JobRow['type'], string> = {
   onboard: 'Each item becomes an endpoint with its subscription.',
 };
 
-export function toJob(row: JobRow): Static<typeof Job> {
+type Concerned = Pick<Static<typeof Job>, 'endpoint_id' | 'endpoint_name' | 'owner_id'>;
+const NOBODY: Concerned = { endpoint_id: '', endpoint_name: '', owner_id: '' };
+
+/** The endpoint and the customer that a job is about. The input of an onboarding has neither. */
+function concerned({ type, input }: Pick<JobRow, 'type' | 'input'>, routing: ProjectRouting): Concerned {
+  if (type === 'onboard') return NOBODY;
+  const { endpointIds: ids = [] } = JSON.parse(input) as { endpointIds?: string[] };
+  const [first = '', ...others] = ids;
+  const ownerOf = (id: string) => routing.endpoints.get(id)?.row.owner_id ?? '';
+  const owner_id = others.every((id) => ownerOf(id) === ownerOf(first)) ? ownerOf(first) : '';
+  if (others.length > 0) return { ...NOBODY, owner_id };
+  return { endpoint_id: first, endpoint_name: routing.endpoints.get(first)?.row.name ?? '', owner_id };
+}
+
+function toJob(row: JobRow, routing: ProjectRouting): Static<typeof Job> {
   return {
     uid: row.id,
     project_id: row.project_id,
     type: row.type,
     status: row.status,
     description: descriptions[row.type],
+    ...concerned(row, routing),
     total: row.total,
     done: row.done,
     failed: row.failed,
@@ -89,6 +110,7 @@ export function unstartedJob(
     type: job.type,
     status: DRY_RUN,
     description: descriptions[job.type],
+    ...NOBODY,
     total: job.total,
     done: 0,
     failed: 0,
@@ -103,16 +125,20 @@ export function unstartedJob(
 }
 
 /** Sets the path of a started job in the response, and returns the job. */
-export function startedJob(reply: FastifyReply, row: JobRow): Static<typeof Job> {
+export async function startedJob(
+  { cache }: Pick<ApiContext, 'cache'>,
+  reply: FastifyReply,
+  row: JobRow,
+): Promise<Static<typeof Job>> {
   reply.header('location', `/api/v1/projects/${row.project_id}/jobs/${row.id}`);
-  return toJob(row);
+  return toJob(row, await cache.get(row.project_id));
 }
 
 const path = '/api/v1/projects/:projectID/jobs';
 const route = operationsOf('Jobs');
 
 export function registerJobs(app: FastifyInstance, context: ApiContext): void {
-  const { db } = context;
+  const { db, cache } = context;
   route.get(app, path, {
     id: 'listJobs',
     summary: 'List the background jobs.',
@@ -122,7 +148,9 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
     access: 'viewer',
     handle: async ({ project, query }) => {
       const page = parsePageRequest(query);
-      return mapPage(await db.reading(project.id, (tx) => listJobs(tx, project.id, page)), toJob);
+      const routing = await cache.get(project.id);
+      const jobs = await db.reading(project.id, (tx) => listJobs(tx, project.id, page));
+      return mapPage(jobs, (row) => toJob(row, routing));
     },
   });
   route.get(app, `${path}/:jobID`, {
@@ -136,7 +164,10 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
       const id = params.jobID;
       const row = await getJob(db, project.id, id);
       const isOwn = row?.actor_type === actor.type && row.actor_id === actor.id;
-      return toJob(found(scope === undefined || isOwn ? row : undefined, 'job', id));
+      return toJob(
+        found(scope === undefined || isOwn ? row : undefined, 'job', id),
+        await cache.get(project.id),
+      );
     },
   });
   route.put(app, `${path}/:jobID/cancel`, {
@@ -156,7 +187,7 @@ export function registerJobs(app: FastifyInstance, context: ApiContext): void {
         const after = { type, done, failed, total };
         return { result: row, audit: [{ action: 'job.cancelled', resourceId: id, before: null, after }] };
       });
-      if (cancelled !== undefined) return toJob(cancelled);
+      if (cancelled !== undefined) return toJob(cancelled, await cache.get(project.id));
       const { status } = found(await getJob(db, project.id, id), 'job', id);
       throw wrongState(`This job has already ended: ${status}.`);
     },

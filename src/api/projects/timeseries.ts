@@ -16,6 +16,7 @@ import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
+import { BreakerOpening, readOpenings } from './breaker-openings.ts';
 
 const steps = ['minute', 'hour', 'day'] as const;
 type SeriesStep = (typeof steps)[number];
@@ -54,10 +55,14 @@ const TimeSeries = Type.Object({
     description: 'One for each step, oldest first, also where nothing happened.',
   }),
   totals: TimeSeriesTotals,
+  breaker_openings: Type.Array(BreakerOpening, {
+    description:
+      'When circuit breakers of these endpoints were open in the range, oldest first: the last 500, and 50 of each endpoint. None for sources.',
+  }),
 });
 
 /** Counts over time, per minute and hour (src/store/counts/). */
-export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext): void {
+export function registerTimeSeries(app: FastifyInstance, { db, now, cache }: ApiContext): void {
   operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/timeseries', {
     id: 'getTimeSeries',
     summary:
@@ -75,16 +80,28 @@ export function registerTimeSeries(app: FastifyInstance, { db, now }: ApiContext
     portal: 'read',
     access: 'viewer',
     handle: async ({ project, query, scope }) => {
-      const subjectIds = subjectsOf(project, query, scope);
+      const { subjectIds, endpointIds } = subjectsOf(project, query, scope);
       const range = rangeOf(query, now());
       const asked: CountQuery = { projectId: project.id, subjectIds, ...range };
-      const [rows, latencies] = await db.reading(project.id, async (tx) => [
+      const routing = await cache.get(project.id);
+      const [rows, latencies, openings] = await db.reading(project.id, async (tx) => [
         await readCounts(tx, asked),
         await readLatencies(tx, asked),
+        await readOpenings(tx, routing, { ...range, endpointIds }),
       ]);
-      return { step: range.step, ...seriesOf(rows, latencies, range) };
+      return {
+        step: range.step,
+        ...seriesOf(rows, latencies, range),
+        breaker_openings: openings,
+      };
     },
   });
+}
+
+interface Subjects {
+  subjectIds: string[];
+  /** The endpoints among them. Null: all of the project. */
+  endpointIds: string[] | null;
 }
 
 /** Counters do not tell event types apart, so a link that is limited to some types gets none. */
@@ -92,19 +109,22 @@ function subjectsOf(
   project: ProjectRow,
   query: Call<unknown>['query'],
   scope: EndpointScope | undefined,
-): string[] {
+): Subjects {
   const endpointIds = queryValues(query, 'endpointId');
   const sourceIds = queryValues(query, 'sourceId');
   if (scope !== undefined) {
     if (scope.eventTypes.length > 0) throw new AppError('portal_forbidden', { what: 'time series' });
     const owned = [...scope.endpointIds];
-    if (sourceIds.length > 0) return [];
-    return endpointIds.length === 0 ? owned : owned.filter((id) => endpointIds.includes(id));
+    if (sourceIds.length > 0) return { subjectIds: [], endpointIds: [] };
+    const seen = endpointIds.length === 0 ? owned : owned.filter((id) => endpointIds.includes(id));
+    return { subjectIds: seen, endpointIds: seen };
   }
   if (endpointIds.length > 0 && sourceIds.length > 0)
     throw badQuery('sourceId', 'cannot be combined with endpointId');
   const named = [...endpointIds, ...sourceIds];
-  return named.length === 0 ? [project.id] : named;
+  return named.length === 0
+    ? { subjectIds: [project.id], endpointIds: null }
+    : { subjectIds: named, endpointIds };
 }
 
 export interface Range {

@@ -48,6 +48,7 @@ import { InstanceSetting } from '../operator/settings.ts';
 import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal-link-schema.ts';
 import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
+import { BreakerOpening } from '../projects/breaker-openings.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project } from '../projects/projects.ts';
 import { TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
@@ -115,6 +116,7 @@ export const answerSchemas = {
   CustomerHealth,
   EndpointHealth,
   LastFailure,
+  BreakerOpening,
   TimeSeriesPoint,
   TimeSeriesTotals,
 };

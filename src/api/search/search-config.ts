@@ -29,15 +29,21 @@ export async function searchConfig(
       title: owner,
       fields: { owner_id: owner },
     })),
-    ...find('endpoint', rows, ({ id, name, url }) => ({
+    ...find('endpoint', rows, ({ id, name, url, owner_id }) => ({
       uid: id,
       title: name,
       fields: { uid: id, name, url },
+      owner: owner_id,
     })),
     ...find(
       'subscription',
       [...subscriptions.values()].filter(({ row }) => inScope(scope, row.endpoint_id)),
-      ({ row: { id, name } }) => ({ uid: id, title: name, fields: { uid: id, name } }),
+      ({ row: { id, name, endpoint_id } }) => ({
+        uid: id,
+        title: name,
+        fields: { uid: id, name },
+        owner: endpoints.get(endpoint_id)?.row.owner_id ?? '',
+      }),
     ),
     ...find('source', scope === undefined ? sources.values() : [], ({ id, name, mask_id }) => ({
       uid: id,
@@ -52,7 +58,7 @@ export async function searchConfig(
   ];
 }
 
-type Searched = { uid: string; title: string; fields: Record<string, string> };
+type Searched = { uid: string; title: string; fields: Record<string, string>; owner?: string };
 
 /** Config is searched in any case, because people type its names. */
 function finder(text: string) {
@@ -60,7 +66,7 @@ function finder(text: string) {
   return <T>(kind: SearchHit['kind'], items: Iterable<T>, of: (item: T) => Searched): SearchHit[] => {
     const hits: SearchHit[] = [];
     for (const item of items) {
-      const { uid, title, fields } = of(item);
+      const { uid, title, fields, owner = '' } = of(item);
       const match = Object.entries(fields).find(([, value]) => value.toLowerCase().includes(wanted));
       if (match === undefined) continue;
       const [field, value] = match;
@@ -71,6 +77,7 @@ function finder(text: string) {
         title,
         field,
         value: around(value, text),
+        owner_id: owner,
         created_at: hasId ? iso(idTime(uid)) : null,
       });
       if (hits.length === MAX_OF_A_KIND) break;

@@ -24,6 +24,10 @@ export const Hit = Type.Object({
   value: Type.String({
     description: 'The value with the text in it; the part around the text if it is long.',
   }),
+  owner_id: Type.String({
+    description:
+      'The customer of an endpoint, subscription or delivery, or the only one whom an event went to. Else empty.',
+  }),
   created_at: NullableTime,
 });
 export type SearchHit = Static<typeof Hit>;

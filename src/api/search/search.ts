@@ -7,11 +7,12 @@ import { queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery } from '../../store/history/event-deliveries.ts';
-import { type EventFilter, eventOfKey, getEvent } from '../../store/history/events.ts';
+import { type EventFilter, eventOfKey, eventReceivers, getEvent } from '../../store/history/events.ts';
 import { getMetaEvent } from '../../store/history/meta-events.ts';
 import { findEvents } from '../../store/history/search-payloads.ts';
 import { getJob } from '../../store/jobs/jobs.ts';
 import { searchFrom } from '../events/event-filter.ts';
+import { ownersOf } from '../events/event-owners.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
@@ -68,7 +69,8 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
           ? nothing(filter)
           : await byContent(context, project, { text, filter });
       const seen = new Set(known.map(({ uid }) => uid));
-      return { ...inEvents, hits: [...known, ...inEvents.hits.filter(({ uid }) => !seen.has(uid))] };
+      const hits = [...known, ...inEvents.hits.filter(({ uid }) => !seen.has(uid))];
+      return { ...inEvents, hits: scope === undefined ? await withOwners(context, project, hits) : hits };
     },
   });
 }
@@ -83,7 +85,27 @@ function nothing({ fromMs }: EventFilter): Static<typeof SearchResult> {
   return { hits: [], searched_events: 0, searched_from: isoOrNull(fromMs ?? null), complete: true };
 }
 
-async function byId({ db }: ApiContext, project: ProjectRow, { text, scope }: Search): Promise<SearchHit[]> {
+/** Events are found without their customers. */
+async function withOwners(
+  { db, cache }: ApiContext,
+  project: ProjectRow,
+  hits: readonly SearchHit[],
+): Promise<SearchHit[]> {
+  const routing = await cache.get(project.id);
+  const ids = hits.filter(({ kind }) => kind === 'event').map(({ uid }) => uid);
+  const events = ids.length === 0 ? [] : await eventReceivers(db, project.id, ids);
+  const owners = new Map<string, string[]>(events.map((event) => [event.id, ownersOf(event, routing)]));
+  return hits.map((hit) => {
+    const [owner, ...others] = owners.get(hit.uid) ?? [];
+    return owner === undefined || others.length > 0 ? hit : { ...hit, owner_id: owner };
+  });
+}
+
+async function byId(
+  { db, cache }: ApiContext,
+  project: ProjectRow,
+  { text, scope }: Search,
+): Promise<SearchHit[]> {
   const id = text.toUpperCase();
   if (!isId(id)) return [];
   const [event, delivery, job, metaEvent] = await Promise.all([
@@ -92,19 +114,21 @@ async function byId({ db }: ApiContext, project: ProjectRow, { text, scope }: Se
     scope === undefined ? getJob(db, project.id, id) : undefined,
     scope === undefined ? getMetaEvent(db, project.id, id) : undefined,
   ]);
-  const hit = (kind: SearchHit['kind'], title: string): SearchHit => ({
+  const { endpoints } = await cache.get(project.id);
+  const hit = (kind: SearchHit['kind'], title: string, owner = ''): SearchHit => ({
     kind,
     uid: id,
     title,
     field: 'uid',
     value: id,
+    owner_id: owner,
     created_at: iso(idTime(id)),
   });
   return [
     ...(event === undefined ? [] : [hit('event', event.event_type)]),
     ...(delivery === undefined || !seesDelivery(scope, delivery)
       ? []
-      : [hit('event_delivery', delivery.event_type)]),
+      : [hit('event_delivery', delivery.event_type, endpoints.get(delivery.endpoint_id)?.row.owner_id)]),
     ...(job === undefined ? [] : [hit('job', job.type)]),
     ...(metaEvent === undefined ? [] : [hit('meta_event', metaEvent.event_type)]),
   ];
@@ -124,6 +148,7 @@ async function byKey({ db }: ApiContext, project: ProjectRow, { text, scope }: S
       title: event_type,
       field: 'idempotency_key',
       value: text,
+      owner_id: '',
       created_at: iso(idTime(id)),
     },
   ];
@@ -147,6 +172,7 @@ async function byContent(
       title: event_type,
       field,
       value,
+      owner_id: '',
       created_at: iso(idTime(id)),
     })),
     searched_events: searched,

@@ -3,15 +3,23 @@ import type { ConfigChange } from './config-change.ts';
 
 export type SavedBreaker = Pick<BreakerRow, 'endpoint_id' | 'state' | 'trips'>;
 
-/** Saves breakers that changed state, without a probe and with the probe count at zero. */
+/** Kept of each breaker. */
+const TURNS = 100;
+
+/**
+ * Saves breakers that changed state, without a probe and with the probe count at zero. One that opens again after a
+ * failed probe was open all the time, so that is no turn.
+ */
 export async function saveBreakers(change: ConfigChange, breakers: readonly SavedBreaker[]): Promise<void> {
   if (breakers.length === 0) return;
   await change.query(
-    `insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
-     select endpoint_id, $1, $2, state, trips, 0, now()
+    `insert into endpoint_breakers as known (endpoint_id, project_id, version, state, trips, probes, changed_at, turned_at)
+     select endpoint_id, $1, $2, state, trips, 0, now(), array[now()]
      from unnest($3::text[], $4::text[], $5::int[]) as b(endpoint_id, state, trips) order by endpoint_id
      on conflict (endpoint_id) do update set version = excluded.version, state = excluded.state, trips = excluded.trips,
-       probes = excluded.probes, changed_at = excluded.changed_at, probe_until = null`,
+       probes = excluded.probes, changed_at = excluded.changed_at, probe_until = null,
+       turned_at = case when known.state = excluded.state then known.turned_at
+         else (known.turned_at || now())[greatest(1, cardinality(known.turned_at) + 2 - ${TURNS}):] end`,
     [
       change.projectId,
       change.version,

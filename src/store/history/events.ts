@@ -270,6 +270,18 @@ export function searchRun(
   );
 }
 
+/** The endpoints that events went to, and their targets, without the payloads. */
+export function eventReceivers(
+  db: Queryable,
+  projectId: string,
+  ids: string[],
+): Promise<Pick<StoredEvent, 'id' | 'endpoints' | 'target'>[]> {
+  return db.query('select id, endpoints, target from events where id = any($1) and project_id = $2', [
+    ids,
+    projectId,
+  ]);
+}
+
 export function eventsByIds(db: Queryable, projectId: string, ids: string[]): Promise<StoredEvent[]> {
   return db.query<StoredEvent>(`select ${COLUMNS} from events where id = any($1) and project_id = $2`, [
     ids,

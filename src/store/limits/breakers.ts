@@ -120,3 +120,34 @@ export async function countProbes(db: Database, probes: readonly Probe[]): Promi
   );
   return new Map(rows.map((row) => [row.endpoint_id, row.probes]));
 }
+
+/** A time in which a breaker was open. */
+export interface BreakerOpening {
+  endpoint_id: string;
+  opened_at: number;
+  /** Null: it is open. */
+  closed_at: number | null;
+}
+
+/** More openings are not read: the latest are. */
+const MOST_OPENINGS = 500;
+
+/** The openings of a project, or of some of its endpoints, that lasted into a range, oldest first. */
+export async function breakerOpenings(
+  db: Queryable,
+  projectId: string,
+  asked: { fromMs: number; toMs: number; endpointIds: readonly string[] | null },
+): Promise<BreakerOpening[]> {
+  const rows = await db.query<BreakerOpening>(
+    `select b.endpoint_id, turn.at as opened_at, b.turned_at[turn.n::int + 1] as closed_at
+     from endpoint_breakers b cross join lateral unnest(b.turned_at) with ordinality as turn(at, n)
+     where b.project_id = $1 and ($2::text[] is null or b.endpoint_id = any($2::text[]))
+       and (b.state = 'open' or b.changed_at >= to_timestamp($3::float8 / 1000))
+       and (cardinality(b.turned_at) - turn.n) % 2 = case b.state when 'open' then 0 else 1 end
+       and turn.at < to_timestamp($4::float8 / 1000)
+       and coalesce(b.turned_at[turn.n::int + 1], 'infinity') >= to_timestamp($3::float8 / 1000)
+     order by turn.at desc, b.endpoint_id desc limit ${MOST_OPENINGS}`,
+    [projectId, asked.endpointIds, asked.fromMs, asked.toMs],
+  );
+  return rows.toReversed();
+}

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import type { ApiClient, Json } from '../../support/client.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { completedJob } from '../../support/settled.ts';
@@ -27,7 +27,7 @@ test('a fan-out goes to the endpoints of its owner only', async () => {
   const mine = await subscribe(project, `${receiver.url}/mine`, { endpoint: { owner_id: 'ann' } });
   await subscribe(project, `${receiver.url}/other`, { endpoint: { owner_id: 'bob' } });
   const event = await project.post('/events/fanout', { owner_id: 'ann', event_type: 'a', data: { n: 1 } });
-  expect(event).toMatchObject({ status: 'Success', endpoints: [mine.endpoint.uid] });
+  expect(event).toMatchObject({ status: 'Success', endpoints: [mine.endpoint.uid], owner_ids: ['ann'] });
   await receiver.received(1);
   expect(receiver.requests.map(({ path }) => path)).toEqual(['/mine']);
 });
@@ -35,7 +35,23 @@ test('a fan-out goes to the endpoints of its owner only', async () => {
 test('a fan-out to an unknown owner is stored as failed with the reason', async () => {
   const event = await project.post('/events/fanout', { owner_id: 'nobody', event_type: 'a', data: 1 });
   expect(event).toMatchObject({ status: 'Failure', failure_reason: 'No endpoint has the owner id nobody.' });
-  expect(await project.get(`/events/${event.uid}`)).toMatchObject({ status: 'Failure', endpoints: [] });
+  expect(await project.get(`/events/${event.uid}`)).toMatchObject({
+    status: 'Failure',
+    endpoints: [],
+    owner_ids: ['nobody'],
+  });
+});
+
+test('an event names the customers whom it went to, and a portal link sees none of them', async () => {
+  const own = await app.newProject();
+  for (const owner_id of ['ann', 'bob', '']) await subscribe(own, receiver.url, { endpoint: { owner_id } });
+  const event = await own.post('/events/broadcast', { event_type: 'a', data: 1 });
+  expect(event.owner_ids).toEqual(['ann', 'bob']);
+  const { content } = await own.get('/events?ownerId=bob');
+  expect(content).toMatchObject([{ uid: event.uid, owner_ids: ['ann', 'bob'] }]);
+  const { token } = await own.post('/portal-links', { name: 'bob', owner_id: 'bob' });
+  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  expect(await portal.get(`/events/${event.uid}`)).toMatchObject({ owner_ids: [] });
 });
 
 test('a fan-out without an owner or type names both fields', async () => {

@@ -73,6 +73,7 @@ test('values of payloads are found without their path, and the answer says how f
       title: 'invoice.paid',
       field: 'data.invoice.number',
       value: 'INV-2041',
+      owner_id: 'acme-17',
       created_at: event.created_at,
     },
   ]);
@@ -81,6 +82,28 @@ test('values of payloads are found without their path, and the answer says how f
   expect(await find('never sent')).toMatchObject({ hits: [], complete: true });
   const early = await project.get('/search?q=INV-2041&endDate=2020-01-01T00:00:00');
   expect(early).toMatchObject({ hits: [], searched_events: 0 });
+});
+
+test('a hit names its customer: of an endpoint, its subscription, a delivery, and of an event for one only', async () => {
+  const ownersOf = async (text: string) => (await find(text)).hits.map((hit: Json) => hit.owner_id);
+  const [delivery] = (await project.get(`/eventdeliveries?eventId=${event.uid}`)).content;
+  for (const text of [endpoint.uid, subscription.uid, delivery.uid, event.uid, 'payment-77'])
+    expect([text, await ownersOf(text)]).toEqual([text, ['acme-17']]);
+  expect(await ownersOf(hidden.uid)).toEqual(['']);
+  expect(await ownersOf(source.uid)).toEqual(['']);
+  const { endpoint: second } = await subscribe(project, receiver.url, {
+    eventTypes: ['two.customers'],
+    endpoint: { owner_id: 'globex' },
+  });
+  await project.post('/subscriptions', {
+    name: 'both',
+    endpoint_id: endpoint.uid,
+    filter_config: { event_types: ['two.customers'] },
+  });
+  const both = await project.post('/events/broadcast', { event_type: 'two.customers', data: {} });
+  expect(both.owner_ids.toSorted()).toEqual(['acme-17', 'globex']);
+  expect(await ownersOf(both.uid)).toEqual(['']);
+  await project.delete(`/endpoints/${second.uid}`);
 });
 
 test('a search with many matches ends with the newest, and says where it stopped', async () => {

@@ -11,7 +11,10 @@ import { shared } from '../../support/shared.ts';
 /** Counts over time, of a project, its endpoints and its sources. */
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
-receiver.answerAlways(({ path }, response) => void response.writeHead(path === '/broken' ? 500 : 200).end());
+let flaky = 500;
+receiver.answerAlways(
+  ({ path }, response) => void response.writeHead({ '/broken': 500, '/flaky': flaky }[path] ?? 200).end(),
+);
 
 const totals = async (client: ApiClient, query = '') => (await client.get(`/timeseries?${query}`)).totals;
 
@@ -104,6 +107,66 @@ test('a range without traffic has a point for each step', async () => {
   expect((await quiet.get('/timeseries')).points).toHaveLength(61);
   const long = await quiet.get('/timeseries?startDate=2026-01-01T00:00:00&endDate=2026-03-01T00:00:00');
   expect([long.step, long.points.length]).toEqual(['day', 60]);
+});
+
+test('an opening of a breaker is there until it closes and after, and a failed probe is none', async () => {
+  const project = await app.newProject({
+    strategy: { type: 'linear', duration: 1, retry_count: 100 },
+    circuit_breaker: { sample_rate: 1, error_timeout: 1, minimum_request_count: 4, success_threshold: 1 },
+  });
+  const { endpoint } = await subscribe(project, `${receiver.url}/flaky`, {
+    endpoint: { name: 'Shop', owner_id: 'acme' },
+  });
+  const source = await project.post('/sources', { name: 'source', type: 'rest_api' });
+  const openings = async (query = '', client: ApiClient = project): Promise<Json[]> =>
+    (await client.get(`/timeseries?${query}`)).breaker_openings;
+  const fail = async () => {
+    flaky = 500;
+    for (let n = 0; n < 4; n++) await project.post('/events/broadcast', { event_type: 'a', data: {} });
+  };
+  expect(await openings()).toEqual([]);
+  await fail();
+  const [first] = await eventually(openings, (all) => all.length === 1);
+  expect(first).toMatchObject({ endpoint_id: endpoint.uid, endpoint_name: 'Shop', owner_id: 'acme' });
+  await eventually(
+    () => app.database.query('select trips from endpoint_breakers where endpoint_id = $1', [endpoint.uid]),
+    ([breaker]) => Number(breaker?.['trips']) > 1,
+  );
+  expect(await openings()).toEqual([{ ...first, closed_at: null }]);
+  flaky = 200;
+  const [closed] = await eventually(openings, ([opening]) => opening?.['closed_at'] !== null);
+  expect(closed).toEqual({ ...first, closed_at: expect.any(String) });
+  expect(Date.parse(closed?.['closed_at'])).toBeGreaterThan(Date.parse(first?.['opened_at']));
+  await fail();
+  const both = await eventually(openings, (all) => all.length === 2);
+  expect(both).toEqual([closed, { ...first, opened_at: expect.any(String), closed_at: null }]);
+  // They belong to this endpoint and its owner, and to nothing else.
+  expect(await openings(`endpointId=${endpoint.uid}`)).toEqual(both);
+  expect(await openings('endpointId=another')).toEqual([]);
+  expect(await openings(`sourceId=${source.uid}`)).toEqual([]);
+  expect(await openings('startDate=2020-01-01T00:00:00&endDate=2020-01-01T01:00:00')).toEqual([]);
+  expect(await openings('', await app.newProject())).toEqual([]);
+  for (const [owner_id, seen] of [
+    ['acme', both],
+    ['globex', []],
+  ] as const) {
+    const { token } = await project.post('/portal-links', { name: 'link', owner_id });
+    expect(await openings('', new ApiClient(`${app.url}/portal-api`, token))).toEqual(seen);
+  }
+  // The last hundred turns are kept.
+  await app.database.query(
+    `update endpoint_breakers set turned_at = array(
+       select now() - (200 - n) * interval '1 hour' from generate_series(1, 100) n) where endpoint_id = $1`,
+    [endpoint.uid],
+  );
+  flaky = 200;
+  const [last] = await eventually(openings, ([opening]) => opening?.['closed_at'] !== null);
+  expect(Date.parse(last?.['opened_at'])).toBeLessThan(Date.now() - 99 * 3_600_000);
+  const kept = await app.database.query(
+    'select cardinality(turned_at) as count from endpoint_breakers where endpoint_id = $1',
+    [endpoint.uid],
+  );
+  expect(kept).toEqual([{ count: 100 }]);
 });
 
 test('a bad step, too many points and two kinds of subject are refused', async () => {
