@@ -102,19 +102,19 @@ export function explainSubscription(
   }
   const filter = decidingFilter(subscription, event.eventType);
   if (filter === undefined)
-    return no('type', `Not subscribed to ${event.eventType} (${typesOf(subscription)}).`);
+    return no('type', `Subscribes to ${typesOf(subscription)}; this is ${event.eventType}.`);
   const filterId = filter.record.uid;
   const verdict = filter.compiled?.explain(event.subject ?? eventSubject(event)) ?? { matched: true };
   if (!verdict.matched) return { ...no('filter', verdict.reason), filterId, clause: verdict };
   return taken(routing, subscription, filterId);
 }
 
-/** "order.*, invoice.sent only", for a sentence. */
+/** "order.*, invoice.sent", for a sentence. */
 function typesOf({ filters }: RoutedSubscription): string {
   const types = [...new Set(filters.map(({ record }) => record.event_type))];
-  if (types.length === 0) return 'no filter is enabled';
+  if (types.length === 0) return 'nothing, since no filter is enabled';
   const others = types.length > MOST_TYPES ? ` and ${types.length - MOST_TYPES} more` : '';
-  return `${types.slice(0, MOST_TYPES).join(', ')}${others} only`;
+  return `${types.slice(0, MOST_TYPES).join(', ')}${others}`;
 }
 
 const refused = (

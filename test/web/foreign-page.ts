@@ -53,7 +53,7 @@ async function signInAsAdministrator({ app }: World, page: Page): Promise<void> 
   const { link } = await app.instance.post('/sign-in-links', {});
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation').getByText('Instance').waitFor();
+  await page.getByRole('navigation').getByText('Instance', { exact: true }).waitFor();
 }
 
 const accounts = async ({ app }: World): Promise<string[]> =>

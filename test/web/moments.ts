@@ -40,7 +40,7 @@ export function momentTests(get: () => World): void {
       const { page, open, seed } = get();
       await open(`events/${seed.unmatchedEvent.uid}`);
       await page.getByText('Nowhere: no subscription matched it.').waitFor();
-      await page.getByText('Not subscribed to newsletter.opened (invoice.* only).').first().waitFor();
+      await page.getByText('Subscribes to invoice.*; this is newsletter.opened.').first().waitFor();
     });
   });
 

@@ -57,7 +57,7 @@ export function roleTests(get: () => World): void {
       expect(await page.getByLabel('First wait (s)').isDisabled()).toBe(true);
       expect(await violations(page)).toEqual([]);
       expect((await pagesOf(page)).join(', ')).toBe(
-        'Overview, Failures, Customers, Events, Deliveries, Jobs, Endpoints, Subscriptions, Sources, Event types, Meta events, Settings',
+        'Overview, Failures, Deliveries, Events, Endpoints, Customers, Subscriptions, Sources, Event types, Jobs, Meta events, Settings',
       );
       await open('keys', 'You may not see this');
       const hidden = await app.newProject();
@@ -70,6 +70,21 @@ export function roleTests(get: () => World): void {
       expect(await page.locator('main').getByText('***').count()).toBe(0);
       expect(wrongs).toEqual([]);
       await close();
+    });
+
+    it('administrator of the instance has its pages apart, and no two entries have one name', async () => {
+      const { page, go } = get();
+      await go('overview');
+      const names = await pagesOf(page);
+      expect(names.slice(0, 6).join(', ')).toBe(
+        'Overview, Failures, Deliveries, Events, Endpoints, Customers',
+      );
+      expect(new Set(names).size).toBe(names.length);
+      const menu = page.getByRole('navigation', { name: 'Pages' });
+      const groups = await menu.getByRole('heading').allTextContents();
+      expect(groups.slice(0, 4)).toEqual(['Setup', 'History', 'Project', 'Instance']);
+      const instance = names.slice(names.indexOf('Settings') + 1).slice(0, 5);
+      expect(instance).toEqual(['Projects', 'Nodes', 'Accounts', 'Instance audit', 'Instance settings']);
     });
 
     it('viewer of an empty project learns whom to ask, and gets no command', async () => {
@@ -111,7 +126,7 @@ export function roleTests(get: () => World): void {
       await page.getByRole('complementary').getByText('Your role: developer').waitFor();
       const pages = await pagesOf(page);
       expect(pages).toContain('Devices');
-      expect(pages.filter((one) => /Portal|Audit|People|keys/.test(one))).toEqual([]);
+      expect(pages.filter((one) => /Portal|Audit|People|Accounts|keys/.test(one))).toEqual([]);
       await goTo(page, `${app.url}/p/${app.projectId}/settings`);
       await page.getByText('Administrators of the project change them.').waitFor();
       expect(await actsOf(page)).toEqual([]);

@@ -31,7 +31,7 @@ export function signInTests(get: () => World): void {
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Endpoints in trouble' }).waitFor();
       await page.getByRole('complementary').getByText('zoë@example.com').waitFor();
-      expect(await page.getByRole('navigation').getByText('Instance').count()).toBe(0);
+      expect(await page.getByRole('navigation').getByText('Instance', { exact: true }).count()).toBe(0);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('Email address').fill(email);
       await page.getByLabel('Password').fill('not the password');
@@ -53,7 +53,7 @@ export function signInTests(get: () => World): void {
       // The token is in neither the address nor the history.
       expect(page.url()).toBe(`${app.url}/sign-in`);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('navigation').getByText('Instance').waitFor();
+      await page.getByRole('navigation').getByText('Instance', { exact: true }).waitFor();
       await page.goto(link);
       await page.getByRole('alert').getByText('already used').waitFor();
       await page.getByRole('button', { name: 'Sign in another way' }).click();
@@ -102,7 +102,7 @@ export function signInTests(get: () => World): void {
       await page.addInitScript((key) => sessionStorage.setItem('posthorn.key', key), app.project.key);
       await page.goto(`${app.url}/instance/audit`);
       await page.getByRole('alert').getByText('You may not see this').waitFor();
-      expect(await page.getByRole('navigation').getByText('Instance').count()).toBe(0);
+      expect(await page.getByRole('navigation').getByText('Instance', { exact: true }).count()).toBe(0);
       expect(wrongs).toEqual([]);
       await close();
     });

@@ -3,39 +3,34 @@ import { type Operation, useMay } from '../data/may.ts';
 /** A page, and the operation without which it has nothing to show. Without one all roles may see it. */
 type ProjectPage = readonly [path: string, name: string, needs?: Operation];
 
-/** The pages of a project, in groups. The first needs no name. */
+/** The pages of a project, those that are used most first. The first group needs no name. No two pages have one name. */
 const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage[]])[] = [
   [
     '',
     [
       ['overview', 'Overview'],
       ['failures', 'Failures'],
-      ['customers', 'Customers'],
-    ],
-  ],
-  [
-    'Traffic',
-    [
-      ['events', 'Events'],
       ['deliveries', 'Deliveries'],
-      ['jobs', 'Jobs'],
+      ['events', 'Events'],
+      ['endpoints', 'Endpoints'],
+      ['customers', 'Customers'],
     ],
   ],
   [
     'Setup',
     [
-      ['endpoints', 'Endpoints'],
       ['subscriptions', 'Subscriptions'],
       ['sources', 'Sources'],
       ['event-types', 'Event types'],
-      ['devices', 'Devices', 'listDevices'],
       ['portal-links', 'Portal links', 'listPortalLinks'],
       ['portal-page', 'Portal page', 'updateProject'],
+      ['devices', 'Devices', 'listDevices'],
     ],
   ],
   [
     'History',
     [
+      ['jobs', 'Jobs'],
       ['meta-events', 'Meta events'],
       ['audit', 'Audit log', 'listAudit'],
     ],
@@ -43,8 +38,8 @@ const NAVIGATION: readonly (readonly [group: string, pages: readonly ProjectPage
   [
     'Project',
     [
-      ['people', 'People', 'listPeople'],
       ['keys', 'API keys', 'listKeys'],
+      ['people', 'People', 'listPeople'],
       ['settings', 'Settings'],
     ],
   ],
@@ -58,10 +53,11 @@ export function useNavigation(): typeof NAVIGATION {
   );
 }
 
+/** The pages of the instance, for its administrators. */
 export const INSTANCE_PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/instance/projects', 'Projects'],
-  ['/instance/people', 'People'],
   ['/instance/nodes', 'Nodes'],
-  ['/instance/audit', 'Audit log'],
-  ['/instance/settings', 'Settings'],
+  ['/instance/people', 'Accounts'],
+  ['/instance/audit', 'Instance audit'],
+  ['/instance/settings', 'Instance settings'],
 ];

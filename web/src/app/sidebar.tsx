@@ -62,7 +62,11 @@ export function Sidebar({ style, setStyle, onSearch, onLeave }: Props) {
               onLeave={onLeave}
             />
           ))}
-        {me.instance_admin && <Group name="Instance" links={INSTANCE_PAGES} onLeave={onLeave} />}
+        {me.instance_admin && (
+          <div className={project === undefined ? '' : 'border-t border-line pt-1.5'}>
+            <Group name="Instance" links={INSTANCE_PAGES} onLeave={onLeave} />
+          </div>
+        )}
       </nav>
       <Preferences style={style} setStyle={setStyle} onLeave={onLeave} />
     </div>

@@ -15,7 +15,7 @@ export function InstanceAudit() {
   });
   return (
     <div className="flex h-full flex-col px-4 pt-3">
-      <PageHead title="Audit log of the instance" />
+      <PageHead title="Instance audit" />
       <LiveList
         label="Audit log"
         noun="entry"

@@ -11,7 +11,7 @@ export function InstanceSettings() {
   const settings = useQuery({ queryKey: ['settings'], queryFn: () => apiOf().nodes.listSettings() });
   return (
     <PageBody>
-      <PageHead title="Settings of the instance" />
+      <PageHead title="Instance settings" />
       <p className="mb-3 max-w-[75ch] text-muted">
         These are environment variables of the node that answered. A node reads them when it starts, so a
         change needs a restart.

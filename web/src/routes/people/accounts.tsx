@@ -27,7 +27,7 @@ export function Accounts() {
   const close = () => setChosen(undefined);
   return (
     <PageBody>
-      <PageHead title="People of the instance">
+      <PageHead title="Accounts">
         {list.error === null && (
           <Button look="main" icon="plus" onClick={() => setInviting(true)}>
             Invite administrator
@@ -45,7 +45,7 @@ export function Accounts() {
       )}
       {list.rows.length > 0 && (
         <PlainTable
-          label="People of the instance"
+          label="Accounts"
           rows={list.rows}
           columns={columns(setChosen)}
           rowKey={({ uid }) => uid}
