@@ -40,6 +40,36 @@ export function listTests(get: () => World): void {
       await page.waitForURL((url) => !url.search.includes('state'));
     });
 
+    it.each(['deliveries', 'events', 'endpoints'])(
+      '%s names the customer of each row, takes one as a filter, and leads to their page',
+      async (path) => {
+        const { page, go } = get();
+        await go(path);
+        const named = (customer: string) => page.locator('[data-row]').getByRole('link', { name: customer });
+        await named('customer-7').first().waitFor();
+        await page.getByLabel('Customer', { exact: true }).fill('customer-9');
+        await page.keyboard.press('Enter');
+        await page.waitForURL(/customer=customer-9/);
+        await eventually(
+          () => named('customer-7').count(),
+          (count) => count === 0,
+        );
+        await named('customer-9').first().click();
+        await page.waitForURL(/\/customers\/customer-9$/);
+        await page.getByRole('heading', { name: 'customer-9' }).waitFor();
+      },
+    );
+
+    it('of failures names the customer of each group', async () => {
+      const { page, go } = get();
+      await go('failures?customer=customer-9');
+      await page
+        .getByRole('row', { name: 'Broken receiver' })
+        .getByRole('link', { name: 'customer-9' })
+        .click();
+      await page.waitForURL(/\/customers\/customer-9$/);
+    });
+
     it.each([1440, 360])('has room for exact times, at %i px', async (width) => {
       const { page, open } = get();
       await open('events');

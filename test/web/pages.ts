@@ -96,7 +96,7 @@ export function pageTests(get: () => World): void {
     async (path) => {
       const world = get();
       await world.go(path);
-      const first = world.page.locator('[data-row="0"] a');
+      const first = world.page.locator('[data-row="0"] a').first();
       await first.focus();
       await world.page.keyboard.press('ArrowDown');
       await world.page.keyboard.press('ArrowUp');

@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { CustomerLink } from '../dashboard/customer-link.tsx';
 import { useProject } from '../data/project.ts';
 import { type Hit, type Search, useSearch } from '../data/search-all.ts';
 import { ProblemView } from '../parts/query-view.tsx';
@@ -125,12 +126,12 @@ interface RowProps {
 
 function Row({ href, title, hit, onClick }: RowProps) {
   return (
-    <li>
+    <li className="flex items-center gap-x-3 rounded-sm pr-1 hover:bg-hover">
       <Link
         href={href}
         onClick={onClick}
         data-stop
-        className="flex min-h-8 flex-wrap items-center gap-x-3 rounded-sm px-1 hover:bg-hover sm:flex-nowrap"
+        className="flex min-h-8 min-w-0 grow flex-wrap items-center gap-x-3 rounded-sm px-1 sm:flex-nowrap"
       >
         <span className="min-w-0 truncate max-sm:grow">{title}</span>
         {hit !== undefined && (
@@ -145,6 +146,11 @@ function Row({ href, title, hit, onClick }: RowProps) {
           </>
         )}
       </Link>
+      {hit !== undefined && hit.owner !== '' && (
+        <span className="max-w-40 truncate text-xs">
+          <CustomerLink owner={hit.owner} onClick={onClick} />
+        </span>
+      )}
     </li>
   );
 }

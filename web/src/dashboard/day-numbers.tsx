@@ -5,7 +5,8 @@ import { Section } from '../ui/page/section.tsx';
 import { Link, useGo, withSearch } from '../ui/text/link.tsx';
 import { count } from '../ui/text/numbers.ts';
 import { TimeStyleContext } from '../ui/text/time.tsx';
-import { rangeOf } from './lists/time-filter.tsx';
+import { endpointMarks } from './breaker-marks.tsx';
+import { inTime, rangeOf } from './lists/time-filter.tsx';
 
 const TIME = '24h';
 
@@ -37,6 +38,8 @@ export function DayNumbers({ of, accepted, list, filter }: Props) {
         name={['day', of]}
         ask={() => ({ ...range, step: 'hour', ...of })}
         everySeconds={10}
+        none={`No attempts ${inTime(TIME)}.`}
+        marks={({ breaker_openings: openings }) => endpointMarks(openings)}
         figures={(own, { totals }) => [
           { name: 'Accepted', value: count(totals.accepted), note: accepted },
           ...Object.values(own),

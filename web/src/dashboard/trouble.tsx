@@ -3,13 +3,12 @@ import type { ReactNode } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
 import { PauseButton } from '../parts/endpoint-acts.tsx';
-import { useAct } from '../parts/use-act.ts';
-import { Button } from '../ui/controls/button.tsx';
-import { Link, useGo, withSearch } from '../ui/text/link.tsx';
+import { Link, withSearch } from '../ui/text/link.tsx';
 import { percent } from '../ui/text/numbers.ts';
 import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
 import { span, Time, useNow } from '../ui/text/time.tsx';
 import { May } from './may.tsx';
+import { SendNow } from './send-now.tsx';
 
 type State = EndpointHealth['state'];
 
@@ -41,7 +40,7 @@ export function Trouble({ health, mayPause = false, children }: Props) {
         <HealthBadge state={health.state} />
         {children}
         <span className="grow" />
-        <SendNow health={health} />
+        <SendNow of={[{ endpointId: [health.endpoint_id] }]} count={sendable(health)} />
         {mayPause && (
           <May use="pauseEndpoint">
             <PauseButton endpoint={{ uid: health.endpoint_id, status: health.status }} />
@@ -125,25 +124,5 @@ function Counts({ health }: { health: EndpointHealth }) {
   );
 }
 
-function SendNow({ health }: { health: EndpointHealth }) {
-  const { api, at } = useProject();
-  const go = useGo();
-  const { endpoint_id: endpoint, waiting_for: waiting } = health;
-  const sendable = (waiting.retry ?? 0) + (waiting.circuit_breaker ?? 0);
-  const count = plural(sendable, 'delivery', 'deliveries');
-  const send = useAct(
-    () => api.eventDeliveries.sendNow({ endpointId: [endpoint] }),
-    (job) => {
-      go(at(`jobs/${job.uid}`));
-      return `Sending ${count} now`;
-    },
-  );
-  if (sendable === 0) return null;
-  return (
-    <May use="sendNowEventDeliveries">
-      <Button icon="arrow" onClick={() => send.mutate()} busy={send.isPending && 'Asking'}>
-        Send {count} now
-      </Button>
-    </May>
-  );
-}
+const sendable = ({ may_send_now: may, waiting_for: waiting }: EndpointHealth): number =>
+  may ? (waiting.retry ?? 0) + (waiting.circuit_breaker ?? 0) : 0;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { words } from '../parts/languages/en.ts';
 import { tellDelivery as tellCustomer } from '../portal/reason.ts';
-import { tellDelivery, triesOf } from './delivery-state.ts';
+import { maySendNow, tellDelivery, triesOf } from './delivery-state.ts';
 
 it('a delivery that took less than a second says how long it took', () => {
   const delivery = {
@@ -40,4 +40,17 @@ it('a delivery says once what happened, and when its next attempt is', () => {
 it('a delivery that was retried by hand has no more attempts than it made', () => {
   expect(triesOf({ num_trials: 1, retry_limit: 3 })).toBe('1 of 3');
   expect(triesOf({ num_trials: 2, retry_limit: 1 })).toBe('2');
+});
+
+it('a delivery can be sent now if it waits for a retry or behind a breaker, at an active endpoint that does not pull', () => {
+  const may = (gate: string | null, endpoint: object | null = {}) =>
+    maySendNow({
+      waiting_for: gate === null ? null : { gate, until: null },
+      endpoint_metadata: endpoint && { status: 'active', delivery: 'push', ...endpoint },
+    } as never);
+  expect([may('retry'), may('circuit_breaker')]).toEqual([true, true]);
+  for (const gate of ['paused', 'rate_limit', 'pull', 'sending', 'node', null])
+    expect([gate, may(gate)]).toEqual([gate, false]);
+  for (const endpoint of [{ delivery: 'pull' }, { status: 'paused' }, { status: 'inactive' }, null])
+    expect([endpoint, may('retry', endpoint)]).toEqual([endpoint, false]);
 });

@@ -29,6 +29,19 @@ const OPEN: ReadonlySet<DeliveryState> = new Set(['scheduled', 'in flight', 'ret
 /** Whether it is still on its way. */
 export const isOpen = (delivery: Stated): boolean => OPEN.has(deliveryState(delivery));
 
+const SENDABLE: ReadonlySet<string> = new Set(['retry', 'circuit_breaker']);
+/** Whether it can be sent now: it waits for a retry or behind a circuit breaker, and nothing else holds it. */
+export const maySendNow = ({
+  waiting_for: waiting,
+  endpoint_metadata: endpoint,
+}: Pick<EventDelivery, 'waiting_for' | 'endpoint_metadata'>): boolean =>
+  SENDABLE.has(waiting?.gate ?? '') && endpoint?.status === 'active' && endpoint.delivery === 'push';
+
+/** The customer whose endpoint it goes to. Empty: none. */
+export const customerOf = ({
+  endpoint_metadata: endpoint,
+}: Pick<EventDelivery, 'endpoint_metadata'>): string => endpoint?.owner_id ?? '';
+
 /** The receiver: an endpoint, or the device that listens. */
 export const receiverOf = (
   delivery: Pick<EventDelivery, 'endpoint_metadata' | 'device_metadata' | 'endpoint_id'>,

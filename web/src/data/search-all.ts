@@ -10,6 +10,8 @@ export interface Hit {
   title: string;
   /** Which field matched, with its value. Empty if the title or the id did. */
   note: string;
+  /** The customer. Empty: none, or several. */
+  owner: string;
   at: string | null;
   /** Its page in the project. */
   page: string;
@@ -42,10 +44,10 @@ interface Found {
 async function searchOnce(api: Posthorn, text: string, before: string | null): Promise<Found> {
   const answer = await api.dashboard.search({ q: text, ...(before === null ? {} : { endDate: before }) });
   const { searched_from: from, complete } = answer;
-  const hits = answer.hits.map(({ kind, uid, title, field, value, created_at: at }): Hit => {
+  const hits = answer.hits.map(({ kind, uid, title, field, value, owner_id: owner, created_at: at }): Hit => {
     const [word, page] = KINDS[kind];
     const note = field === 'uid' || value === title ? '' : `${field}: ${value}`;
-    return { kind: word, uid, title, note, at, page: page(uid) };
+    return { kind: word, uid, title, note, owner, at, page: page(uid) };
   });
   return { hits, from, next: complete || from === null ? null : earlier(from, before) };
 }

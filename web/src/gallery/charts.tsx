@@ -1,4 +1,5 @@
 import { BarChart } from '../ui/charts/bar-chart.tsx';
+import type { Mark } from '../ui/charts/marks.tsx';
 import { QrView } from '../ui/charts/qr-view.tsx';
 import { TimingBar } from '../ui/charts/timing-bar.tsx';
 import { Specimen } from './specimen.tsx';
@@ -13,16 +14,22 @@ const bars = (height: number) =>
     values: [Math.round(height * (1 + Math.sin(at / 6))), at % 17 === 0 ? height / 4 : 0],
   }));
 
+const MARKS: readonly Mark[] = [
+  { bar: 20, into: 0.5, title: 'Billing: circuit breaker opened', text: 'Billing opened 40 min ago' },
+  { bar: 44, into: 0.2, title: 'Billing: circuit breaker closed', text: 'Billing closed', isGood: true },
+];
+
 export function ChartParts() {
   return (
     <>
-      <Specimen name="Bar chart, and one without values">
+      <Specimen name="Bar chart with marks, and one without values">
         {() => (
           <>
             <BarChart
               label="Deliveries per minute"
               series={SERIES}
               bars={bars(1200)}
+              marks={['Circuit breakers', MARKS]}
               onBrush={() => undefined}
             />
             <BarChart

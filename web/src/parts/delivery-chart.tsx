@@ -1,19 +1,31 @@
 import type { GetTimeSeriesResult } from 'posthorn-client';
 import { useContext } from 'react';
 import { BarChart } from '../ui/charts/bar-chart.tsx';
+import type { Mark } from '../ui/charts/marks.tsx';
 import { exactTime, TimeStyleContext } from '../ui/text/time.tsx';
 import { useWords } from './words.ts';
 
 export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
+/** Something that happened at a time. */
+export interface TimeMark extends Omit<Mark, 'bar' | 'into'> {
+  at: string;
+}
+
+/** The name of all marks, and the marks, oldest first. */
+export type TimeMarks = readonly [name: string, marks: readonly TimeMark[]];
+
 interface Props {
   data: GetTimeSeriesResult;
+  /** The words where nothing was sent. */
+  none?: string | undefined;
+  marks?: TimeMarks | undefined;
   /** The reader marked this time, worded as a filter has it. */
   onZoom?: ((time: string) => void) | undefined;
 }
 
 /** Attempts over time, by result. */
-export function DeliveryChart({ data, onZoom }: Props) {
+export function DeliveryChart({ data, none, marks: [name, marks] = ['', []], onZoom }: Props) {
   const { utc } = useContext(TimeStyleContext);
   const { numbers: t, ui } = useWords();
   const { points, step } = data;
@@ -21,6 +33,10 @@ export function DeliveryChart({ data, onZoom }: Props) {
     step === 'day'
       ? dayName(start, ui.locale)
       : exactTime(Date.parse(start), utc, ui.locale).replace(/:\d\d\.\d{3}/, '');
+  const placeOf = (at: string): Pick<Mark, 'bar' | 'into'> => {
+    const place = (Date.parse(at) - Date.parse(points[0]?.start ?? at)) / STEP_MS[step];
+    return { bar: Math.floor(place), into: place - Math.floor(place) };
+  };
   const zoom = (from: number, to: number) => {
     const [first, last] = [points[from], points[to]];
     if (first === undefined || last === undefined) return;
@@ -31,7 +47,13 @@ export function DeliveryChart({ data, onZoom }: Props) {
   return (
     <BarChart
       label={t.per[step]}
-      none={t.noAttempts}
+      none={none ?? t.noAttempts}
+      marks={[
+        name,
+        marks
+          .map((mark) => ({ ...mark, ...placeOf(mark.at) }))
+          .filter(({ bar }) => bar >= 0 && bar < points.length),
+      ]}
       series={[
         [t.succeeded, 'fill-ok'],
         [t.failedAttempts, 'fill-bad'],

@@ -1,4 +1,5 @@
 import type { EventDelivery } from 'posthorn-client';
+import type { ReactNode } from 'react';
 import { receiverOf } from '../data/delivery-state.ts';
 import { Link } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
@@ -11,22 +12,30 @@ interface Props {
   /** The text of an empty list. */
   none: string;
   showEndpoint?: boolean;
+  /** More about a delivery, before its endpoint. */
+  note?(delivery: EventDelivery): ReactNode;
 }
 
 /** Deliveries, one line each. The link of a line covers it. */
-export function DeliveryLines({ deliveries, none, showEndpoint = false }: Props) {
+export function DeliveryLines({ deliveries, none, showEndpoint = false, note }: Props) {
   const { pages } = useWords();
   if (deliveries.length === 0) return <p className="text-muted">{none}</p>;
   return (
     <ul className="-mx-1 border-t border-line" aria-label={pages.deliveries}>
       {deliveries.map((delivery) => (
-        <Line key={delivery.uid} delivery={delivery} showEndpoint={showEndpoint} />
+        <Line key={delivery.uid} delivery={delivery} showEndpoint={showEndpoint} note={note?.(delivery)} />
       ))}
     </ul>
   );
 }
 
-function Line({ delivery, showEndpoint }: { delivery: EventDelivery; showEndpoint: boolean }) {
+interface LineProps {
+  delivery: EventDelivery;
+  showEndpoint: boolean;
+  note: ReactNode;
+}
+
+function Line({ delivery, showEndpoint, note }: LineProps) {
   const { at, why } = useSite();
   const notes = [showEndpoint ? receiverOf(delivery) : '', why(delivery)];
   return (
@@ -39,7 +48,8 @@ function Line({ delivery, showEndpoint }: { delivery: EventDelivery; showEndpoin
         {delivery.event_type}
       </Link>
       <span className="col-span-2 col-start-1 row-start-3 min-w-0 truncate text-muted empty:hidden sm:col-span-1 sm:col-start-3 sm:row-start-1">
-        {notes.filter((note) => note !== '').join(' · ')}
+        {note}
+        {notes.filter((text) => text !== '').join(' · ')}
       </span>
       <span className="col-start-2 row-start-1 text-right text-xs text-muted sm:col-start-4">
         <Time at={delivery.created_at} />

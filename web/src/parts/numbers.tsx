@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { GetTimeSeriesQuery, GetTimeSeriesResult } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { formatMs } from '../ui/charts/timing-bar.tsx';
-import { DeliveryChart } from './delivery-chart.tsx';
+import { DeliveryChart, type TimeMarks } from './delivery-chart.tsx';
 import { type Figure, Figures } from './figures.tsx';
 import { QueryView } from './query-view.tsx';
 import { useSite } from './site.ts';
@@ -17,6 +17,10 @@ interface Props {
   everySeconds: number;
   /** The figures to show, from those that every page has. */
   figures?(own: Own, data: GetTimeSeriesResult): readonly Figure[];
+  /** The words of a chart without attempts. */
+  none?: string;
+  /** Marks in the chart. */
+  marks?(data: GetTimeSeriesResult): TimeMarks;
   /** The reader marked a time in the chart. */
   onZoom?(time: string): void;
   /** More about the same data. */
@@ -24,7 +28,8 @@ interface Props {
 }
 
 /** Deliveries of a time and their latency: in all, and over the time. */
-export function Numbers({ name, ask, everySeconds, figures = Object.values, onZoom, children }: Props) {
+export function Numbers(props: Props) {
+  const { name, ask, everySeconds, figures = Object.values, none, marks, onZoom, children } = props;
   const { numbers: t, pages, ui } = useWords();
   const { api, project } = useSite();
   const series = useQuery({
@@ -56,7 +61,7 @@ export function Numbers({ name, ask, everySeconds, figures = Object.values, onZo
         return (
           <>
             <Figures label={pages.numbers} figures={figures(own, data)} />
-            <DeliveryChart data={data} onZoom={onZoom} />
+            <DeliveryChart data={data} none={none} marks={marks?.(data)} onZoom={onZoom} />
             {children?.(data)}
           </>
         );

@@ -12,6 +12,10 @@ const WORDS: Readonly<Record<string, string>> = {
   '7d': 'Last 7 days',
 };
 
+/** "in the last 2 h", for a sentence. */
+export const inTime = (time: string): string =>
+  WORDS[time] === undefined ? 'in this time' : `in the ${WORDS[time].toLowerCase()}`;
+
 interface Props {
   value: string;
   onChange(value: string): void;

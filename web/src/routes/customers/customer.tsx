@@ -47,9 +47,11 @@ export function Customer() {
   return (
     <PageBody>
       <PageHead title={owner} beside={<span className="text-muted">customer</span>}>
-        <Link className="link" href={withSearch(at('events'), { customer: owner })}>
-          Events
-        </Link>
+        {['failures', 'deliveries', 'events'].map((page) => (
+          <Link key={page} className="link capitalize" href={withSearch(at(page), { customer: owner })}>
+            {page}
+          </Link>
+        ))}
         <May use="createPortalLink">
           <SeePortal owner={owner} />
         </May>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CustomerHealth } from 'posthorn-client';
 import { useContext } from 'react';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { HealthBadge } from '../../dashboard/trouble.tsx';
@@ -53,14 +54,7 @@ function Table({ rows }: { rows: CustomerHealth[] }) {
   const columns: TableColumn<CustomerHealth>[] = [
     {
       name: 'Customer',
-      cell: ({ owner_id }) =>
-        owner_id === '' ? (
-          <span className="text-muted">no customer</span>
-        ) : (
-          <Link className="link" href={at(`customers/${encodeURIComponent(owner_id)}`)}>
-            {owner_id}
-          </Link>
-        ),
+      cell: ({ owner_id }) => <CustomerLink owner={owner_id} none="no customer" />,
     },
     { name: 'State', cell: ({ state }) => <HealthBadge state={state} /> },
     {

@@ -1,6 +1,9 @@
+import type { EventDelivery } from 'posthorn-client';
 import { useState } from 'react';
 import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
-import { plural } from '../../data/delivery-state.ts';
+import { SelectionBar } from '../../dashboard/lists/selection-bar.tsx';
+import { SendNow } from '../../dashboard/send-now.tsx';
+import { maySendNow, plural } from '../../data/delivery-state.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import type { Selection } from '../../ui/tables/tick.tsx';
 
@@ -26,22 +29,25 @@ export function useChosen(): Chosen {
   };
 }
 
+interface Props {
+  selection: Chosen;
+  /** The rows of the list, with the chosen ones among them. */
+  rows: readonly EventDelivery[];
+}
+
 /** The acts on the deliveries that are ticked. */
-export function ChosenBar({ selection: { chosen, clear } }: { selection: Chosen }) {
+export function ChosenBar({ selection: { chosen, clear }, rows }: Props) {
   const [bulk, setBulk] = useState<'retry' | 'cancel'>();
   if (chosen.size === 0) return null;
+  const sendable = rows.filter((row) => chosen.has(row.uid) && maySendNow(row)).map(({ uid }) => uid);
+  const most = chosen.size === MOST ? '. That is the most: use the filters for more.' : '';
   return (
-    <section
-      aria-label="Chosen deliveries"
-      className="mb-2 flex flex-wrap items-center gap-2 rounded-md bg-chosen px-3 py-1.5"
+    <SelectionBar
+      label="Chosen deliveries"
+      text={`${plural(chosen.size, 'delivery', 'deliveries')} chosen${most}`}
+      onClear={clear}
     >
-      <span role="status" className="grow">
-        {plural(chosen.size, 'delivery', 'deliveries')} chosen
-        {chosen.size === MOST && '. That is the most: use the filters for more.'}
-      </span>
-      <Button look="quiet" onClick={clear}>
-        Clear
-      </Button>
+      <SendNow of={[{ deliveryId: sendable }]} count={sendable.length} />
       <Button onClick={() => setBulk('cancel')}>Cancel chosen…</Button>
       <Button look="main" icon="again" onClick={() => setBulk('retry')}>
         Retry chosen…
@@ -54,6 +60,6 @@ export function ChosenBar({ selection: { chosen, clear } }: { selection: Chosen 
           onClose={() => setBulk(undefined)}
         />
       )}
-    </section>
+    </SelectionBar>
   );
 }

@@ -1,6 +1,7 @@
 import type { EventDelivery } from 'posthorn-client';
 import { useContext, useState } from 'react';
 import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
 import { LiveList } from '../../dashboard/lists/live-list.tsx';
 import { LiveSwitch } from '../../dashboard/lists/live-switch.tsx';
@@ -8,7 +9,7 @@ import { NoTraffic } from '../../dashboard/lists/no-traffic.tsx';
 import { EndpointFilter } from '../../dashboard/lists/resource-filter.tsx';
 import { SavedViews } from '../../dashboard/lists/saved-views.tsx';
 import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
-import { deliveryState, receiverOf, triesOf } from '../../data/delivery-state.ts';
+import { customerOf, deliveryState, receiverOf, triesOf } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
@@ -40,9 +41,15 @@ const columns: Column<EventDelivery>[] = [
     cell: receiverOf,
   },
   {
+    name: 'Customer',
+    width: 'minmax(5rem, 9rem)',
+    from: 780,
+    cell: (delivery) => <CustomerLink owner={customerOf(delivery)} />,
+  },
+  {
     name: 'Why',
     width: 'minmax(8rem, 1.5fr)',
-    from: 980,
+    from: 1040,
     cell: (delivery) => (
       <span className="text-muted" title={delivery.description}>
         {delivery.description || '–'}
@@ -64,7 +71,7 @@ const columns: Column<EventDelivery>[] = [
     line: 1,
     cell: ({ created_at }) => <Time at={created_at} />,
   },
-  { name: 'ID', width: '7.5rem', from: 1100, cell: ({ uid }) => <Id value={uid} copy={false} /> },
+  { name: 'ID', width: '7.5rem', from: 1180, cell: ({ uid }) => <Id value={uid} copy={false} /> },
 ];
 
 export function DeliveryList() {
@@ -96,7 +103,7 @@ export function DeliveryList() {
         )}
       </PageHead>
       <DeliveryFilterBar search={search} setSearch={setSearch} />
-      <ChosenBar selection={selection} />
+      <ChosenBar selection={selection} rows={rows.rows} />
       <LiveList
         label="Deliveries"
         noun="delivery"

@@ -1,7 +1,10 @@
 import type { WholeEventDelivery } from 'posthorn-client';
 import type { ReactNode } from 'react';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
-import { isOpen } from '../../data/delivery-state.ts';
+import { May } from '../../dashboard/may.tsx';
+import { SendNow } from '../../dashboard/send-now.tsx';
+import { customerOf, isOpen, maySendNow } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { DeliveryView } from '../../parts/delivery-view.tsx';
@@ -19,7 +22,7 @@ export function DeliveryPage() {
       <DeliveryView
         id={useOpenId() ?? ''}
         mayRetry={mayRetry}
-        acts={(delivery) => mayRetry && isOpen(delivery) && <Cancel id={delivery.uid} />}
+        acts={(delivery) => <Acts delivery={delivery} />}
         facts={(delivery) => factsOf(delivery, at)}
       />
     </>
@@ -33,6 +36,7 @@ function factsOf(
   const { event_metadata: event, metadata, subscription_id: subscription, target_url: url } = delivery;
   const next = delivery.waiting_for?.until ?? metadata.next_send_time;
   return [
+    ['Customer', <CustomerLink key="" owner={customerOf(delivery)} />],
     ['Event', <Id key="" value={event.uid} what="event id" href={at(`events/${delivery.event_id}`)} />],
     [
       'Subscription',
@@ -53,6 +57,21 @@ function factsOf(
     ['Retries', metadata.strategy],
     ['Mode', delivery.delivery_mode.replaceAll('_', ' ')],
   ];
+}
+
+function Acts({ delivery }: { delivery: WholeEventDelivery }) {
+  return (
+    <>
+      <SendNow of={[{ deliveryId: [delivery.uid] }]} count={maySendNow(delivery) ? 1 : 0} stays>
+        Send now
+      </SendNow>
+      {isOpen(delivery) && (
+        <May use="cancelEventDeliveries">
+          <Cancel id={delivery.uid} />
+        </May>
+      )}
+    </>
+  );
 }
 
 function Cancel({ id }: { id: string }) {

@@ -1,4 +1,5 @@
 import type { Endpoint } from 'posthorn-client';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { useProject } from '../../data/project.ts';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
@@ -20,16 +21,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Facts
       items={[
-        [
-          'Customer',
-          owner === '' ? (
-            ''
-          ) : (
-            <Link key="" className="link" href={at(`customers/${encodeURIComponent(owner)}`)}>
-              {owner}
-            </Link>
-          ),
-        ],
+        ['Customer', <CustomerLink key="" owner={owner} />],
         ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, EndpointHealth } from 'posthorn-client';
 import { useMemo, useState } from 'react';
 import { createCommand } from '../../dashboard/commands.ts';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
 import { LiveList } from '../../dashboard/lists/live-list.tsx';
@@ -35,7 +36,12 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
       <span className="text-muted">{delivery === 'pull' ? 'Pull: a consumer fetches them' : url}</span>
     ),
   },
-  { name: 'Customer', width: 'minmax(5rem, 9rem)', from: 860, cell: ({ owner_id }) => owner_id || '–' },
+  {
+    name: 'Customer',
+    width: 'minmax(5rem, 9rem)',
+    from: 860,
+    cell: ({ owner_id }) => <CustomerLink owner={owner_id} />,
+  },
   {
     name: 'Failed, 24 h',
     width: '6rem',

@@ -1,5 +1,6 @@
 import type { Event } from 'posthorn-client';
 import { useContext, useState } from 'react';
+import { CustomerLinks } from '../../dashboard/customer-link.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
 import { LiveList } from '../../dashboard/lists/live-list.tsx';
 import { LiveSwitch } from '../../dashboard/lists/live-switch.tsx';
@@ -37,14 +38,25 @@ const columns: Column<Event>[] = [
   { name: 'Type', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ event_type }) => event_type },
   { name: 'Went to', width: 'minmax(8rem, 1fr)', line: 2, cell: (event) => <WentTo event={event} /> },
   {
+    name: 'Customer',
+    width: 'minmax(6rem, 12rem)',
+    from: 700,
+    cell: ({ owner_ids }) => <Customers owners={owner_ids} />,
+  },
+  {
     name: 'Idempotency key',
     width: 'minmax(7rem, 12rem)',
-    from: 900,
+    from: 1040,
     cell: ({ idempotency_key }) => <span className="font-mono text-xs">{idempotency_key || '–'}</span>,
   },
-  { name: 'Source', width: '8rem', from: 760, cell: ({ source_metadata }) => source_metadata?.name ?? 'API' },
+  { name: 'Source', width: '8rem', from: 860, cell: ({ source_metadata }) => source_metadata?.name ?? 'API' },
   { name: 'ID', width: '7.5rem', from: 560, cell: ({ uid }) => <Id value={uid} copy={false} /> },
 ];
+
+function Customers({ owners }: { owners: readonly string[] }) {
+  const [search] = useFilters();
+  return <CustomerLinks owners={owners} most={1} wanted={search['customer']} />;
+}
 
 function WentTo({ event }: { event: Event }) {
   const { endpoints } = useEndpointChoices();

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { WholeEvent } from 'posthorn-client';
+import { CustomerLinks } from '../../dashboard/customer-link.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
@@ -56,6 +57,10 @@ function EventView({ event }: { event: WholeEvent }) {
       <Facts
         items={[
           ['Received', <Time key="" at={event.created_at} />],
+          [
+            event.owner_ids.length > 1 ? 'Customers' : 'Customer',
+            <CustomerLinks key="" owners={event.owner_ids} most={5} />,
+          ],
           [
             'Source',
             source === null ? (

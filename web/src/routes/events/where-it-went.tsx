@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { EventDelivery, ExplainEventResult } from 'posthorn-client';
-import { plural, receiverOf, tellDelivery } from '../../data/delivery-state.ts';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
+import { customerOf, plural, receiverOf, tellDelivery } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { DeliveryBadge } from '../../parts/badges.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -55,6 +56,7 @@ function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
         <Link href={at(`deliveries/${delivery.uid}`)} className="link after:absolute after:inset-0">
           {receiverOf(delivery)}
         </Link>{' '}
+        <CustomerLink owner={customerOf(delivery)} none="" />{' '}
         <span className="break-all text-muted">{delivery.target_url}</span>
         <p>{tellDelivery(delivery, (when) => relative(Date.parse(when), now))}</p>
       </div>

@@ -1,5 +1,6 @@
 import type { ListFailuresResult } from 'posthorn-client';
 import type { ReactNode } from 'react';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { useProject } from '../../data/project.ts';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
@@ -9,13 +10,15 @@ import { Time } from '../../ui/text/time.tsx';
 export type Group = ListFailuresResult['groups'][number];
 
 /** A group is the same one as long as its endpoint and its cause are. */
-const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${outcome}`;
+export const groupKey = ({ endpoint_id, outcome }: Group): string => `${endpoint_id} ${outcome}`;
 
 interface Props {
   groups: readonly Group[];
   time: string;
   /** The acts on a group. */
   acts(group: Group): ReactNode;
+  /** The box of a group. */
+  tick(group: Group): ReactNode;
   areMuted?: boolean;
 }
 
@@ -23,40 +26,54 @@ interface Props {
 const muter = ({ name, type }: NonNullable<Group['muted']>['by']): string =>
   name || type.replaceAll('_', ' ');
 
+const NONE = <span className="text-muted">0</span>;
+
 /** The failures by endpoint and cause. Each number leads to its deliveries. */
-export function FailureTable({ groups, time, acts, areMuted = false }: Props) {
+export function FailureTable({ groups, time, acts, tick, areMuted = false }: Props) {
   const { at } = useProject();
   const rows = ({ endpoint_id, outcome }: Group, state: string) =>
     withSearch(at('deliveries'), { endpoint: endpoint_id, outcome, state, time });
   const columns: TableColumn<Group>[] = [
     {
       name: 'Endpoint',
-      cell: ({ endpoint_id, endpoint_name }) => (
-        <Link className="link" href={at(`endpoints/${endpoint_id}`)}>
-          {endpoint_name}
-        </Link>
+      most: 'max-w-56',
+      cell: (group) => (
+        <>
+          {tick(group)}
+          <Link className="link" href={at(`endpoints/${group.endpoint_id}`)}>
+            {group.endpoint_name}
+          </Link>
+        </>
       ),
     },
+    { name: 'Customer', most: 'max-w-36', cell: ({ owner_id }) => <CustomerLink owner={owner_id} /> },
     {
       name: 'Cause',
+      most: 'max-w-56',
       cell: ({ description, outcome }) => <span title={description}>{description || outcome}</span>,
     },
     {
       name: 'Failed',
-      cell: (group) => (
-        <Link className="link" href={rows(group, 'Failure')}>
-          {count(group.failed)} failed
-        </Link>
-      ),
+      cell: (group) =>
+        group.failed === 0 ? (
+          NONE
+        ) : (
+          <Link className="link" href={rows(group, 'Failure')}>
+            {count(group.failed)} failed
+          </Link>
+        ),
     },
     {
       name: 'Waiting to retry',
-      cell: (group) => (
-        <Link className="link" href={rows(group, 'Retry')}>
-          {count(group.retrying)}
-          {group.at_least ? '+' : ''} waiting
-        </Link>
-      ),
+      cell: (group) =>
+        group.retrying === 0 ? (
+          NONE
+        ) : (
+          <Link className="link" href={rows(group, 'Retry')}>
+            {count(group.retrying)}
+            {group.at_least ? '+' : ''} waiting
+          </Link>
+        ),
     },
     ...(areMuted
       ? [
@@ -70,7 +87,7 @@ export function FailureTable({ groups, time, acts, areMuted = false }: Props) {
               ),
           },
         ]
-      : [{ name: 'First', cell: ({ first_at }: Group) => <Time at={first_at} /> }]),
+      : [{ name: 'First', isMinor: true, cell: ({ first_at }: Group) => <Time at={first_at} /> }]),
     { name: 'Last', cell: ({ last_at }) => <Time at={last_at} /> },
     { name: '', cell: acts },
   ];

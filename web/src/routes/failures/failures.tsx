@@ -52,7 +52,7 @@ export function Failures() {
               text="No delivery failed in this time range, and none is waiting to retry."
             />
           ) : (
-            <Groups key={id} found={found} time={time} range={range} />
+            <Groups key={id} found={found} time={time} range={range} eventType={search['type']} />
           )
         }
       </QueryView>

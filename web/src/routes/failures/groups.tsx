@@ -1,54 +1,47 @@
 import type { ListFailuresResult } from 'posthorn-client';
 import { useState } from 'react';
 import { BulkDialog } from '../../dashboard/bulk-dialog.tsx';
-import { May } from '../../dashboard/may.tsx';
 import { plural } from '../../data/delivery-state.ts';
 import type { TimeRange } from '../../data/time-range.ts';
-import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { FailureTable, type Group } from './failure-table.tsx';
-import { MuteButton } from './mute-button.tsx';
+import { FailureTable, type Group, groupKey } from './failure-table.tsx';
+import { GroupActs, GroupTick } from './group-acts.tsx';
 import { MuteDialog } from './mute-dialog.tsx';
+import { ChosenGroups, sendable } from './send-groups.tsx';
 
 interface Props {
   found: ListFailuresResult;
   time: string;
   range: TimeRange;
+  /** The type that the page is limited to. */
+  eventType: string | undefined;
 }
 
 /** The groups, and below them those that are muted. */
-export function Groups({ found: { groups, complete }, time, range }: Props) {
+export function Groups({ found: { groups, complete }, time, range, eventType }: Props) {
   const [retrying, setRetrying] = useState<Group>();
   const [muting, setMuting] = useState<Group>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const shown = groups.filter(({ muted }) => muted === null);
   const hidden = groups.filter(({ muted }) => muted !== null);
-  const acts = (group: Group) => {
-    const name = `${group.endpoint_name}, ${group.outcome}`;
-    return (
-      <span className="flex justify-end gap-2">
-        <May use="muteFailures">
-          <MuteButton group={group} name={name} onMute={() => setMuting(group)} />
-        </May>
-        <May use="batchRetryEventDeliveries">
-          <Button
-            className="h-7"
-            icon="again"
-            disabled={group.failed === 0}
-            aria-label={`Retry ${name}`}
-            onClick={() => setRetrying(group)}
-          >
-            Retry…
-          </Button>
-        </May>
-      </span>
-    );
+  const cells = {
+    time,
+    tick: (group: Group) => <GroupTick group={group} chosen={chosen} onChange={setChosen} />,
+    acts: (group: Group) => (
+      <GroupActs group={group} eventType={eventType} onMute={setMuting} onRetry={setRetrying} />
+    ),
   };
   return (
     <>
+      <ChosenGroups
+        groups={groups.filter((group) => chosen.has(groupKey(group)) && sendable(group) > 0)}
+        eventType={eventType}
+        onClear={() => setChosen(new Set())}
+      />
       {shown.length === 0 ? (
         <p className="text-muted">Everything that fails is muted.</p>
       ) : (
-        <FailureTable groups={shown} time={time} acts={acts} />
+        <FailureTable groups={shown} {...cells} />
       )}
       <p className="py-1 text-xs text-muted">
         {plural(shown.length, 'group')}
@@ -58,7 +51,7 @@ export function Groups({ found: { groups, complete }, time, range }: Props) {
       </p>
       {hidden.length > 0 && (
         <Section title={`Muted: ${plural(hidden.length, 'group')}`}>
-          <FailureTable groups={hidden} time={time} acts={acts} areMuted />
+          <FailureTable groups={hidden} {...cells} areMuted />
         </Section>
       )}
       {muting !== undefined && <MuteDialog group={muting} onClose={() => setMuting(undefined)} />}

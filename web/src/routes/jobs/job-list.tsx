@@ -1,4 +1,5 @@
 import type { Job } from 'posthorn-client';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
 import { LiveList } from '../../dashboard/lists/live-list.tsx';
 import { JobBadge } from '../../dashboard/states.tsx';
@@ -22,7 +23,19 @@ const columns: Column<Job>[] = [
     line: 2,
     cell: ({ done, total }) => `${count(done)} of ${count(total)}`,
   },
-  { name: 'Description', width: 'minmax(8rem, 1fr)', from: 660, cell: ({ description }) => description },
+  {
+    name: 'Endpoint',
+    width: 'minmax(6rem, 1fr)',
+    from: 720,
+    cell: ({ endpoint_name: name, endpoint_id: id }) => name || id || '–',
+  },
+  {
+    name: 'Customer',
+    width: 'minmax(5rem, 9rem)',
+    from: 620,
+    cell: ({ owner_id }) => <CustomerLink owner={owner_id} />,
+  },
+  { name: 'Description', width: 'minmax(8rem, 2fr)', from: 900, cell: ({ description }) => description },
   {
     name: 'Started',
     width: '6.5rem',

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { JobBadge } from '../../dashboard/states.tsx';
@@ -10,6 +11,7 @@ import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
+import { Link } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { JOB_WORDS } from './words.ts';
@@ -35,7 +37,7 @@ export function JobPage() {
 }
 
 function JobView({ job }: { job: Job }) {
-  const { api } = useProject();
+  const { api, at } = useProject();
   const stop = useAct(
     () => api.jobs.cancel(job.uid),
     () => 'Stop requested. Finished work is not undone.',
@@ -74,6 +76,15 @@ function JobView({ job }: { job: Job }) {
       <Facts
         items={[
           ['What it does', job.description],
+          [
+            'Endpoint',
+            job.endpoint_id === '' ? undefined : (
+              <Link key="" className="link" href={at(`endpoints/${job.endpoint_id}`)}>
+                {job.endpoint_name || job.endpoint_id}
+              </Link>
+            ),
+          ],
+          ['Customer', job.owner_id === '' ? undefined : <CustomerLink key="" owner={job.owner_id} />],
           ['Requested', <Time key="" at={job.created_at} />],
           ['Started', <Time key="" at={job.started_at} none="not yet" />],
           ['Finished', <Time key="" at={job.finished_at} none="not yet" />],

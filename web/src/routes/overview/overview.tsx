@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
-import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
+import { inTime, rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
+import { customerOf } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useMe, useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
@@ -53,7 +55,12 @@ export function Overview() {
       >
         <QueryView query={failing} label="Loading failures" rows={4}>
           {({ content }) => (
-            <DeliveryLines deliveries={content} none="No delivery failed in this time." showEndpoint />
+            <DeliveryLines
+              deliveries={content}
+              none={`No delivery failed ${inTime(time)}.`}
+              showEndpoint
+              note={(delivery) => <CustomerNote owner={customerOf(delivery)} />}
+            />
           )}
         </QueryView>
       </Section>
@@ -61,6 +68,13 @@ export function Overview() {
     </PageBody>
   );
 }
+
+const CustomerNote = ({ owner }: { owner: string }) =>
+  owner !== '' && (
+    <>
+      <CustomerLink owner={owner} /> ·{' '}
+    </>
+  );
 
 /** It stays until the page is left, so that the reader sees the event arrive. */
 function Newcomer() {

@@ -1,4 +1,6 @@
 import type { GetTimeSeriesResult } from 'posthorn-client';
+import { projectMarks } from '../../dashboard/breaker-marks.tsx';
+import { inTime } from '../../dashboard/lists/time-filter.tsx';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { STEP_MS } from '../../parts/delivery-chart.tsx';
@@ -22,6 +24,10 @@ export function Rates({ time, range, onZoom }: Props) {
       name={['overview', time]}
       ask={() => range}
       everySeconds={5}
+      none={`No attempts ${inTime(time)}.`}
+      marks={({ breaker_openings: openings }) =>
+        projectMarks(openings, (endpoint) => at(`endpoints/${endpoint}`))
+      }
       figures={({ delivered, failed, half, most }, data) => [
         {
           name: 'Accepted',

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { GetHealthResult } from 'posthorn-client';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
@@ -69,11 +70,7 @@ function Rows({ found }: { found: GetHealthResult }) {
               <Link className="link font-semibold" href={at(`endpoints/${health.endpoint_id}`)}>
                 {health.name}
               </Link>
-              {health.owner_id !== '' && (
-                <Link className="link" href={at(`customers/${encodeURIComponent(health.owner_id)}`)}>
-                  {health.owner_id}
-                </Link>
-              )}
+              <CustomerLink owner={health.owner_id} none="" />
             </Trouble>
           </li>
         ))}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
 import { type ReactElement, useState } from 'react';
 import { createCommand } from '../../dashboard/commands.ts';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -38,7 +39,7 @@ export function PortalLinks() {
   });
   const columns: TableColumn<PortalLink>[] = [
     { name: 'Name', cell: ({ name }) => name },
-    { name: 'Customer', cell: ({ owner_id }) => owner_id },
+    { name: 'Customer', cell: ({ owner_id }) => <CustomerLink owner={owner_id} /> },
     { name: 'Endpoints', cell: ({ endpoint_count }) => endpoint_count },
     { name: 'May', cell: rights },
     { name: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} none="never" /> },

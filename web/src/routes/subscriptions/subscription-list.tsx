@@ -1,5 +1,6 @@
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
 import { LiveList } from '../../dashboard/lists/live-list.tsx';
@@ -35,8 +36,14 @@ const columns: Column<Subscription>[] = [
     cell: ({ endpoint_metadata, device_metadata }) =>
       endpoint_metadata?.name ?? device_metadata?.host_name ?? '–',
   },
-  { name: 'Filter', width: '4rem', from: 760, cell: (row) => (hasFilter(row) ? 'yes' : '–') },
-  { name: 'Function', width: '5rem', from: 860, cell: (row) => (row.function === '' ? '–' : 'yes') },
+  {
+    name: 'Customer',
+    width: 'minmax(5rem, 9rem)',
+    from: 780,
+    cell: ({ endpoint_metadata: endpoint }) => <CustomerLink owner={endpoint?.owner_id ?? ''} />,
+  },
+  { name: 'Filter', width: '4rem', from: 860, cell: (row) => (hasFilter(row) ? 'yes' : '–') },
+  { name: 'Function', width: '5rem', from: 940, cell: (row) => (row.function === '' ? '–' : 'yes') },
 ];
 
 export function SubscriptionList() {

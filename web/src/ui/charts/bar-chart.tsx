@@ -1,5 +1,6 @@
 import { type PointerEvent, useState } from 'react';
 import { count } from '../text/numbers.ts';
+import { Flags, type Mark, MarkList } from './marks.tsx';
 
 export interface Bar {
   /** The subject of the bar, such as a time. */
@@ -14,11 +15,14 @@ interface Props {
   /** The name of each value of a bar, and its colour. */
   series: readonly (readonly [name: string, className: string])[];
   bars: readonly Bar[];
+  /** The name of all marks, and the marks, oldest first. */
+  marks?: readonly [name: string, marks: readonly Mark[]] | undefined;
   /** The reader marked these bars. Without it they cannot be marked. */
   onBrush?: ((from: number, to: number) => void) | undefined;
 }
 
 const HEIGHT = 96;
+const NO_MARKS = ['', []] as const;
 
 const ROUND = [1, 2, 3, 4, 5, 6, 8, 10];
 
@@ -31,7 +35,7 @@ function roundTop(highest: number): number {
 /**
  * Stacked bars with axes. The line above reads all values of the bar under the pointer; marking a range zooms into it.
  */
-export function BarChart({ label, none, series, bars, onBrush }: Props) {
+export function BarChart({ label, none, series, bars, marks: [name, marks] = NO_MARKS, onBrush }: Props) {
   const [at, setAt] = useState<number>();
   const [from, setFrom] = useState<number>();
   const highest = Math.max(0, ...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)));
@@ -54,21 +58,25 @@ export function BarChart({ label, none, series, bars, onBrush }: Props) {
     <figure className="border-b border-line pb-1">
       <figcaption className="flex flex-wrap gap-x-4 py-1 text-xs text-muted">
         <span className="min-w-44">{read === undefined ? label : read.label}</span>
-        {series.map(([name, className], index) => (
-          <span key={name} className="inline-flex items-center gap-1.5">
+        {series.map(([one, className], index) => (
+          <span key={one} className="inline-flex items-center gap-1.5">
             <svg className="size-2" aria-hidden="true">
               <rect width="8" height="8" className={className} />
             </svg>
-            {name} <span className="text-ink">{count((read?.values ?? totals)[index])}</span>
+            {one} <span className="text-ink">{count((read?.values ?? totals)[index])}</span>
           </span>
         ))}
       </figcaption>
       <div className="grid grid-cols-[auto_1fr] gap-x-2">
         <Scale top={top} />
         <div className="relative">
+          <Flags marks={marks} bars={bars.length} at={at} />
           <svg
             role="img"
-            aria-label={`${label}: ${series.map(([name], index) => `${name} ${totals[index]}`).join(', ')}`}
+            aria-label={[
+              `${label}: ${series.map(([one], index) => `${one} ${totals[index]}`).join(', ')}`,
+              ...marks.map(({ bar, title }) => `${bars[bar]?.label}: ${title}`),
+            ].join('. ')}
             viewBox={`0 0 ${bars.length * 10} ${HEIGHT}`}
             preserveAspectRatio="none"
             className={`block h-24 w-full select-none ${onBrush === undefined ? '' : 'cursor-crosshair touch-none'}`}
@@ -80,9 +88,9 @@ export function BarChart({ label, none, series, bars, onBrush }: Props) {
             {[0, HEIGHT / 2, HEIGHT - 1].map((y) => (
               <rect key={y} y={y} width={bars.length * 10} height="1" className="fill-line" />
             ))}
-            {bars.map(({ label: name, values }, index) => (
+            {bars.map(({ label: key, values }, index) => (
               <Stack
-                key={name}
+                key={key}
                 x={index * 10}
                 colours={series.map(([, className]) => className)}
                 values={values}
@@ -93,12 +101,13 @@ export function BarChart({ label, none, series, bars, onBrush }: Props) {
           </svg>
           {highest === 0 && none !== undefined && (
             <p className="pointer-events-none absolute inset-0 grid place-items-center text-xs text-muted">
-              {none}
+              <span className="bg-ground px-2">{none}</span>
             </p>
           )}
         </div>
         <TimeAxis bars={bars} />
       </div>
+      <MarkList name={name} marks={marks} onLook={setAt} />
     </figure>
   );
 }

@@ -4,9 +4,16 @@ import { useUiWords } from '../text/words.ts';
 export interface TableColumn<T> {
   name: string;
   cell(row: T): ReactNode;
+  /** The most room that its cells take. */
+  most?: 'max-w-36' | 'max-w-56';
+  /** Where the columns have no room side by side it is left out first. */
+  isMinor?: boolean;
 }
 
-const CELL = 'h-8 max-w-72 truncate';
+const CELL = 'h-8 truncate';
+const MINOR = '@lg:@max-6xl:hidden';
+/** Buttons are never cut. */
+const ACTS = 'h-8 whitespace-nowrap';
 const TIGHT = 'px-1 sm:px-2';
 const IN_BLOCK =
   '@max-lg:flex @max-lg:h-auto @max-lg:min-h-6 @max-lg:max-w-none @max-lg:gap-3 @max-lg:px-0 @max-lg:whitespace-normal';
@@ -32,11 +39,11 @@ export function PlainTable<T>({ label, rows, columns, rowKey, isTight = false }:
       <table className={`w-full border-t border-line text-left ${inBlock('@max-lg:block')}`}>
         <thead className={`border-b border-line bg-panel text-xs text-muted ${inBlock('@max-lg:sr-only')}`}>
           <tr>
-            {columns.map(({ name }) => (
+            {columns.map(({ name, isMinor = false }) => (
               <th
                 key={name}
                 scope="col"
-                className={`h-8 font-normal ${isTight ? TIGHT : 'px-2 whitespace-nowrap'}`}
+                className={`h-8 font-normal ${isMinor ? MINOR : ''} ${isTight ? TIGHT : 'px-2 whitespace-nowrap'}`}
               >
                 {name === '' ? <span className="sr-only">{words.acts}</span> : name}
               </th>
@@ -49,11 +56,11 @@ export function PlainTable<T>({ label, rows, columns, rowKey, isTight = false }:
               key={rowKey(row)}
               className={`border-b border-line hover:bg-hover ${inBlock('@max-lg:block @max-lg:py-1.5')}`}
             >
-              {columns.map(({ name, cell }) => (
+              {columns.map(({ name, cell, most = 'max-w-72', isMinor = false }) => (
                 <td
                   key={name}
                   {...(name === '' ? {} : { 'data-name': name })}
-                  className={`${CELL} ${isTight ? TIGHT : `px-2 ${IN_BLOCK} ${name === '' ? 'text-right' : NAMED}`}`}
+                  className={`${name === '' ? ACTS : `${CELL} ${most}`} ${isMinor ? MINOR : ''} ${isTight ? TIGHT : `px-2 ${IN_BLOCK} ${name === '' ? 'text-right' : NAMED}`}`}
                 >
                   <span className={`contents ${inBlock('@max-lg:block @max-lg:min-w-0 @max-lg:flex-1')}`}>
                     {cell(row)}
