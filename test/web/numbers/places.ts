@@ -133,8 +133,8 @@ export const places: Record<'overview' | 'endpoints' | 'customers' | 'failures' 
         groups.map((one: Json) =>
           [
             one.endpoint_name,
-            `${count(one.failed)} failed`,
-            `${count(one.retrying)}${one.at_least ? '+' : ''} waiting`,
+            one.failed === 0 ? '0' : `${count(one.failed)} failed`,
+            one.retrying === 0 ? '0' : `${count(one.retrying)}${one.at_least ? '+' : ''} waiting`,
           ].join(' | '),
         ),
     },
