@@ -160,6 +160,14 @@ test('a paused endpoint that failed before has its cause, however many deliverie
   expect(failing.last_failure).toMatchObject({ outcome: 'http_500' });
 });
 
+test('a test that fails is no cause and is counted nowhere', async () => {
+  const { project, ids } = await scene();
+  await project.put(`/endpoints/${ids.quiet}`, { name: 'quiet', url: `${receiver.url}/broken` });
+  await project.post(`/endpoints/${ids.quiet}/test`, undefined, 200);
+  const seen = named((await project.get('/health')).endpoints, 'quiet');
+  expect(seen).toMatchObject({ state: 'ok', attempts: 0, failed: 0, open: 0, last_failure: null });
+});
+
 test('the number of rows, customers and endpoints can be chosen, and bad values are refused', async () => {
   const { project, ids } = await scene();
   expect((await project.get('/health?limit=1')).endpoints).toHaveLength(1);

@@ -2380,6 +2380,8 @@ export interface DeliveryFilterQuery extends DateQuery {
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
+  /** Only deliveries that ended at or after this time, in the form of startDate. */
+  endedSince?: string;
   /** Whether they were cancelled. */
   cancelled?: boolean;
   /** Only deliveries to endpoints of this owner. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import type { Actor, AuditNote } from '../../domain/audit.ts';
-import { LANE, openStatuses } from '../../domain/delivery.ts';
+import { LANE, openStatuses, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery, found, invalid, invalidFields, wrongState } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
@@ -148,7 +148,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   const counting = (project: ProjectRow, filter: DeliveryFilter) => (tx: Queryable) =>
     countDeliveries(tx, project.id, filter);
   const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
-    onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT);
+    withoutTests(onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT));
   const start = async (
     { project, actor }: Pick<Call<unknown>, 'project' | 'actor'>,
     { isDryRun, ...work }: Parameters<typeof dryRunOfDeliveries>[2] & { isDryRun: boolean },
@@ -208,6 +208,13 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
       return start(call, { type: 'batch_cancel', filter, ...options }, reply);
     },
   });
+}
+
+/** A test has one attempt. It is sent again only if the filter names it. */
+function withoutTests(filter: DeliveryFilter): DeliveryFilter {
+  const { ids = [], eventId, eventType } = filter;
+  const isNamed = ids.length > 0 || eventId !== undefined || eventType === TEST_EVENT_TYPE;
+  return isNamed ? filter : { ...filter, exceptTests: true };
 }
 
 const filterNames = new Set([...Object.keys(JobFilters.properties), ...deliveryFilterAliases]);

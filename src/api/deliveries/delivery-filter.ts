@@ -18,7 +18,7 @@ import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import { NO_ENDPOINT, ofOwner, searchFrom } from '../events/event-filter.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, Repeated } from '../http/fields.ts';
+import { dateQuery, dateRange, queryTime, Repeated } from '../http/fields.ts';
 
 export const deliveryFilterQuery = {
   ...dateQuery,
@@ -28,6 +28,11 @@ export const deliveryFilterQuery = {
   subscriptionId: Type.Optional(Type.String()),
   eventType: Type.Optional(Type.String()),
   status: Repeated('Only deliveries in these states.', oneOf(deliveryStatuses)),
+  endedSince: Type.Optional(
+    Type.String({
+      description: 'Only deliveries that ended at or after this time, in the form of startDate.',
+    }),
+  ),
   cancelled: Type.Optional(Type.Boolean({ description: 'Whether they were cancelled.' })),
   ownerId: Type.Optional(Type.String({ description: 'Only deliveries to endpoints of this owner.' })),
   outcome: Repeated(
@@ -72,6 +77,7 @@ export async function deliveryFilter(
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
     statuses: words(query, 'status', deliveryStatuses),
+    endedFromMs: queryTime(query, 'endedSince'),
     isCancelled: queryFlag(query, 'cancelled'),
     outcomes: outcomes(query),
     gates: await gates(context, project, query),

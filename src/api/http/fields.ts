@@ -88,15 +88,19 @@ export function dateRange(query: Record<string, string | string[] | undefined>):
   fromMs: number | undefined;
   toMs: number | undefined;
 } {
-  const fromMs = parseDate(query, 'startDate');
-  const toMs = parseDate(query, 'endDate');
+  const fromMs = queryTime(query, 'startDate');
+  const toMs = queryTime(query, 'endDate');
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
     throw badQuery('startDate', 'must not be later than endDate');
   }
   return { fromMs, toMs };
 }
 
-function parseDate(query: Record<string, string | string[] | undefined>, name: string): number | undefined {
+/** A time in the query. */
+export function queryTime(
+  query: Record<string, string | string[] | undefined>,
+  name: string,
+): number | undefined {
   const text = [query[name]].flat().at(-1);
   // Go's zero time, which in a zone east of UTC is before the year 1.
   if (text === undefined || text === '' || text.startsWith('0001-01-01')) return undefined;

@@ -5,6 +5,7 @@ import {
   type DeliveryStatus,
   deliveryGates,
   openStatuses,
+  TEST_EVENT_TYPE,
 } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import {
@@ -94,6 +95,10 @@ export interface DeliveryFilter {
   eventTypes?: readonly string[];
   statuses?: DeliveryStatus[];
   isCancelled?: boolean | undefined;
+  /** Only deliveries that ended at or after this time. */
+  endedFromMs?: number | undefined;
+  /** Not the samples of tests. */
+  exceptTests?: boolean;
   outcomes?: OutcomeFilter | undefined;
   /** Only open deliveries that wait for one of these. */
   gates?: { names: DeliveryGate[]; sets: GateSets } | undefined;
@@ -139,6 +144,9 @@ export function ofQueueRows(rows: string): string {
         select * from event_deliveries where (project_id, id) = (q.project_id, q.delivery_id) offset 0) d`;
 }
 
+/** The last change of a delivery that has ended is its end. */
+const ENDED_FROM = `d.status in ('Success', 'Failure', 'Discarded') and d.updated_at >= to_timestamp(?::float8 / 1000)`;
+
 function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
   const hasOwnIndex = [filter.eventId, filter.idempotencyKey, filter.endpointIds?.[0]].some(
     (value) => value !== undefined,
@@ -154,7 +162,9 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
     .addIf('d.event_type = ?', filter.eventType)
     .ofTypes('d.event_type', filter.eventTypes)
     .addIf('d.status = any(?)', filter.statuses)
-    .addIf('(d.cancelled_at is not null) = ?', filter.isCancelled);
+    .addIf('(d.cancelled_at is not null) = ?', filter.isCancelled)
+    .addIf(ENDED_FROM, filter.endedFromMs)
+    .addIf('d.event_type <> ?', filter.exceptTests === true ? TEST_EVENT_TYPE : undefined);
   if (filter.outcomes !== undefined) addOutcomes(where, filter.outcomes);
   if (filter.text !== undefined) addText(where, filter.text, filter.textEndpointIds ?? []);
   if (filter.idempotencyKey !== undefined)

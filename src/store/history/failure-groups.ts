@@ -1,4 +1,4 @@
-import { LANE } from '../../domain/delivery.ts';
+import { LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { OUTCOME, walkOf } from './delivery-groups.ts';
@@ -105,6 +105,7 @@ const FAILURE = `d.id, coalesce(d.last_outcome, '') as outcome, d.description, d
 
 /**
  * A failed delivery of each endpoint: the newest of its last 200 since a time, else one that waits for its next attempt.
+ * The sample of a test is none, because tests are not counted.
  * A paused endpoint may hold 100,000 deliveries without an attempt, so a scan to the first failed one has no bound.
  */
 export function lastFailures(
@@ -118,7 +119,7 @@ export function lastFailures(
        (select 1 as preference, ${FAILURE} from (
          select * from event_deliveries where project_id = $1 and endpoint_id = e.id and id >= $3
          order by id desc limit ${LOOKED_THROUGH}
-       ) d where d.status in ('Retry', 'Failure') order by d.id desc limit 1)
+       ) d where d.status in ('Retry', 'Failure') and d.event_type <> '${TEST_EVENT_TYPE}' order by d.id desc limit 1)
        union all
        (select 2, ${FAILURE} from ${ofQueueRows(`(
          select project_id, delivery_id from delivery_queue

@@ -123,6 +123,34 @@ test('a batch retry takes failed and discarded deliveries, and counts those that
   await project.post('/eventdeliveries/batchretry?status=Nonsense', undefined, 400);
 });
 
+test('a batch retry takes those that ended since a time, and no tests unless they are named', async () => {
+  const { endpoint } = await subscribe(project, receiver.url, { eventTypes: ['a'] });
+  receiver.answerAlways(500);
+  const [early, late] = [await deliver('Failure'), await deliver('Failure')];
+  await project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
+  const count = async (query: string) =>
+    (await project.get(`/eventdeliveries/countbatchretryevents?${query}`)).num;
+  const since = `endedSince=${late.updated_at}`;
+  expect([await count(''), await count(since), await count('eventType=posthorn.test')]).toEqual([2, 1, 1]);
+  const listed = async (query: string) =>
+    (await project.get(`/eventdeliveries?status=Failure&eventType=a&${query}`)).content.map(
+      ({ uid }: Json) => uid,
+    );
+  expect(await listed(since)).toEqual([late.uid]);
+  expect(await listed(`endedSince=${early.updated_at}`)).toHaveLength(2);
+  await project.get('/eventdeliveries?endedSince=soon', 400);
+  receiver.answerAlways(200);
+  const sent = receiver.requests.length;
+  expect(
+    await jobEnds(await project.post(`/eventdeliveries/batchretry?${since}`, undefined, 200)),
+  ).toMatchObject({
+    total: 1,
+    done: 1,
+  });
+  await settled(late.uid, 'Success');
+  expect(receiver.requests).toHaveLength(sent + 1);
+});
+
 test('cancelling discards the matching open deliveries, and they can be resent', async () => {
   const first = await subscribe(project, `${receiver.url}/first`, { eventTypes: ['a'] });
   const second = await subscribe(project, `${receiver.url}/second`, { eventTypes: ['b'] });
