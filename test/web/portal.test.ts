@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
-import { portalEmbedTests } from './portal-embed.ts';
-import { portalLinkTests } from './portal-links.ts';
-import { portalMomentTests } from './portal-moments.ts';
-import { portalPageTests } from './portal-pages.ts';
-import { makePortalWorld, type PortalWorld } from './portal-world.ts';
+import { portalEmbedTests } from './portal/embed.ts';
+import { portalHealthTests } from './portal/health.ts';
+import { portalLinkTests } from './portal/links.ts';
+import { portalMomentTests } from './portal/moments.ts';
+import { portalPageTests } from './portal/pages.ts';
+import { makePortalWorld, type PortalWorld } from './portal/world.ts';
 
 describe('the portal in a real Chromium', needs('chromium'), () => {
   let world: PortalWorld;
@@ -14,6 +15,7 @@ describe('the portal in a real Chromium', needs('chromium'), () => {
   afterAll(() => world?.stop());
 
   portalPageTests(() => world);
+  portalHealthTests(() => world);
   portalMomentTests(() => world);
   portalLinkTests(() => world);
   portalEmbedTests(() => world);

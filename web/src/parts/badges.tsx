@@ -1,4 +1,4 @@
-import type { Endpoint } from 'posthorn-client';
+import type { Endpoint, EndpointHealth } from 'posthorn-client';
 import { type DeliveryState, deliveryState, type Stated } from '../data/delivery-state.ts';
 import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
 import type { Messages } from './languages/en.ts';
@@ -28,18 +28,24 @@ type Health = Pick<Endpoint, 'status' | 'cb_state'>;
 
 function endpointLook(
   { status, cb_state }: Health,
-  isFailing: boolean,
+  state: EndpointHealth['state'],
   words: Messages['health'],
 ): StateLook {
   if (status === 'paused') return { tone: 'held', shape: 'pause', word: words.paused };
   if (status === 'inactive') return { tone: 'off', shape: 'slash', word: words.disabled };
   if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: words.recovering };
-  if (isFailing) return { tone: 'bad', shape: 'cross', word: words.failing };
+  if (state === 'failing') return { tone: 'bad', shape: 'cross', word: words.failing };
   if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: words.breaker };
+  if (state === 'degraded') return { tone: 'retry', shape: 'again', word: words.unstable };
   return { tone: 'ok', shape: 'check', word: words.active };
 }
 
-/** The state of an endpoint. `isFailing` says that its deliveries fail, for readers who need not know what a breaker is. */
-export const EndpointBadge = ({ endpoint, isFailing = false }: { endpoint: Health; isFailing?: boolean }) => (
-  <StateBadge look={endpointLook(endpoint, isFailing, useWords().health)} />
+interface EndpointBadgeProps {
+  endpoint: Health;
+  /** How its deliveries fare, for readers who need not know what a breaker is. */
+  state?: EndpointHealth['state'];
+}
+
+export const EndpointBadge = ({ endpoint, state = 'ok' }: EndpointBadgeProps) => (
+  <StateBadge look={endpointLook(endpoint, state, useWords().health)} />
 );

@@ -57,11 +57,14 @@ function Type({ type }: { type: EventType }) {
         </span>
       </summary>
       {open && (
-        <div className="px-1 pb-3">
+        <div className="px-1 pt-2 pb-3">
           {example === undefined ? (
             <p className="text-muted">{t.noExample}</p>
           ) : (
-            <JsonView value={example} label={t.example} />
+            <>
+              <h3 className="mb-1 text-xs text-muted">{t.example}</h3>
+              <JsonView value={example} label={t.example} />
+            </>
           )}
         </div>
       )}

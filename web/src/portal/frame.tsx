@@ -51,6 +51,10 @@ function showTab(tab: HTMLElement | null): void {
     tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.clientWidth) / 2;
 }
 
+/** They run to the edges of a phone and fade there, within the margin, so no tab is cut when it is in sight. */
+const TABS =
+  'relative -mx-4 mt-2 flex overflow-x-auto border-b border-line px-2 [mask-image:linear-gradient(to_right,transparent,black_1rem,black_calc(100%-1rem),transparent)] [scrollbar-width:none] sm:mx-0 sm:px-0 sm:[mask-image:none]';
+
 function Tabs() {
   const { pages } = useWords();
   const { page } = usePlace();
@@ -62,14 +66,14 @@ function Tabs() {
     ['verify', pages.verify],
   ];
   return (
-    <nav className="relative mt-2 flex overflow-x-auto border-b border-line" aria-label={useWords().title}>
+    <nav className={TABS} aria-label={useWords().title}>
       {tabs.map(([name, label]) => (
         <a
           key={name}
           ref={page === name ? showTab : null}
           href={at(name)}
           aria-current={page === name ? 'page' : undefined}
-          className={`shrink-0 border-b-2 px-3 py-2 whitespace-nowrap ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
+          className={`shrink-0 border-b-2 px-2 py-2 whitespace-nowrap sm:px-3 ${page === name ? 'border-accent font-semibold text-ink' : 'border-transparent text-muted hover:text-ink'}`}
         >
           {label}
         </a>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import type { TimeSeriesPoint } from 'posthorn-client';
+import { type ReactNode, useState } from 'react';
 import { dayName } from '../parts/delivery-chart.tsx';
 import { Numbers as Shown } from '../parts/numbers.tsx';
 import { useWords } from '../parts/words.ts';
@@ -44,10 +45,10 @@ export function Numbers() {
           everySeconds={30}
         >
           {({ points }) => (
-            <div className="mt-4">
+            <Days all={points}>
               <PlainTable
                 label={t.per.day}
-                rows={points.toReversed()}
+                rows={points.toReversed().filter(isBusy)}
                 columns={[
                   { name: t.day, cell: ({ start }) => dayName(start, ui.locale) },
                   { name: t.delivered, cell: ({ delivered }) => count(delivered) },
@@ -58,10 +59,27 @@ export function Numbers() {
                 rowKey={({ start }) => start}
                 isTight
               />
-            </div>
+            </Days>
           )}
         </Shown>
       </Section>
     </>
+  );
+}
+
+const isBusy = ({ attempts, delivered, failed }: TimeSeriesPoint): boolean =>
+  attempts + delivered + failed > 0;
+
+/** A table of the days on which something was sent, and one line for the others. */
+function Days({ all, children }: { all: readonly TimeSeriesPoint[]; children: ReactNode }) {
+  const { numbers: t } = useWords();
+  const quiet = all.filter((day) => !isBusy(day)).length;
+  // The chart says that there is nothing at all.
+  if (quiet === all.length) return null;
+  return (
+    <div className="mt-4 grid gap-2">
+      {children}
+      {quiet > 0 && <p className="text-muted">{t.quietDays(quiet)}</p>}
+    </div>
   );
 }

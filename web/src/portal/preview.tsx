@@ -2,12 +2,14 @@ import { useEffect, useState } from 'react';
 import { words as en } from '../parts/languages/en.ts';
 import { MessagesContext } from '../parts/words.ts';
 import { WordsContext } from '../ui/text/words.ts';
-import { EndpointLines } from './endpoints/endpoint-lines.tsx';
+import { type EndpointLine, EndpointLines } from './endpoints/endpoint-lines.tsx';
 import { Frame } from './frame.tsx';
 import { loadWords } from './load-words.ts';
 import { fontFamily, type Theme, themeVariables } from './theme.ts';
 
-const SAMPLE = [
+const NONE = { discarded: 0, waiting_for: {}, failing_since: null, last_failure: null };
+
+const SAMPLE: readonly EndpointLine[] = [
   {
     endpoint: {
       uid: '1',
@@ -16,8 +18,7 @@ const SAMPLE = [
       status: 'active',
       cb_state: 'closed',
     },
-    counts: { success_count: 1284, failure_count: 0, retry_count: 0 },
-    failure: undefined,
+    health: { ...NONE, state: 'ok', delivered: 1284, failed: 0 },
   },
   {
     endpoint: {
@@ -27,10 +28,9 @@ const SAMPLE = [
       status: 'active',
       cb_state: 'open',
     },
-    counts: { success_count: 96, failure_count: 12, retry_count: 0 },
-    failure: { outcome: 'http_503', lastAt: new Date().toISOString() },
+    health: { ...NONE, state: 'failing', delivered: 96, failed: 12, waiting_for: { circuit_breaker: 3 } },
   },
-] as const;
+];
 
 const SCHEMES = { auto: 'light dark', light: 'light', dark: 'dark' } as const;
 

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
 import { useWords } from '../parts/words.ts';
+import { Time } from '../ui/text/time.tsx';
 import { api } from './session.ts';
 
 const OPEN = new Set(['queued', 'running']);
 
-/** How far a retry of many deliveries has come. */
+/** How far a job has come that sends deliveries. */
 export function RetryProgress({ job: started }: { job: Job | undefined }) {
   const { deliveries: t } = useWords();
   const query = useQuery({
@@ -17,8 +18,14 @@ export function RetryProgress({ job: started }: { job: Job | undefined }) {
   const job = query.data ?? started;
   if (job === undefined) return null;
   return (
-    <p role="status" className="my-2 text-muted">
-      {OPEN.has(job.status) ? t.queueing(job.done, job.total) : t.queued(job.done)}
+    <p role="status" className="my-1 text-muted">
+      {OPEN.has(job.status) ? (
+        t.queueing(job.done, job.total)
+      ) : (
+        <>
+          {t.queued(job.done)}, <Time at={job.finished_at} />
+        </>
+      )}
     </p>
   );
 }

@@ -4,6 +4,7 @@ import type { Messages } from './en.ts';
 const number = (count: number): string => count.toLocaleString('de');
 const deliveries = (count: number): string => `${number(count)} Zustellung${count === 1 ? '' : 'en'}`;
 const are = (count: number): string => (count === 1 ? 'wird' : 'werden');
+const all = (count: number): string => (count === 2 ? 'Beide Endpunkte' : `Alle ${number(count)} Endpunkte`);
 
 export const words: Messages = {
   name: 'Deutsch',
@@ -76,6 +77,21 @@ export const words: Messages = {
     failing: 'Fehlerhaft',
     recovering: 'Erholt sich',
     breaker: 'Circuit Breaker offen',
+    unstable: 'Instabil',
+  },
+  summary: {
+    calm: (good, paused) => {
+      if (good === 0) return paused === 1 ? 'Ihr Endpunkt ist pausiert.' : `${all(paused)} sind pausiert.`;
+      const rest = paused === 0 ? '' : ` ${number(paused)} ${paused === 1 ? 'ist' : 'sind'} pausiert.`;
+      if (good === 1 && paused === 0) return 'Ihr Endpunkt bekommt seine Zustellungen.';
+      if (good === 1) return `1 Endpunkt bekommt seine Zustellungen.${rest}`;
+      return `${paused === 0 ? all(good) : `${number(good)} Endpunkte`} bekommen ihre Zustellungen.${rest}`;
+    },
+    quiet: 'Keine Probleme. In den letzten 24 Stunden wurde nichts gesendet.',
+    trouble: (bad, total) => {
+      if (total === 1) return 'Ihr Endpunkt braucht Ihre Aufmerksamkeit';
+      return `${number(bad)} von ${number(total)} Endpunkten ${bad === 1 ? 'braucht' : 'brauchen'} Ihre Aufmerksamkeit`;
+    },
   },
   outcomes: {
     answered: (status) => `Ihr Server antwortete mit ${status}`,
@@ -156,15 +172,33 @@ export const words: Messages = {
     headerName: 'Name des Headers',
     headerValue: 'Wert des Headers',
     day: 'Letzte 24 Stunden',
+    dayIs: 'Letzte 24 Stunden:',
     dayCounts: (good, bad) => `${number(good)} zugestellt, ${number(bad)} fehlgeschlagen`,
     quiet: 'Nichts gesendet',
+    discarded: (count) => `${number(count)} verworfen`,
+    waiting: {
+      retry: (count) => `${number(count)} ${count === 1 ? 'wartet' : 'warten'} auf die Wiederholung`,
+      circuit_breaker: (count) =>
+        `${number(count)} ${count === 1 ? 'wartet' : 'warten'}, bis sich der Endpunkt erholt`,
+      paused: (count) => `${number(count)} wegen der Pause angehalten`,
+      rate_limit: (count) => `${number(count)} vom Rate-Limit angehalten`,
+      pull: (count) => `${number(count)} noch nicht abgeholt`,
+      sending: (count) => `${number(count)} unterwegs`,
+    },
+    uncounted: 'Es warten so viele, dass nicht alle gezählt wurden.',
+    sendNow: (count) => `${deliveries(count)} jetzt senden`,
+    sendAllNow: 'Alle wartenden jetzt senden',
+    probeFirst: 'Zuerst wird eine gesendet. Nimmt Ihr Server sie an, folgen die übrigen.',
+    sentAgain: (count) =>
+      `${number(count)} davon ${count === 1 ? 'wurde' : 'wurden'} seitdem noch einmal gesendet.`,
+    began: 'Es begann',
+    paused: 'Dieser Endpunkt ist pausiert',
+    pausedText: 'Seine Zustellungen warten, bis er fortgesetzt wird.',
     lastDeliveries: 'Letzte Zustellungen',
     noDeliveries: 'Es wurde noch nichts dorthin gesendet.',
     all: 'Alle anzeigen',
     failing: 'Dieser Endpunkt schlägt fehl',
     someFailed: 'Einige Zustellungen sind fehlgeschlagen',
-    failingText: (count) =>
-      `${deliveries(count)} ${count === 1 ? 'ist' : 'sind'} in den letzten 24 Stunden fehlgeschlagen.`,
     willStop:
       'Wenn es so weitergeht, wird der Endpunkt deaktiviert, und es wird nichts mehr dorthin gesendet.',
     disabled: 'Dieser Endpunkt ist deaktiviert',
@@ -174,7 +208,6 @@ export const words: Messages = {
     activateAndSend: (count) => `Aktivieren und ${deliveries(count)} senden`,
     activated: (count) =>
       count === 0 ? 'Wieder aktiv.' : `Wieder aktiv. ${deliveries(count)} ${are(count)} gesendet.`,
-    retryThose: (count) => `${deliveries(count)} noch einmal senden`,
     testNotSent: 'Der Test wurde nicht gesendet',
     addedText: 'Er bekommt ab jetzt Ereignisse.',
     open: 'Endpunkt öffnen',
@@ -244,7 +277,9 @@ export const words: Messages = {
     retryingAll: (count) => `${deliveries(count)} ${are(count)} noch einmal gesendet.`,
     queueing: (done, total) =>
       total === null ? `Bisher ${number(done)}.` : `Bisher ${number(done)} von ${number(total)}.`,
-    queued: (done) => `${deliveries(done)} ${done === 1 ? 'ist' : 'sind'} wieder unterwegs.`,
+    queued: (done) => `Für ${deliveries(done)} angefordert`,
+    sendNow: 'Jetzt senden',
+    sendNowAsked: 'Senden angefordert.',
     attempts: 'Versuche',
     noAttempts: 'Es wurde noch keine Anfrage gesendet.',
     attempt: (count) => `Versuch ${count}`,
@@ -296,6 +331,7 @@ export const words: Messages = {
     deliveries: 'Zustellungen',
     nothing: 'nichts zugestellt',
     withRetries: 'mit Wiederholungen',
+    quietDays: (count) => `An ${count === 1 ? 'einem Tag' : `${number(count)} Tagen`} wurde nichts gesendet.`,
     none: 'Für diesen Link gibt es keine Statistik.',
   },
   verify: {

@@ -5,6 +5,8 @@ const s = (count: number): string => (count === 1 ? '' : 's');
 const number = (count: number): string => count.toLocaleString('en');
 const deliveries = (count: number): string => `${number(count)} deliver${count === 1 ? 'y' : 'ies'}`;
 const are = (count: number): string => (count === 1 ? 'is' : 'are');
+/** "All 3 endpoints". */
+const all = (count: number): string => (count === 2 ? 'Both endpoints' : `All ${number(count)} endpoints`);
 
 /** The words of the portal. Another language is another file next to this one, with the same names. */
 export const words = {
@@ -51,6 +53,22 @@ export const words = {
     failing: 'Failing',
     recovering: 'Recovering',
     breaker: 'Circuit breaker open',
+    unstable: 'Unstable',
+  },
+  /** How all endpoints do. */
+  summary: {
+    calm: (good: number, paused: number) => {
+      if (good === 0) return paused === 1 ? 'Your endpoint is paused.' : `${all(paused)} are paused.`;
+      const rest = paused === 0 ? '' : ` ${number(paused)} ${are(paused)} paused.`;
+      if (good === 1 && paused === 0) return 'Your endpoint receives its deliveries.';
+      if (good === 1) return `1 endpoint receives its deliveries.${rest}`;
+      return `${paused === 0 ? all(good) : `${number(good)} endpoints`} receive their deliveries.${rest}`;
+    },
+    quiet: 'No problems. Nothing was sent in the last 24 hours.',
+    trouble: (bad: number, total: number) => {
+      if (total === 1) return 'Your endpoint needs attention';
+      return `${number(bad)} of ${number(total)} endpoints need${bad === 1 ? 's' : ''} attention`;
+    },
   },
   /** The result of the last request. */
   outcomes: {
@@ -137,14 +155,34 @@ export const words = {
     headerName: 'Header name',
     headerValue: 'Header value',
     day: 'Last 24 hours',
+    dayIs: 'Last 24 hours:',
     dayCounts: (good: number, bad: number) => `${number(good)} delivered, ${number(bad)} failed`,
     quiet: 'Nothing sent',
+    discarded: (count: number) => `${number(count)} discarded`,
+    /** Deliveries that wait now, by what they wait for. */
+    waiting: {
+      retry: (count: number) => `${number(count)} waiting to retry`,
+      circuit_breaker: (count: number) => `${number(count)} held until the endpoint recovers`,
+      paused: (count: number) => `${number(count)} held by the pause`,
+      rate_limit: (count: number) => `${number(count)} held by the rate limit`,
+      pull: (count: number) => `${number(count)} waiting to be fetched`,
+      sending: (count: number) => `${number(count)} being sent`,
+    },
+    uncounted: 'So many wait that not all of them were counted.',
+    sendNow: (count: number) => `Send ${deliveries(count)} now`,
+    sendAllNow: 'Send all waiting deliveries now',
+    probeFirst: 'One is sent first. If your server accepts it, the rest follows.',
+    sentAgain: (count: number) =>
+      `${number(count)} of them ${count === 1 ? 'has' : 'have'} been sent again since.`,
+    /** Followed by a time, such as "3 h ago". */
+    began: 'It began',
+    paused: 'This endpoint is paused',
+    pausedText: 'Its deliveries wait until it is resumed.',
     lastDeliveries: 'Latest deliveries',
     noDeliveries: 'Nothing has been sent to it yet.',
     all: 'Show all',
     failing: 'This endpoint is failing',
     someFailed: 'Some deliveries failed',
-    failingText: (count: number) => `${deliveries(count)} failed in the last 24 hours.`,
     willStop: 'If this goes on, the endpoint will be disabled, and nothing will be sent to it.',
     disabled: 'This endpoint is disabled',
     disabledText:
@@ -153,7 +191,6 @@ export const words = {
     activateAndSend: (count: number) => `Activate and send ${deliveries(count)}`,
     activated: (count: number) =>
       count === 0 ? 'Active again.' : `Active again. ${deliveries(count)} ${are(count)} being sent.`,
-    retryThose: (count: number) => `Retry ${deliveries(count)}`,
     testNotSent: 'The test was not sent',
     addedText: 'It gets events from now on.',
     open: 'Open endpoint',
@@ -222,7 +259,10 @@ export const words = {
     retryingAll: (count: number) => `${deliveries(count)} ${are(count)} being sent again.`,
     queueing: (done: number, total: number | null) =>
       total === null ? `${number(done)} so far.` : `${number(done)} of ${number(total)} so far.`,
-    queued: (done: number) => `${deliveries(done)} ${are(done)} on the way again.`,
+    /** Followed by a time, such as "8 s ago". */
+    queued: (done: number) => `Requested for ${deliveries(done)}`,
+    sendNow: 'Send now',
+    sendNowAsked: 'Sending requested.',
     attempts: 'Attempts',
     noAttempts: 'No request has been sent yet.',
     attempt: (count: number) => `Attempt ${count}`,
@@ -274,6 +314,7 @@ export const words = {
     deliveries: 'deliveries',
     nothing: 'nothing delivered',
     withRetries: 'with retries',
+    quietDays: (count: number) => `Nothing was sent on ${count === 1 ? 'one day' : `${number(count)} days`}.`,
     none: 'This link has no statistics.',
   },
   verify: {

@@ -5,6 +5,7 @@ const number = (count: number): string => count.toLocaleString('es');
 const s = (count: number): string => (count === 1 ? '' : 's');
 const deliveries = (count: number): string => `${number(count)} entrega${s(count)}`;
 const sending = (count: number): string => (count === 1 ? 'Se está enviando' : 'Se están enviando');
+const all = (count: number): string => (count === 2 ? 'Sus dos endpoints' : `Sus ${number(count)} endpoints`);
 
 export const words: Messages = {
   name: 'Español',
@@ -75,6 +76,21 @@ export const words: Messages = {
     failing: 'Con fallos',
     recovering: 'Recuperándose',
     breaker: 'Circuit breaker abierto',
+    unstable: 'Inestable',
+  },
+  summary: {
+    calm: (good, paused) => {
+      if (good === 0) return paused === 1 ? 'Su endpoint está en pausa.' : `${all(paused)} están en pausa.`;
+      const rest = paused === 0 ? '' : ` ${number(paused)} ${paused === 1 ? 'está' : 'están'} en pausa.`;
+      if (good === 1 && paused === 0) return 'Su endpoint recibe sus entregas.';
+      if (good === 1) return `1 endpoint recibe sus entregas.${rest}`;
+      return `${paused === 0 ? all(good) : `${number(good)} endpoints`} reciben sus entregas.${rest}`;
+    },
+    quiet: 'Sin problemas. No se ha enviado nada en las últimas 24 horas.',
+    trouble: (bad, total) => {
+      if (total === 1) return 'Su endpoint necesita atención';
+      return `${number(bad)} de ${number(total)} endpoints necesita${bad === 1 ? '' : 'n'} atención`;
+    },
   },
   outcomes: {
     answered: (status) => `Su servidor respondió ${status}`,
@@ -153,14 +169,32 @@ export const words: Messages = {
     headerName: 'Nombre de la cabecera',
     headerValue: 'Valor de la cabecera',
     day: 'Últimas 24 horas',
+    dayIs: 'Últimas 24 horas:',
     dayCounts: (good, bad) => `${number(good)} entregada${s(good)}, ${number(bad)} fallida${s(bad)}`,
     quiet: 'Nada enviado',
+    discarded: (count) => `${number(count)} descartada${s(count)}`,
+    waiting: {
+      retry: (count) => `${number(count)} a la espera del reintento`,
+      circuit_breaker: (count) => `${number(count)} a la espera de que el endpoint se recupere`,
+      paused: (count) => `${number(count)} retenida${s(count)} por la pausa`,
+      rate_limit: (count) => `${number(count)} retenida${s(count)} por el límite de frecuencia`,
+      pull: (count) => `${number(count)} sin recoger`,
+      sending: (count) => `${number(count)} en curso`,
+    },
+    uncounted: 'Hay tantas a la espera que no se han contado todas.',
+    sendNow: (count) => `Enviar ahora ${deliveries(count)}`,
+    sendAllNow: 'Enviar ahora todas las pendientes',
+    probeFirst: 'Primero se envía una. Si su servidor la acepta, siguen las demás.',
+    sentAgain: (count) =>
+      `${number(count)} de ellas ya ${count === 1 ? 'se ha' : 'se han'} enviado de nuevo.`,
+    began: 'Empezó',
+    paused: 'Este endpoint está en pausa',
+    pausedText: 'Sus entregas esperan hasta que se reanude.',
     lastDeliveries: 'Últimas entregas',
     noDeliveries: 'Todavía no se le ha enviado nada.',
     all: 'Ver todo',
     failing: 'Este endpoint falla',
     someFailed: 'Algunas entregas fallaron',
-    failingText: (count) => `${deliveries(count)} con fallo en las últimas 24 horas.`,
     willStop: 'Si sigue así, el endpoint se desactivará y no se le enviará nada.',
     disabled: 'Este endpoint está desactivado',
     disabledText:
@@ -169,7 +203,6 @@ export const words: Messages = {
     activateAndSend: (count) => `Activar y enviar ${deliveries(count)}`,
     activated: (count) =>
       count === 0 ? 'Activo de nuevo.' : `Activo de nuevo. ${sending(count)} ${deliveries(count)}.`,
-    retryThose: (count) => `Enviar de nuevo ${deliveries(count)}`,
     testNotSent: 'La prueba no se envió',
     addedText: 'A partir de ahora recibe eventos.',
     open: 'Abrir el endpoint',
@@ -238,7 +271,9 @@ export const words: Messages = {
     retryingAll: (count) => `${sending(count)} de nuevo ${deliveries(count)}.`,
     queueing: (done, total) =>
       total === null ? `${number(done)} hasta ahora.` : `${number(done)} de ${number(total)} hasta ahora.`,
-    queued: (done) => `${deliveries(done)} de nuevo en camino.`,
+    queued: (done) => `Solicitado para ${deliveries(done)}`,
+    sendNow: 'Enviar ahora',
+    sendNowAsked: 'Envío solicitado.',
     attempts: 'Intentos',
     noAttempts: 'Todavía no se ha enviado ninguna petición.',
     attempt: (count) => `Intento ${count}`,
@@ -290,6 +325,7 @@ export const words: Messages = {
     deliveries: 'entregas',
     nothing: 'nada entregado',
     withRetries: 'con reintentos',
+    quietDays: (count) => `En ${number(count)} día${s(count)} no se envió nada.`,
     none: 'Este enlace no tiene estadísticas.',
   },
   verify: {

@@ -4,6 +4,8 @@ import type { Messages } from './en.ts';
 const number = (count: number): string => count.toLocaleString('fr');
 const s = (count: number): string => (count > 1 ? 's' : '');
 const deliveries = (count: number): string => `${number(count)} livraison${s(count)}`;
+const all = (count: number): string =>
+  count === 2 ? 'Vos deux endpoints' : `Vos ${number(count)} endpoints`;
 
 export const words: Messages = {
   name: 'Français',
@@ -75,6 +77,21 @@ export const words: Messages = {
     failing: 'En échec',
     recovering: 'En rétablissement',
     breaker: 'Disjoncteur ouvert',
+    unstable: 'Instable',
+  },
+  summary: {
+    calm: (good, paused) => {
+      if (good === 0) return paused === 1 ? 'Votre endpoint est en pause.' : `${all(paused)} sont en pause.`;
+      const rest = paused === 0 ? '' : ` ${number(paused)} ${paused === 1 ? 'est' : 'sont'} en pause.`;
+      if (good === 1 && paused === 0) return 'Votre endpoint reçoit ses livraisons.';
+      if (good === 1) return `1 endpoint reçoit ses livraisons.${rest}`;
+      return `${paused === 0 ? all(good) : `${number(good)} endpoints`} reçoivent leurs livraisons.${rest}`;
+    },
+    quiet: 'Aucun problème. Rien n’a été envoyé au cours des dernières 24 heures.',
+    trouble: (bad, total) => {
+      if (total === 1) return 'Votre endpoint demande votre attention';
+      return `${number(bad)} endpoint${s(bad)} sur ${number(total)} demande${bad === 1 ? '' : 'nt'} votre attention`;
+    },
   },
   outcomes: {
     answered: (status) => `Votre serveur a répondu ${status}`,
@@ -154,14 +171,32 @@ export const words: Messages = {
     headerName: 'Nom de l’en-tête',
     headerValue: 'Valeur de l’en-tête',
     day: 'Dernières 24 heures',
+    dayIs: 'Dernières 24 heures :',
     dayCounts: (good, bad) => `${number(good)} livrée${s(good)}, ${number(bad)} en échec`,
     quiet: 'Rien envoyé',
+    discarded: (count) => `${number(count)} abandonnée${s(count)}`,
+    waiting: {
+      retry: (count) => `${number(count)} en attente d’une nouvelle tentative`,
+      circuit_breaker: (count) => `${number(count)} en attente du rétablissement de l’endpoint`,
+      paused: (count) => `${number(count)} en attente à cause de la pause`,
+      rate_limit: (count) => `${number(count)} en attente à cause de la limite de débit`,
+      pull: (count) => `${number(count)} pas encore récupérée${s(count)}`,
+      sending: (count) => `${number(count)} en cours d’envoi`,
+    },
+    uncounted: 'Il y en a tant en attente que toutes n’ont pas été comptées.',
+    sendNow: (count) => `Envoyer ${deliveries(count)} maintenant`,
+    sendAllNow: 'Envoyer tout ce qui attend',
+    probeFirst: 'Une seule est envoyée d’abord. Si votre serveur l’accepte, les autres suivent.',
+    sentAgain: (count) =>
+      `${number(count)} d’entre elles ${count > 1 ? 'ont' : 'a'} été renvoyée${s(count)} depuis.`,
+    began: 'Cela a commencé',
+    paused: 'Cet endpoint est en pause',
+    pausedText: 'Ses livraisons attendent sa reprise.',
     lastDeliveries: 'Dernières livraisons',
     noDeliveries: 'Rien n’y a encore été envoyé.',
     all: 'Tout afficher',
     failing: 'Cet endpoint est en échec',
     someFailed: 'Certaines livraisons ont échoué',
-    failingText: (count) => `${deliveries(count)} en échec au cours des dernières 24 heures.`,
     willStop: 'Si cela continue, l’endpoint sera désactivé et plus rien n’y sera envoyé.',
     disabled: 'Cet endpoint est désactivé',
     disabledText:
@@ -170,7 +205,6 @@ export const words: Messages = {
     activateAndSend: (count) => `Activer et envoyer ${deliveries(count)}`,
     activated: (count) =>
       count === 0 ? 'De nouveau actif.' : `De nouveau actif. ${deliveries(count)} en cours d’envoi.`,
-    retryThose: (count) => `Renvoyer ${deliveries(count)}`,
     testNotSent: 'Le test n’a pas été envoyé',
     addedText: 'Il reçoit des événements dès maintenant.',
     open: 'Ouvrir l’endpoint',
@@ -242,7 +276,9 @@ export const words: Messages = {
       total === null
         ? `${number(done)} pour l’instant.`
         : `${number(done)} sur ${number(total)} pour l’instant.`,
-    queued: (done) => `${deliveries(done)} de nouveau en cours d’envoi.`,
+    queued: (done) => `Demandé pour ${deliveries(done)}`,
+    sendNow: 'Envoyer maintenant',
+    sendNowAsked: 'Envoi demandé.',
     attempts: 'Tentatives',
     noAttempts: 'Aucune requête n’a encore été envoyée.',
     attempt: (count) => `Tentative ${count}`,
@@ -294,6 +330,7 @@ export const words: Messages = {
     deliveries: 'livraisons',
     nothing: 'rien n’a été livré',
     withRetries: 'nouvelles tentatives comprises',
+    quietDays: (count) => `Rien n’a été envoyé pendant ${number(count)} jour${s(count)}.`,
     none: 'Il n’y a pas de statistiques pour ce lien.',
   },
   verify: {

@@ -10,10 +10,11 @@ import { useWords } from '../../parts/words.ts';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Back } from '../back.tsx';
 import { useRights } from '../link.ts';
+import { Counts } from './counts.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointTypes } from './endpoint-types.tsx';
-import { isFailing } from './failure.ts';
-import { dayQuery, endpointQuery } from './queries.ts';
+import { type Health, type Healths, isTrouble, shownState, useHealth } from './health.ts';
+import { endpointQuery } from './queries.ts';
 import { Trouble } from './trouble.tsx';
 
 export function EndpointPage({ id }: { id: string }) {
@@ -31,24 +32,34 @@ export function EndpointPage({ id }: { id: string }) {
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const { manage: mayManage, retry: mayRetry } = useRights();
-  const day = useQuery(dayQuery([endpoint]));
+  const { data: all } = useHealth();
+  const health = all?.of.get(endpoint.uid);
   const mayTest = mayRetry && endpoint.status === 'active' && endpoint.delivery === 'push';
-  const fails = isFailing(endpoint, day.data?.get(endpoint.uid));
   return (
     <>
       <PageHead
         heading="h2"
         title={endpoint.name}
-        beside={<EndpointBadge endpoint={endpoint} isFailing={fails} />}
+        beside={<EndpointBadge endpoint={endpoint} state={shownState(health)} />}
       >
         {mayManage && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
       <p className="break-all text-muted">{endpoint.url}</p>
-      <Trouble endpoint={endpoint} />
+      {all !== undefined && health !== undefined && <HealthView {...{ endpoint, health, all }} />}
       <EndpointTypes endpoint={endpoint} />
       {endpoint.secrets.length > 0 && <Secrets endpoint={endpoint} mayRoll={mayManage} />}
       {mayTest && <EndpointTest endpoint={endpoint} mayChoose={mayManage} />}
       <RecentDeliveries endpoint={endpoint.uid} />
     </>
+  );
+}
+
+/** The trouble of the endpoint. If there is none, the numbers of the last day. */
+function HealthView({ endpoint, health, all }: { endpoint: Endpoint; health: Health; all: Healths }) {
+  if (isTrouble(health)) return <Trouble {...{ endpoint, health, all }} />;
+  return (
+    <div className="mt-2">
+      <Counts health={health} isComplete={all.isComplete} />
+    </div>
   );
 }

@@ -1,91 +1,94 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
-import type { ReactNode } from 'react';
-import { useAct } from '../../parts/use-act.ts';
+import { EndpointBadge } from '../../parts/badges.tsx';
+import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
-import { Button } from '../../ui/controls/button.tsx';
-import { useRights } from '../link.ts';
+import { Time } from '../../ui/text/time.tsx';
+import { at } from '../address.ts';
 import { adviceText, outcomeText } from '../reason.ts';
-import { RetryProgress } from '../retry-progress.tsx';
-import { api } from '../session.ts';
-import { failureOf, isFailing } from './failure.ts';
-import { configurationQuery, dayQuery, failuresQuery } from './queries.ts';
+import { Counts } from './counts.tsx';
+import type { Health, Healths } from './health.ts';
+import { configurationQuery } from './queries.ts';
+import { TroubleActs } from './trouble-acts.tsx';
 
-/** An endpoint in trouble explains itself: what came back, what to change, and a button to send again. */
-export function Trouble({ endpoint }: { endpoint: Endpoint }) {
-  if (endpoint.status === 'inactive') return <Disabled endpoint={endpoint} />;
-  return <Failing endpoint={endpoint} />;
+interface Props {
+  endpoint: Endpoint;
+  health: Health;
+  all: Healths;
+  /** It stands in a list, so it names its endpoint, and the advice is on the page of that. */
+  isListed?: boolean;
 }
 
-/** The deliveries that can be sent again to the endpoint: their number, and the call that sends them. */
-function useLost(endpoint: Endpoint, status: ('Failure' | 'Discarded')[]) {
-  const query = { endpointId: [endpoint.uid], status };
-  const count = useQuery({
-    queryKey: ['lost', query],
-    queryFn: () => api.eventDeliveries.countBatchRetry(query),
-    refetchInterval: 10_000,
-  });
-  return { count: count.data?.num ?? 0, send: () => api.eventDeliveries.batchRetry(query) };
-}
-
-function Disabled({ endpoint }: { endpoint: Endpoint }) {
-  const { endpoints: t, deliveries } = useWords();
-  const { manage: mayManage, retry: mayRetry } = useRights();
-  const lost = useLost(endpoint, ['Failure', 'Discarded']);
-  const count = mayRetry ? lost.count : 0;
-  const activate = useAct(
-    async () => {
-      await api.endpoints.activate(endpoint.uid);
-      if (count > 0) await lost.send();
-    },
-    () => t.activated(count),
-  );
+/** An endpoint in trouble explains itself: what came back, since when, what waits, and the acts that mend it. */
+export function Trouble({ endpoint, health, all, isListed = false }: Props) {
+  const { endpoints: t } = useWords();
+  const isCalm = health.state === 'held';
+  const look = isCalm ? 'border-frame bg-panel' : 'border-bad bg-bad-ground';
   return (
-    <Banner title={t.disabled} text={t.disabledText}>
-      {mayManage && (
-        <Button look="main" onClick={() => activate.mutate()} busy={activate.isPending && deliveries.asking}>
-          {count === 0 ? t.activate : t.activateAndSend(count)}
-        </Button>
-      )}
-    </Banner>
+    <section
+      aria-label={isListed ? endpoint.name : titleOf(t, health)}
+      className={`mt-3 grid gap-x-6 gap-y-3 rounded-md border border-l-4 px-4 py-3 sm:grid-cols-[minmax(0,1fr)_auto] sm:items-center ${look}`}
+    >
+      <div className="grid min-w-0 grid-cols-1 gap-1">
+        {isListed ? (
+          <Named {...{ endpoint, health }} />
+        ) : (
+          <h3 className={`text-base ${isCalm ? '' : 'text-bad'}`}>{titleOf(t, health)}</h3>
+        )}
+        <Cause health={health} isWhole={!isListed} />
+        <Counts health={health} isComplete={all.isComplete} />
+      </div>
+      <TroubleActs {...{ endpoint, health, all, isListed }} />
+    </section>
   );
 }
 
-function Failing({ endpoint }: { endpoint: Endpoint }) {
+function Named({ endpoint, health }: Pick<Props, 'endpoint' | 'health'>) {
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-x-3">
+        <h3 className="min-w-0 text-base break-words">
+          <a className="hover:underline" href={at(`endpoints/${endpoint.uid}`)}>
+            {endpoint.name}
+          </a>
+        </h3>
+        <EndpointBadge endpoint={endpoint} state={health.state} />
+      </div>
+      <p className="truncate text-muted">{endpoint.url}</p>
+    </>
+  );
+}
+
+const titleOf = (t: Messages['endpoints'], { state }: Health): string =>
+  ({ failing: t.failing, disabled: t.disabled, degraded: t.someFailed, held: t.paused, ok: '' })[state];
+
+function Cause({ health, isWhole }: { health: Health; isWhole: boolean }) {
   const words = useWords();
-  const { endpoints: t, deliveries } = words;
-  const failures = useQuery(failuresQuery);
-  const configuration = useQuery(configurationQuery);
-  const { count, send } = useLost(endpoint, ['Failure']);
-  const retry = useAct(send, () => deliveries.retryingAll(count));
-  const day = useQuery(dayQuery([endpoint]));
-  const { retry: mayRetry } = useRights();
-  const failure = failureOf(failures.data, endpoint.uid);
-  if (failure === undefined) return null;
-  const fails = isFailing(endpoint, day.data?.get(endpoint.uid));
-  const willStop = fails && configuration.data?.['disable_endpoint'] === true;
-  const text = [
-    t.failingText(failure.count),
-    `${outcomeText(words, failure.outcome)}.`,
-    adviceText(words, failure.outcome),
-    willStop ? t.willStop : '',
-  ];
+  const { endpoints: t } = words;
+  const configuration = useQuery({ ...configurationQuery, enabled: isWhole });
+  const { state, last_failure: failure, failing_since: since } = health;
+  const willStop = state === 'failing' && configuration.data?.['disable_endpoint'] === true;
+  const more = [
+    state === 'disabled' ? t.disabledText : '',
+    state === 'held' ? t.pausedText : '',
+    isWhole && failure !== null && state !== 'held' ? adviceText(words, failure.outcome) : '',
+    isWhole && willStop ? t.willStop : '',
+  ].filter((part) => part !== '');
   return (
-    <Banner title={fails ? t.failing : t.someFailed} text={text.filter((part) => part !== '').join(' ')}>
-      {mayRetry && count > 0 && (
-        <Button icon="again" onClick={() => retry.mutate()} busy={retry.isPending && deliveries.asking}>
-          {t.retryThose(count)}
-        </Button>
-      )}
-      <RetryProgress job={retry.data} />
-    </Banner>
+    <div className="max-w-[75ch]">
+      <p className="flex flex-wrap gap-x-4">
+        {failure !== null && state !== 'held' && (
+          <span>
+            {outcomeText(words, failure.outcome)}, <Time at={failure.at} />
+          </span>
+        )}
+        {since !== null && (
+          <span className="text-muted">
+            {t.began} <Time at={since} />
+          </span>
+        )}
+      </p>
+      <p>{more.join(' ')}</p>
+    </div>
   );
 }
-
-const Banner = ({ title, text, children }: { title: string; text: string; children: ReactNode }) => (
-  <section className="mt-4 grid gap-2 rounded-md border border-bad bg-bad-ground p-4">
-    <h3 className="text-base text-bad">{title}</h3>
-    <p className="max-w-[75ch]">{text}</p>
-    <div>{children}</div>
-  </section>
-);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { subscribe } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
-import { Receiver } from '../support/servers/receiver.ts';
-import { goTo, type PortalWorld } from './portal-world.ts';
+import { subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { goTo, type PortalWorld } from './world.ts';
 
 export function portalMomentTests(get: () => PortalWorld): void {
   describe('a customer', () => {
@@ -39,7 +39,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       );
       await goTo(page, '#/deliveries?state=Failure');
       await page.getByRole('button', { name: /Retry \d+ failed deliver/ }).click();
-      await page.getByText(/on the way again/).waitFor();
+      await page.getByText(/^Requested for \d+ deliver/).waitFor();
       expect(wrongs).toEqual([]);
       await close();
     });
@@ -86,6 +86,8 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByLabel('URL').fill(`${receiver.url}/hook`);
       await page.getByLabel('All event types').uncheck();
       await page.getByLabel('invoice.reminder').check();
+      await page.getByText('Example: invoice.reminder').click();
+      await page.getByRole('region', { name: 'Example: invoice.reminder' }).getByText('4711').waitFor();
       await page.getByRole('button', { name: 'Add and test' }).click();
       await page.getByText('200 OK').first().waitFor();
       await page.getByRole('button', { name: 'Copy Standard Webhooks' }).waitFor();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
-import type { PortalWorld, Visit } from './portal-world.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { PortalWorld, Visit } from './world.ts';
 
 export function portalEmbedTests(get: () => PortalWorld): void {
   describe('embedded in a page of another site', () => {

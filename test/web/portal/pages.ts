@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
-import { violations } from './axe.ts';
-import { expectAllInSight } from './out-of-sight.ts';
-import { goTo, type PortalWorld } from './portal-world.ts';
+import { eventually } from '../../support/eventually.ts';
+import { violations } from '../axe.ts';
+import { expectAllInSight } from '../out-of-sight.ts';
+import { goTo, type PortalWorld } from './world.ts';
 
 export function portalPageTests(get: () => PortalWorld): void {
   describe('its pages', () => {
@@ -14,7 +14,7 @@ export function portalPageTests(get: () => PortalWorld): void {
         ['#/deliveries', 'payment.failed'],
         [`#/deliveries/${deliveryId}`, 'database is down, ticket 4711'],
         ['#/types', 'An invoice was not paid in time.'],
-        ['#/numbers', 'nothing delivered'],
+        ['#/numbers', /Nothing was sent on 1[23] days/],
         ['#/verify', 'Send both'],
       ] as const;
 
@@ -111,6 +111,11 @@ export function portalPageTests(get: () => PortalWorld): void {
         () => page.title(),
         (title) => title === 'Vérifier · Webhooks',
       );
+      // The first is in sight again when its page is.
+      await goTo(page, '#/endpoints');
+      const first = page.getByRole('link', { name: 'Endpoints', exact: true });
+      await page.locator('[aria-current=page]', { hasText: 'Endpoints' }).waitFor();
+      expect((await first.boundingBox())?.x).toBeGreaterThanOrEqual(0);
       expect(wrongs).toEqual([]);
       await close();
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { PORTAL_PAGES } from '../../bench/portal-requests.ts';
-import { ApiClient } from '../support/client.ts';
-import { goTo, type PortalWorld } from './portal-world.ts';
+import { PORTAL_PAGES } from '../../../bench/portal-requests.ts';
+import { ApiClient } from '../../support/client.ts';
+import { goTo, type PortalWorld } from './world.ts';
 
 /** A call without its times, and with its parameters in order. */
 function asKey(call: string): string {
@@ -48,7 +48,7 @@ export function portalLinkTests(get: () => PortalWorld): void {
     it('that may only look shows no act at all, and what each further right allows appears with it', async () => {
       const { visit, link, seed } = get();
       const { uid, secrets } = seed.endpoints.broken;
-      const again = /^Retry \d+ deliver/;
+      const again = /^Retry \d+ failed deliver/;
       const acts = ['Send a test event', again, 'Edit…', 'Roll secret…', 'Show', 'Add function…'] as const;
       const look = { owner_id: 'customer-9', can_retry: false };
       const cases: [rights: object, acts: (typeof acts)[number][]][] = [

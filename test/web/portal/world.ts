@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { startTestApp, type TestApp } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
-import { launch, watchedPage } from './browser.ts';
-import { buildPages } from './build-pages.ts';
-import { type Seed, seed } from './seed.ts';
+import { startTestApp, type TestApp } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
+import { launch, watchedPage } from '../browser.ts';
+import { buildPages } from '../build-pages.ts';
+import { type Seed, seed } from '../seed.ts';
 
 /** One server, one browser, two customers with traffic, and a page of another site that embeds the portal. */
 export interface PortalWorld {
