@@ -147,7 +147,7 @@ function Row({ href, title, hit, onClick }: RowProps) {
         )}
       </Link>
       {hit !== undefined && hit.owner !== '' && (
-        <span className="max-w-40 truncate text-xs">
+        <span className="max-w-32 shrink-0 truncate text-xs">
           <CustomerLink owner={hit.owner} onClick={onClick} />
         </span>
       )}

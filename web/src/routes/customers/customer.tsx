@@ -47,11 +47,13 @@ export function Customer() {
   return (
     <PageBody>
       <PageHead title={owner} beside={<span className="text-muted">customer</span>}>
-        {['failures', 'deliveries', 'events'].map((page) => (
-          <Link key={page} className="link capitalize" href={withSearch(at(page), { customer: owner })}>
-            {page}
-          </Link>
-        ))}
+        <span className="mr-2 flex gap-4">
+          {['failures', 'deliveries', 'events'].map((page) => (
+            <Link key={page} className="link capitalize" href={withSearch(at(page), { customer: owner })}>
+              {page}
+            </Link>
+          ))}
+        </span>
         <May use="createPortalLink">
           <SeePortal owner={owner} />
         </May>
