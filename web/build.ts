@@ -155,13 +155,25 @@ async function main(): Promise<void> {
     compress(fresh);
     const sizes = checkSizes(fresh);
     writeFileSync(join(fresh, '.stamp'), stamp);
-    rmSync(DIST, { recursive: true, force: true });
-    renameSync(fresh, DIST);
+    swap(fresh);
     process.stdout.write(
       `web: built in ${((performance.now() - started) / 1000).toFixed(1)} s, ${sizes} of JavaScript\n`,
     );
   } finally {
     rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Two test files may build at once: the folder of the other one can be there again after it was removed. */
+function swap(fresh: string): void {
+  for (let tries = 1; ; tries += 1) {
+    rmSync(DIST, { recursive: true, force: true });
+    try {
+      return renameSync(fresh, DIST);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (tries === 10 || (code !== 'ENOTEMPTY' && code !== 'EEXIST')) throw error;
+    }
   }
 }
 
