@@ -145,19 +145,25 @@ test('customers are sums of their endpoints, the worst first, and a portal sees 
   expect(none).toMatchObject({ endpoints: [], complete: true, by_state: { failing: 0, ok: 0 } });
 });
 
-test('a paused endpoint that failed before has its cause, however many deliveries wait since', async () => {
+test('an endpoint that failed before has its cause, however many deliveries wait or were discarded since', async () => {
   const { project, ids } = await scene();
   await project.put(`/endpoints/${ids.failing}/pause`);
-  await app.database.query(
-    `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
+  const add = (status: string, count: number) =>
+    app.database.query(
+      `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
        delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
      select left(id, 10) || 'Z' || lpad(n::text, 15, '0'), project_id, event_id, endpoint_id, subscription_id, event_type,
-       'Scheduled', delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, 0, now()
-     from (select * from event_deliveries where endpoint_id = $1 limit 1) d, generate_series(1, 300) n`,
-    [ids.failing],
-  );
-  const failing = named((await project.get('/health')).endpoints, 'failing');
-  expect(failing.last_failure).toMatchObject({ outcome: 'http_500' });
+       $2, delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, 0, now()
+     from (select * from event_deliveries where endpoint_id = $1 limit 1) d, generate_series(1, $3::int) n
+     on conflict do nothing`,
+      [ids.failing, status, count],
+    );
+  const cause = async () => named((await project.get('/health')).endpoints, 'failing').last_failure;
+  await add('Scheduled', 300);
+  expect(await cause()).toMatchObject({ outcome: 'http_500' });
+  await app.database.query('delete from delivery_queue where key = $1', [ids.failing]);
+  await add('Discarded', 3_000);
+  expect(await cause()).toMatchObject({ outcome: 'http_500' });
 });
 
 test('a test that fails is no cause and is counted nowhere', async () => {

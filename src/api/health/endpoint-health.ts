@@ -137,7 +137,11 @@ function suspectsOf(found: readonly Found[], routing: ProjectRouting): string[] 
     .map(({ endpoint }) => endpoint.id);
 }
 
-/** Since when endpoints fail, and why. */
+/** Deliveries of an endpoint that are looked through for one that failed: of all, and of the worst without any. */
+const LOOKED_THROUGH = 200;
+const WORST = { endpoints: 10, lookedThrough: 10_000 };
+
+/** Since when endpoints fail, and why. `endpointIds` has the worst first. */
 async function readCauses(
   db: Database,
   projectId: ProjectId,
@@ -145,9 +149,19 @@ async function readCauses(
 ): Promise<(id: string) => Pick<Health, 'run' | 'failure'>> {
   const { runs, failures } = await db.reading(projectId, async (tx) => ({
     runs: await failingRuns(tx, projectId, asked.endpointIds),
-    failures: await lastFailures(tx, projectId, asked),
+    failures: await lastFailures(tx, projectId, { ...asked, among: LOOKED_THROUGH }),
   }));
   const failureOf = new Map(failures.map((failure) => [failure.endpoint_id, failure]));
+  // A disabled endpoint has many discarded deliveries since its last failure.
+  const endpointIds = asked.endpointIds
+    .filter((id) => !failureOf.has(id) && runs.get(id)?.since != null)
+    .slice(0, WORST.endpoints);
+  const further = { ...asked, endpointIds, among: WORST.lookedThrough };
+  const found =
+    endpointIds.length === 0
+      ? null
+      : await unlessTooSlow(db.reading(projectId, (tx) => lastFailures(tx, projectId, further)));
+  for (const failure of found ?? []) failureOf.set(failure.endpoint_id, failure);
   return (id) => ({ run: runs.get(id) ?? null, failure: failureOf.get(id) ?? null });
 }
 

@@ -99,26 +99,24 @@ export interface LastFailure {
   at: number;
 }
 
-/** Deliveries of an endpoint that are looked through for one that failed. */
-const LOOKED_THROUGH = 200;
 const FAILURE = `d.id, coalesce(d.last_outcome, '') as outcome, d.description, d.updated_at as at`;
 
 /**
- * A failed delivery of each endpoint: the newest of its last 200 since a time, else one that waits for its next attempt.
+ * A failed delivery of each endpoint: the newest of its last `among` since a time, else one that waits for its next attempt.
  * The sample of a test is none, because tests are not counted.
  * A paused endpoint may hold 100,000 deliveries without an attempt, so a scan to the first failed one has no bound.
  */
 export function lastFailures(
   db: Queryable,
   projectId: string,
-  { endpointIds, fromMs }: { endpointIds: readonly string[]; fromMs: number },
+  { endpointIds, fromMs, among }: { endpointIds: readonly string[]; fromMs: number; among: number },
 ): Promise<LastFailure[]> {
   return db.query<LastFailure>(
     `select e.id as endpoint_id, f.id, f.outcome, f.description, f.at from unnest($2::text[]) e(id)
      cross join lateral (
        (select 1 as preference, ${FAILURE} from (
          select * from event_deliveries where project_id = $1 and endpoint_id = e.id and id >= $3
-         order by id desc limit ${LOOKED_THROUGH}
+         order by id desc limit $4
        ) d where d.status in ('Retry', 'Failure') and d.event_type <> '${TEST_EVENT_TYPE}' order by d.id desc limit 1)
        union all
        (select 2, ${FAILURE} from ${ofQueueRows(`(
@@ -127,6 +125,6 @@ export function lastFailures(
         where d.status = 'Retry')
        order by preference limit 1
      ) f`,
-    [projectId, endpointIds, firstIdAt(fromMs)],
+    [projectId, endpointIds, firstIdAt(fromMs), among],
   );
 }

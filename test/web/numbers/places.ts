@@ -23,7 +23,7 @@ const ms = (value: number | undefined): string => {
 const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 
 /** The numbers below an endpoint in trouble. */
-function troubleText(health: Json): string {
+function troubleText(health: Json, time = ''): string {
   const { waiting_for: waiting, attempts, failed_share: share, failed, discarded } = health;
   const gates: [string, string][] = [
     ['retry', 'waiting to retry'],
@@ -33,7 +33,7 @@ function troubleText(health: Json): string {
   ];
   return [
     ...gates.flatMap(([gate, words]) => (waiting[gate] > 0 ? [`${count(waiting[gate])} ${words}`] : [])),
-    ...(attempts > 0 ? [`${percent(share)} of ${plural(attempts, 'attempt')} failed`] : []),
+    ...(attempts > 0 ? [`${percent(share)} of ${plural(attempts, 'attempt')} failed${time}`] : []),
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
     ...(discarded > 0 ? [`${count(discarded)} discarded`] : []),
   ].join(', ');
@@ -142,10 +142,10 @@ export const places: Record<'overview' | 'endpoints' | 'customers' | 'failures' 
   endpoint: [
     {
       name: 'the cause',
-      answer: /\/health\?endpointId=/,
+      answer: /\/health\?.*endpointId=/,
       read: `[...document.querySelectorAll('section[aria-label="What is wrong"]')].map((box) =>
         [...[...box.querySelectorAll('p')].at(-1).children].map(({ textContent }) => textContent).join(', '))`,
-      expected: (health) => troubled(health).map(troubleText),
+      expected: (health) => troubled(health).map((one) => troubleText(one, ' in the last 24 h')),
     },
     {
       name: 'the last day',

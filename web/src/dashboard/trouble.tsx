@@ -26,11 +26,13 @@ interface Props {
   health: EndpointHealth;
   /** The page has no other button for it. */
   mayPause?: boolean;
+  /** The time of the counts, where the page has no other words for it. */
+  time?: string;
   children?: ReactNode;
 }
 
 /** Since when an endpoint fails, the last answer, the open deliveries, and the acts that mend it. */
-export function Trouble({ health, mayPause = false, children }: Props) {
+export function Trouble({ health, mayPause = false, time, children }: Props) {
   const isBad = health.state === 'failing' || health.state === 'disabled';
   return (
     <div
@@ -48,7 +50,7 @@ export function Trouble({ health, mayPause = false, children }: Props) {
         )}
       </div>
       <Cause health={health} />
-      <Counts health={health} />
+      <Counts health={health} time={time} />
     </div>
   );
 }
@@ -83,7 +85,7 @@ function Cause({ health }: { health: EndpointHealth }) {
 }
 
 /** Each number leads to its rows. */
-function Counts({ health }: { health: EndpointHealth }) {
+function Counts({ health, time }: { health: EndpointHealth; time: string | undefined }) {
   const { at } = useProject();
   const { waiting_for: waiting, endpoint_id: endpoint } = health;
   const rows = (held: string) => withSearch(at('deliveries'), { endpoint, held });
@@ -108,6 +110,7 @@ function Counts({ health }: { health: EndpointHealth }) {
       {health.attempts > 0 && (
         <span>
           {percent(health.failed_share)} of {plural(health.attempts, 'attempt')} failed
+          {time !== undefined && ` in the ${time}`}
         </span>
       )}
       {health.failed > 0 && (

@@ -77,19 +77,25 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
+const DAY_MS = 86_400_000;
+
 /** The cause, where something is wrong. */
 function EndpointTrouble({ endpoint }: { endpoint: string }) {
   const { api, id } = useProject();
   const { data } = useQuery({
     queryKey: [id, 'endpoint', endpoint, 'health'],
-    queryFn: () => api.dashboard.getHealth({ endpointId: [endpoint] }),
+    queryFn: () =>
+      api.dashboard.getHealth({
+        startDate: new Date(Date.now() - DAY_MS).toISOString(),
+        endpointId: [endpoint],
+      }),
     refetchInterval: 5000,
   });
   const [health] = data?.endpoints ?? [];
   if (health === undefined || health.state === 'ok') return null;
   return (
     <section aria-label="What is wrong" className="mb-3">
-      <Trouble health={health} />
+      <Trouble health={health} time="last 24 h" />
     </section>
   );
 }
