@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
+import { breakerTests } from './breaker-moments.ts';
 import { momentTests } from './moments.ts';
+import { referenceTests } from './reference.ts';
 import { makeWorld, type World } from './world.ts';
 
 /** The main ways through the dashboard. `npm test` has them where there is a browser. */
@@ -15,4 +17,7 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   });
 
   momentTests(() => world);
+  breakerTests(() => world);
+  // The last: it leaves the dashboard.
+  referenceTests(() => world);
 });

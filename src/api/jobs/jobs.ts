@@ -65,16 +65,16 @@ const descriptions: Record<JobRow['type'], string> = {
 };
 
 type Concerned = Pick<Static<typeof Job>, 'endpoint_id' | 'endpoint_name' | 'owner_id'>;
-const NOBODY: Concerned = { endpoint_id: '', endpoint_name: '', owner_id: '' };
+const NO_ENDPOINT: Concerned = { endpoint_id: '', endpoint_name: '', owner_id: '' };
 
 /** The endpoint and the customer that a job is about. The input of an onboarding has neither. */
 function concerned({ type, input }: Pick<JobRow, 'type' | 'input'>, routing: ProjectRouting): Concerned {
-  if (type === 'onboard') return NOBODY;
+  if (type === 'onboard') return NO_ENDPOINT;
   const { endpointIds: ids = [] } = JSON.parse(input) as { endpointIds?: string[] };
   const [first = '', ...others] = ids;
   const ownerOf = (id: string) => routing.endpoints.get(id)?.row.owner_id ?? '';
   const owner_id = others.every((id) => ownerOf(id) === ownerOf(first)) ? ownerOf(first) : '';
-  if (others.length > 0) return { ...NOBODY, owner_id };
+  if (others.length > 0) return { ...NO_ENDPOINT, owner_id };
   return { endpoint_id: first, endpoint_name: routing.endpoints.get(first)?.row.name ?? '', owner_id };
 }
 
@@ -110,7 +110,7 @@ export function unstartedJob(
     type: job.type,
     status: DRY_RUN,
     description: descriptions[job.type],
-    ...NOBODY,
+    ...NO_ENDPOINT,
     total: job.total,
     done: 0,
     failed: 0,

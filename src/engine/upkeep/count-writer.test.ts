@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quietLog } from '../../../test/support/quiet-log.ts';
+import { linesOf } from '../../../test/support/log-lines.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { type Accepted, AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import { CountWriter, MAX_ROWS } from './count-writer.ts';
@@ -8,6 +8,7 @@ const TURN_MS = 2_000;
 
 function startWriter() {
   const clock = new ManualClock();
+  const { log, lines } = linesOf('warn');
   const accepted = new AcceptedCounts();
   const stored: (readonly Accepted[])[] = [];
   const database = { isDown: false };
@@ -18,12 +19,12 @@ function startWriter() {
       stored.push(counts);
     },
     addUp: async () => {},
-    log: quietLog,
+    log,
     clock,
   });
   writer.start();
   const count = (projectId: string) => accepted.accepted({ projectId, sourceId: null }, []);
-  return { clock, stored, database, writer, count };
+  return { clock, stored, database, writer, count, lines };
 }
 
 const sum = (turn: readonly Accepted[] | undefined) => turn?.reduce((total, { count }) => total + count, 0);
@@ -58,10 +59,11 @@ test('a turn stores a bounded number of rows, and a stop stores the rest', async
   expect(stored.map(sum)).toEqual([MAX_ROWS, MAX_ROWS + 1]);
 });
 
-test('a stop without a database ends, and says what it lost', async () => {
-  const { stored, database, writer, count } = startWriter();
+test('a stop without a database ends, and says that counts are lost', async () => {
+  const { stored, database, writer, count, lines } = startWriter();
   database.isDown = true;
   count('p');
-  await expect(writer.stop()).resolves.toBeUndefined();
+  await writer.stop();
   expect(stored).toEqual([]);
+  expect(lines().map(({ msg }) => msg)).toEqual(['failed to store the last counts']);
 });

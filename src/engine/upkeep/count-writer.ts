@@ -1,7 +1,7 @@
 import type { Accepted, AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
+import { type Clock, systemClock } from '../../platform/time/clock.ts';
 
 /**
  * Stores the counts of accepted events and new deliveries of this node every 2 s and at its stop, and adds up recent
@@ -27,19 +27,19 @@ export class CountWriter {
   readonly #stop = new AbortController();
 
   constructor(deps: CountWriterDeps) {
-    const { log, clock } = deps;
+    const { log, clock = systemClock } = deps;
     this.#deps = deps;
     this.#writing = new Loop({
       turn: () => this.#write(MAX_ROWS),
       onError: (error) => log.warn({ err: error }, 'failed to store counts; retrying in 2 s'),
       everyMs: WRITE_EVERY_MS,
-      ...(clock && { clock }),
+      clock,
     });
     this.#addingUp = new Loop({
       turn: () => deps.addUp(this.#stop.signal),
       onError: (error) => log.warn({ err: error }, 'failed to add up counts; retrying in 30 s'),
       everyMs: ADD_UP_EVERY_MS,
-      ...(clock && { clock }),
+      clock,
     });
   }
 
