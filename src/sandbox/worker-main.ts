@@ -2,7 +2,7 @@
  * The main file of a sandbox process. It answers one batch at a time, in order, and ends when its node ends.
  * It has no state that matters, so it may be killed at any moment.
  */
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import type { Role } from './call-queue.ts';
 import { functionFailure } from './contract.ts';
 import { IsolateCache } from './isolate-cache.ts';
@@ -14,7 +14,9 @@ const keptIsolates = 64;
 
 const role = process.argv[2] as Role;
 // A tenth of a busy core. With less, a function of 100 ms would not end in the time that isolate-cache.ts allows.
-if (role === 'suspect') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+// A node that was started with `nice` has less already, and without being root nobody may take more.
+const { PRIORITY_BELOW_NORMAL } = constants.priority;
+if (role === 'suspect' && getPriority() < PRIORITY_BELOW_NORMAL) setPriority(PRIORITY_BELOW_NORMAL);
 
 const cache = new IsolateCache(keptIsolates, new Watchdog());
 

@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type FunctionCall, functionVersion } from './contract.ts';
@@ -45,6 +47,26 @@ async function newChild(before: Set<number>, ready: (pid: number) => boolean): P
 const isLooping = (pid: number) => cpuTicks(pid) > 80;
 
 describe.runIf(onLinux)('a sandbox process', () => {
+  it.each([
+    ['0', 10],
+    ['15', 15],
+  ])(
+    'of suspects has a low priority, and not more than its node, started with nice %s',
+    async (nice, priority) => {
+      const main = [
+        process.execPath,
+        '--no-node-snapshot',
+        join(import.meta.dirname, 'worker-main.ts'),
+        'suspect',
+      ];
+      const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+      const child = spawn('nice', ['-n', String(nice), ...main], { stdio: [...stdio] });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      expect(await once(child, 'message')).toEqual(['ready', undefined]);
+      expect(getPriority(child.pid)).toBe(Math.max(10, Math.min(19, getPriority() + nice)));
+    },
+  );
+
   it.each([
     ['SIGSEGV', 'crashed', false],
     ['SIGKILL', 'sandbox_lost', true],
