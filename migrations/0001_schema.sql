@@ -405,32 +405,42 @@ create table event_keys (
   primary key (project_id, key)
 );
 
+-- The order of columns is that of least padding, which would be stored twice: a finish makes a second version of a row.
+-- Columns that every row has come first, so that the server finds them without a look at the others.
 create table event_deliveries (
-  id text collate "C" not null,
-  project_id text collate "C" not null,
-  event_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
-  subscription_id text collate "C",
-  event_type text not null,
-  status text not null,
-  description text,
-  delivery_mode text not null,
-  strategy text not null,
+  next_send_at timestamptz,
+  updated_at timestamptz not null,
   interval_seconds integer not null,
   max_retry_seconds integer not null,
   retry_limit integer not null,
   num_trials integer not null default 0,
   -- num_trials when the present retry budget began: a resend starts a new one
   budget_from integer not null default 0,
-  next_send_at timestamptz,
-  latency_ms double precision,
+  is_exponential boolean not null,
+  is_at_most_once boolean not null,
+  id text collate "C" not null,
+  project_id text collate "C" not null,
+  event_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  event_type text not null,
+  status text not null,
+  subscription_id text collate "C",
+  description text,
   -- the result of the last attempt: http_503, timeout and the like (src/domain/delivery.ts); null: no attempt
   last_outcome text,
-  -- the body that was sent, where a function changed it
-  body bytea,
-  updated_at timestamptz not null,
   -- when it was cancelled; a resend takes it away
   cancelled_at timestamptz,
+  -- The attempt that ended it, if it is small: an end is then one update, and no row more. Every other attempt has a row
+  -- in delivery_attempts. `attempts` shows both.
+  attempt_at timestamptz,
+  attempt_template_id bigint,
+  latency_ms real,
+  attempt_succeeded boolean,
+  attempt_id text collate "C",
+  attempt_record text,
+  attempt_body bytea,
+  -- the body that was sent, where a function changed it
+  body bytea,
   primary key (project_id, id)
 ) partition by range (id);
 -- Both are partial although they contain every row: only a statement with a condition on the event or the endpoint can
@@ -439,25 +449,41 @@ create index event_deliveries_event on event_deliveries (event_id, id) where eve
 create index event_deliveries_endpoint on event_deliveries (endpoint_id, id) where endpoint_id is not null;
 
 create table delivery_attempts (
+  requested_at timestamptz not null,
+  -- null: the record is whole
+  template_id bigint,
+  succeeded boolean not null,
+  -- recorded by a node that had lost its lease: it changed no state
+  is_stale boolean not null,
   id text collate "C" not null,
   delivery_id text collate "C" not null,
   project_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  url text not null,
-  ip_address text,
-  http_status text,
-  error text,
-  succeeded boolean not null,
-  -- recorded by a node that had lost its lease: it changed no state
-  is_stale boolean not null,
-  request_headers text not null,
-  response_headers text,
+  -- JSON: times, error, and the values that its template leaves open (src/store/attempts)
+  record text not null,
   response_body bytea,
-  timings text not null,
-  requested_at timestamptz not null,
-  responded_at timestamptz,
   primary key (project_id, delivery_id, id)
 ) partition by range (delivery_id);
+
+-- What the attempts at an endpoint have in common: URL, address, headers. Written with the attempts that use them, and
+-- removed two days after the last of these.
+create table attempt_templates (
+  project_id text collate "C" not null,
+  id bigint not null,
+  made_at timestamptz not null default now(),
+  -- JSON: the slots, those that attempts fill in as true
+  slots text not null,
+  primary key (project_id, id)
+);
+
+-- All attempts, wherever they are.
+create view attempts as
+select id, delivery_id, project_id, endpoint_id, succeeded, is_stale, requested_at, template_id, record, response_body
+from delivery_attempts
+union all
+select attempt_id, id, project_id, endpoint_id, attempt_succeeded, false, attempt_at, attempt_template_id, attempt_record,
+  attempt_body
+from event_deliveries where attempt_id is not null;
 
 -- Meta events: messages of the service about itself. They go through the queue like deliveries (kind 1), to the
 -- project's own URL. A row holds the last attempt, so there is no table of their attempts.
@@ -468,7 +494,7 @@ create table meta_events (
   status text not null,
   description text,
   payload bytea not null,
-  strategy text not null,
+  is_exponential boolean not null,
   interval_seconds integer not null,
   max_retry_seconds integer not null,
   retry_limit integer not null,

@@ -106,7 +106,7 @@ export async function addStoredRows(service: Service, deliveries: number): Promi
   const { rows } = await service.db.query<{ event_id: string; id: string; from: string }>(
     `select d.event_id, d.id,
        (regexp_match(pg_get_expr(c.relpartbound, c.oid), $$FROM \\('([^']+)'\\)$$))[1] as from
-     from event_deliveries d join pg_class c on c.oid = d.tableoid where d.status = 'Success' limit 1`,
+     from event_deliveries d join pg_class c on c.oid = d.tableoid where d.status = 'Success' and d.attempt_id is not null limit 1`,
   );
   const model = rows[0] as { event_id: string; id: string; from: string };
   const startMs = idTime(model.from);
@@ -132,13 +132,6 @@ export async function addStoredRows(service: Service, deliveries: number): Promi
         event_id: event(`1 + n / ${DELIVERIES_PER_EVENT}`),
       },
     );
-    await copies(
-      service,
-      { table: 'delivery_attempts', key: 'delivery_id', id: model.id, from: 1, to },
-      {
-        delivery_id: delivery,
-      },
-    );
   }
   await service.db.query('set synchronous_commit = on');
   await service.db.query('vacuum (analyze) events, event_deliveries, delivery_attempts');
@@ -146,15 +139,13 @@ export async function addStoredRows(service: Service, deliveries: number): Promi
 
 interface Copies {
   table: string;
-  /** The column that finds the model. */
-  key?: string;
   id: string;
   from: number;
   to: number;
 }
 
 async function copies(service: Service, what: Copies, changes: Changes): Promise<void> {
-  const { table, key = 'id', id, from, to } = what;
+  const { table, id, from, to } = what;
   const project = service.credentials.project_id;
   const { rows } = await service.db.query<{ name: string; type: string }>(
     `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
@@ -165,6 +156,6 @@ async function copies(service: Service, what: Copies, changes: Changes): Promise
   );
   await service.db.query(
     `insert into ${table} (${rows.map(({ name }) => name).join(', ')})
-     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where project_id = '${project}' and ${key} = '${id}' limit 1) as m`,
+     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where project_id = '${project}' and id = '${id}' limit 1) as m`,
   );
 }

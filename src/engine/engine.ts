@@ -18,6 +18,7 @@ import type { OffsetClock } from '../platform/time/offset-clock.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
 import { addUpCounts } from '../store/counts/add-up-counts.ts';
 import { addAccepted } from '../store/counts/recent-counts.ts';
 import type { Database } from '../store/database/database.ts';
@@ -121,8 +122,9 @@ export class Engine {
     this.nodeId = ids.next();
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
+    const templates = new AttemptTemplates();
     this.#finisher = new Finisher({
-      store: (batch) => finishBatch(db, this.nodeId, batch),
+      store: (batch) => finishBatch(db, { nodeId: this.nodeId, templates }, batch),
       clock: systemClock,
       metrics,
       log,
@@ -161,7 +163,7 @@ export class Engine {
       addUp: (signal) => addUpCounts(db, signal),
       log,
     });
-    this.#pull = this.#createPull();
+    this.#pull = this.#createPull(templates);
     this.#intake = new Intake({
       delivers: this.#delivers,
       dispatcher: this.#dispatcher,
@@ -262,10 +264,11 @@ export class Engine {
     });
   }
 
-  #createPull(): Pull {
+  #createPull(templates: AttemptTemplates): Pull {
     const { databaseClock } = this.#deps;
     return new Pull({
       ...this.#deps,
+      templates,
       now: databaseClock.now,
       clock: systemClock,
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),

@@ -14,7 +14,7 @@ const keptIsolates = 64;
 
 const role = process.argv[2] as Role;
 // A tenth of a busy core. With less, a function of 100 ms would not end in the time that isolate-cache.ts allows.
-// A node that was started with `nice` has less already, and without being root nobody may take more.
+// A node that was started with `nice` has less already, and only root may take more.
 const { PRIORITY_BELOW_NORMAL } = constants.priority;
 if (role === 'suspect' && getPriority() < PRIORITY_BELOW_NORMAL) setPriority(PRIORITY_BELOW_NORMAL);
 

@@ -47,25 +47,19 @@ async function newChild(before: Set<number>, ready: (pid: number) => boolean): P
 const isLooping = (pid: number) => cpuTicks(pid) > 80;
 
 describe.runIf(onLinux)('a sandbox process', () => {
-  it.each([
-    ['0', 10],
-    ['15', 15],
-  ])(
-    'of suspects has a low priority, and not more than its node, started with nice %s',
-    async (nice, priority) => {
-      const main = [
-        process.execPath,
-        '--no-node-snapshot',
-        join(import.meta.dirname, 'worker-main.ts'),
-        'suspect',
-      ];
-      const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
-      const child = spawn('nice', ['-n', String(nice), ...main], { stdio: [...stdio] });
-      onTestFinished(() => void child.kill('SIGKILL'));
-      expect(await once(child, 'message')).toEqual(['ready', undefined]);
-      expect(getPriority(child.pid)).toBe(Math.max(10, Math.min(19, getPriority() + nice)));
-    },
-  );
+  it.each([0, 15])('of suspects has a low priority, started with nice %i one as low', async (nice) => {
+    const main = [
+      process.execPath,
+      '--no-node-snapshot',
+      join(import.meta.dirname, 'worker-main.ts'),
+      'suspect',
+    ];
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+    const child = spawn('nice', ['-n', String(nice), ...main], { stdio: [...stdio] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    expect(await once(child, 'message')).toEqual(['ready', undefined]);
+    expect(getPriority(child.pid)).toBe(Math.max(10, Math.min(19, getPriority() + nice)));
+  });
 
   it.each([
     ['SIGSEGV', 'crashed', false],

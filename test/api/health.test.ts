@@ -151,9 +151,9 @@ test('an endpoint that failed before has its cause, however many deliveries wait
   const add = (status: string, count: number) =>
     app.database.query(
       `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
+       is_at_most_once, is_exponential, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
      select left(id, 10) || 'Z' || lpad(n::text, 15, '0'), project_id, event_id, endpoint_id, subscription_id, event_type,
-       $2, delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, 0, now()
+       $2, is_at_most_once, is_exponential, interval_seconds, max_retry_seconds, retry_limit, 0, now()
      from (select * from event_deliveries where endpoint_id = $1 limit 1) d, generate_series(1, $3::int) n
      on conflict do nothing`,
       [ids.failing, status, count],

@@ -9,6 +9,7 @@ import {
   type ProjectId,
 } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
 import { finishBatch } from '../../src/store/queue/batches.ts';
@@ -49,17 +50,17 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   expect(taken.fence).toBeGreaterThan(leased.fence);
 
   const lateFirst = finishOf(leased, '00000000000000000000000003', 'Retry');
-  expect(await finishDeliveries(db, LATE, [lateFirst])).toEqual(new Set());
+  expect(await finishDeliveries(db, node(LATE), [lateFirst])).toEqual(new Set());
   expect(
-    await finishDeliveries(db, EARLY, [finishOf(taken, '00000000000000000000000004', 'Success')]),
+    await finishDeliveries(db, node(EARLY), [finishOf(taken, '00000000000000000000000004', 'Success')]),
   ).toEqual(new Set([leased.id]));
   const lateAgain = finishOf(leased, '00000000000000000000000005', 'Failure');
-  expect(await finishDeliveries(db, LATE, [lateAgain])).toEqual(new Set());
+  expect(await finishDeliveries(db, node(LATE), [lateAgain])).toEqual(new Set());
 
   expect(await app.database.query('select status, num_trials from event_deliveries')).toEqual([
     { status: 'Success', num_trials: 1 },
   ]);
-  expect(await app.database.query('select is_stale from delivery_attempts order by id')).toEqual([
+  expect(await app.database.query('select is_stale from attempts order by id')).toEqual([
     { is_stale: true },
     { is_stale: false },
     { is_stale: true },
@@ -77,13 +78,42 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
   const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
   const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
-  expect((await finishBatch(db, EARLY, [finish])).size).toBe(1);
-  expect((await finishBatch(db, EARLY, [finish])).size).toBe(0);
-  expect(await app.database.query('select is_stale from delivery_attempts')).toEqual([{ is_stale: false }]);
+  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(1);
+  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(0);
+  expect(await app.database.query('select is_stale from attempts')).toEqual([{ is_stale: false }]);
   const counted = await app.database.query(
     'select sum(attempts)::int as attempts, sum(delivered)::int as delivered from recent_counts',
   );
   expect(counted).toEqual([{ attempts: 1, delivered: 1 }]);
+});
+
+test('a finish sent again while the first still runs on the server is recorded and counted once', async ({
+  onTestFinished,
+}) => {
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const { db } = app.app;
+  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['twice'] });
+  await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
+  const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
+  const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
+  let again: Promise<Set<string>> | undefined;
+  await db.hotTransaction(async (tx) => {
+    expect((await finishDeliveries(tx, node(EARLY), [finish])).size).toBe(1);
+    again = finishBatch(db, node(EARLY), [finish]);
+    await eventually(
+      () =>
+        app.database.query(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        ),
+      (waiting) => waiting.length === 1,
+    );
+  });
+  expect((await again)?.size).toBe(0);
+  expect(await app.database.query('select is_stale from attempts')).toEqual([{ is_stale: false }]);
+  expect(await app.database.query('select sum(attempts)::int as attempts from recent_counts')).toEqual([
+    { attempts: 1 },
+  ]);
 });
 
 test('rows leased by an unknown node are freed', async ({ onTestFinished }) => {
@@ -236,6 +266,8 @@ function deliveryRow(
   };
 }
 
+const node = (nodeId: string) => ({ nodeId, templates: new AttemptTemplates() });
+
 function finishOf(
   delivery: LeasedDelivery,
   attemptId: string,
@@ -253,12 +285,11 @@ function finishOf(
       outcome: status === 'Success' ? 'http_200' : 'timeout',
       error: null,
       succeeded: status === 'Success',
-      requestHeaders: '{}',
+      requestHeaders: {},
       responseHeaders: null,
       responseBody: null,
-      timings: '{}',
+      timings: { totalMs: 1 },
       requestedAtMs: Date.now(),
-      respondedAtMs: null,
     },
   };
 }

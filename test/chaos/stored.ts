@@ -1,3 +1,4 @@
+import { type StoredRecord, unpacked } from '../../src/store/attempts/packed-attempt.ts';
 import type { ChaosDatabase } from './chaos-database.ts';
 
 /** The stored state at the end of a run. */
@@ -44,19 +45,31 @@ const DELIVERIES = `
     coalesce(a.succeeded, 0)::int as succeeded
   from event_deliveries d left join (
     select delivery_id, count(*) as succeeded
-    from delivery_attempts where not is_stale and succeeded group by delivery_id
+    from attempts where not is_stale and succeeded group by delivery_id
   ) a on a.delivery_id = d.id`;
 const TRIES = `
-  select delivery_id, (request_headers::json ->> 'webhook-timestamp')::int as sent, is_stale,
-    extract(epoch from requested_at)::float8 * 1000 as started,
-    http_status is not null as is_answered, error
-  from delivery_attempts order by requested_at, id`;
+  select a.delivery_id, a.is_stale, extract(epoch from a.requested_at)::float8 * 1000 as started, a.template_id::float8,
+    a.record, t.slots as template
+  from attempts a left join attempt_templates t on t.project_id = a.project_id and t.id = a.template_id
+  order by a.requested_at, a.id`;
+
+interface TryRow extends StoredRecord {
+  is_stale: boolean;
+  started: number;
+}
+
+function toTry(row: TryRow): StoredTry {
+  const { requestHeaders, httpStatus, error } = unpacked(row);
+  const sent = Number(requestHeaders['webhook-timestamp']);
+  const { delivery_id, is_stale, started } = row;
+  return { delivery_id, sent, is_stale, started, is_answered: httpStatus !== null, error };
+}
 
 export async function readStored(database: ChaosDatabase): Promise<Stored> {
   return {
     events: await database.query('select id, event_type, is_duplicate, idempotency_key from events'),
     deliveries: await database.query(DELIVERIES),
-    tries: await database.query(TRIES),
+    tries: (await database.query<TryRow>(TRIES)).map(toTry),
     queued: await database.query('select * from delivery_queue'),
     expansions: await database.query('select event_id from expansions'),
   };

@@ -61,8 +61,9 @@ const idsOf = () => receiver.requests.map(({ headers }) => String(headers['webho
 
 /** The shortest time in which one more than `count` requests of a path began, and how many began. */
 async function tightest(path: string, count: number): Promise<{ gapMs: number; began: number }> {
-  const select = 'extract(epoch from requested_at)::float8 * 1000 as at from delivery_attempts';
-  const rows = await rowsOf(select, "and url like '%' || $2 order by 1", [path]);
+  const select =
+    'extract(epoch from requested_at)::float8 * 1000 as at from attempts a join endpoints e on e.id = endpoint_id';
+  const rows = await rowsOf(select, "and e.url like '%' || $2 order by 1", [path]);
   const times = rows.map((row) => row['at'] as number);
   const gaps = times.slice(count).map((at, n) => at - (times[n] as number));
   return { gapMs: Math.min(...gaps), began: times.length };
@@ -117,7 +118,7 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   await eventually(states, ([row]) => row?.['status'] === 'Success');
   held[0]!();
   nodes[0].program.signal('SIGCONT');
-  const attempts = () => rowsOf('is_stale, succeeded from delivery_attempts', 'order by is_stale');
+  const attempts = () => rowsOf('is_stale, succeeded from attempts', 'order by is_stale');
   await eventually(attempts, (rows) => rows.length === 2);
   expect(await attempts()).toEqual([
     { is_stale: false, succeeded: true },

@@ -130,7 +130,7 @@ test('three consumers that die, on two nodes of which one is killed, lose none o
   expect(new Set(all.map(([uid]) => uid)).size).toBe(all.length);
   expect(all.every(([, times]) => times === 1)).toBe(true);
   const [counted] = await database.query(
-    `select count(*)::int as n, count(distinct delivery_id)::int as deliveries from delivery_attempts
+    `select count(*)::int as n, count(distinct delivery_id)::int as deliveries from attempts
      where succeeded and not is_stale`,
   );
   const succeeded = DELIVERIES + devices.deliveries;

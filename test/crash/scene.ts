@@ -80,7 +80,7 @@ export async function expectNothingLost(
   const known = new Set(events.map(({ id }) => id));
   expect([...accepted, ...arrived.keys()].filter((id) => !known.has(id))).toEqual([]);
   const attempts = `select count(*)::int as deliveries from (
-    select delivery_id from delivery_attempts where not is_stale group by 1 having count(*) <> 1) a`;
+    select delivery_id from attempts where not is_stale group by 1 having count(*) <> 1) a`;
   expect(await query(attempts)).toEqual([{ deliveries: 0 }]);
 }
 

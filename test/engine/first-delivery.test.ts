@@ -23,7 +23,7 @@ test('a thousand events broadcast at once are each delivered once, every finish 
   );
   expect(states).toEqual([{ status: 'Success', num_trials: 1, count: 1_000 }]);
   const [attempts] = await app.database.query(
-    'select count(*)::int, bool_and(succeeded) as good from delivery_attempts',
+    'select count(*)::int, bool_and(succeeded) as good from attempts',
   );
   expect(attempts).toEqual({ count: 1_000, good: true });
 

@@ -68,9 +68,9 @@ async function storeOld(ageDays: number, endpointId?: string): Promise<string> {
   if (endpointId === undefined) return id;
   await app.database.query(
     `with d as (
-       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, is_at_most_once, is_exponential,
          interval_seconds, max_retry_seconds, retry_limit, updated_at)
-       values ($1, $2, $1, $3, 'old', 'Scheduled', 'at_least_once', 'linear', 1, 2, 3, now()))
+       values ($1, $2, $1, $3, 'old', 'Scheduled', false, false, 1, 2, 3, now()))
      insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at) values ($1, $1, $2, $3, 0, now())`,
     [id, projectId, endpointId],
   );
@@ -193,9 +193,9 @@ describe('a delivery that is open for twice the retention', () => {
     await ensurePartitions(app.app.db, Date.now() - 61 * DAY_MS, DAY_MS);
     await app.database.query(
       `with m as (
-         insert into meta_events (id, project_id, event_type, status, payload, strategy, interval_seconds,
+         insert into meta_events (id, project_id, event_type, status, payload, is_exponential, interval_seconds,
            max_retry_seconds, retry_limit, updated_at)
-         values ($1, $2, 'endpoint.created', 'Retry', '{}', 'linear', 1, 2, 3, now()))
+         values ($1, $2, 'endpoint.created', 'Retry', '{}', false, 1, 2, 3, now()))
        insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at)
        values ($1, $1, $2, 'meta:' || $2, 0, 1, now() + interval '1 day')`,
       [id, projectId],

@@ -5,9 +5,12 @@ import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
+import type { Attempt } from '../../src/store/attempts/attempt.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
+import { lastAttempts } from '../../src/store/attempts/read-attempts.ts';
 import { finishBatch } from '../../src/store/queue/batches.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import type { AttemptRow, Finish } from '../../src/store/queue/finish-deliveries.ts';
+import type { Finish } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -16,6 +19,8 @@ import { listenTcp } from '../support/servers/loopback-server.ts';
 import { shared } from '../support/shared.ts';
 
 const NODE = '00000000000000000000000001';
+
+type Poison = Partial<Attempt & Pick<Finish, 'description'>>;
 
 /** Outcomes that the database cannot hold as they are: a text with a zero byte is one to it. */
 // Stores deliveries for others; the tests play those others or add one.
@@ -37,9 +42,9 @@ async function leased(eventType: string, count: number): Promise<LeasedDelivery[
   return claim?.deliveries ?? [];
 }
 
-function succeeded(delivery: LeasedDelivery, attempt: Partial<AttemptRow> = {}): Finish {
+function succeeded(delivery: LeasedDelivery, { description = null, ...attempt }: Poison = {}): Finish {
   return {
-    ...handedBack(delivery, null),
+    ...handedBack(delivery, description),
     status: 'Success',
     delayMs: null,
     numTrials: 1,
@@ -52,12 +57,11 @@ function succeeded(delivery: LeasedDelivery, attempt: Partial<AttemptRow> = {}):
       outcome: 'http_200',
       error: null,
       succeeded: true,
-      requestHeaders: '{}',
-      responseHeaders: '{}',
+      requestHeaders: {},
+      responseHeaders: {},
       responseBody: Buffer.from('fine'),
-      timings: '{}',
+      timings: { totalMs: 1 },
       requestedAtMs: Date.now(),
-      respondedAtMs: Date.now(),
       ...attempt,
     },
   };
@@ -65,13 +69,14 @@ function succeeded(delivery: LeasedDelivery, attempt: Partial<AttemptRow> = {}):
 
 test('only the unstorable attempts of a batch are replaced, and every delivery is finished', async () => {
   const deliveries = await leased('batch', 20);
-  const poison = new Map<number, Partial<AttemptRow>>([
-    [3, { error: 'zero\0byte' }],
-    [4, { responseHeaders: '\0' }],
-    [11, { url: 'http://zero\0byte/' }],
+  const poison = new Map<number, Poison>([
+    [3, { description: 'zero\0byte' }],
+    // A record takes any text.
+    [4, { url: 'http://zero\0byte/', responseHeaders: { zero: ['\0'] } }],
+    [11, { outcome: 'zero\0byte' }],
   ]);
   const finisher = new Finisher({
-    store: (batch) => finishBatch(app.app.db, NODE, batch),
+    store: (batch) => finishBatch(app.app.db, { nodeId: NODE, templates: new AttemptTemplates() }, batch),
     clock: systemClock,
     metrics: createMetrics().metrics,
     log: quietLog,
@@ -81,24 +86,29 @@ test('only the unstorable attempts of a batch are replaced, and every delivery i
   );
   expect(moved).toEqual(Array(20).fill(true));
   const rows = await app.database.query(
-    `select d.status, d.num_trials, a.error, a.http_status, a.response_body
-     from event_deliveries d left join delivery_attempts a on a.delivery_id = d.id
-     where d.event_type = 'batch' order by d.id`,
+    "select status, num_trials, description from event_deliveries where event_type = 'batch' order by id",
   );
-  const whole = { status: 'Success', num_trials: 1, error: null, http_status: '200 OK' };
-  const replaced = {
-    ...whole,
-    error: 'The result of this attempt could not be stored.',
-    response_body: null,
-  };
+  const recorded = await lastAttempts(
+    app.app.db,
+    app.projectId,
+    deliveries.map(({ id }) => id),
+  );
+  const reason = 'The result of this attempt could not be stored.';
+  const refused = (n: number) => n === 3 || n === 11;
   expect(rows).toEqual(
-    deliveries.map((_, n) => {
-      if (n === 3 || n === 4) return replaced;
-      // Nothing of this attempt can be stored.
-      if (n === 11) return { ...whole, http_status: null, response_body: null };
-      return { ...whole, response_body: Buffer.from('fine') };
-    }),
+    deliveries.map((_, n) => ({ status: 'Success', num_trials: 1, description: refused(n) ? reason : null })),
   );
+  // Nothing of one can be stored.
+  expect(recorded.map(({ deliveryId }) => deliveryId)).toEqual(
+    deliveries.filter((_, n) => n !== 11).map(({ id }) => id),
+  );
+  expect(recorded[3]).toMatchObject({ error: reason, httpStatus: '200 OK', responseBody: null });
+  expect(recorded[4]).toMatchObject({
+    url: 'http://zero\0byte/',
+    responseHeaders: { zero: ['\0'] },
+    error: null,
+  });
+  expect(recorded[5]).toMatchObject({ error: null, responseBody: Buffer.from('fine') });
   expect(await app.database.query('select * from delivery_queue')).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import {
@@ -58,13 +59,17 @@ const finish: Finish<LeasedDelivery> = {
 };
 const want = { key: asId<EndpointId>('e'), lane: 0, count: 10 };
 const leased = leasedDelivery();
+const templates = new AttemptTemplates();
 
 const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],
   ['claim', (hot) => claimDeliveries(hot, 'n', [want])],
   ['claim of meta events', (hot) => claimMetaEvents(hot, 'n', [want])],
-  ['finish', (hot) => finishDeliveries(hot, 'n', [finish], '')],
-  ['finish again', (hot) => finishDeliveries(hot, 'n', [finish], 'on conflict do nothing')],
+  ['finish', (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [finish], '')],
+  [
+    'finish again',
+    (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [finish], 'on conflict do nothing'),
+  ],
   ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
   ['release', (hot) => releaseDeliveries(hot, 'n', [leased])],
   ['release of rows in doubt', (hot) => releaseIfLeased(hot, 'n', [leased])],
@@ -76,7 +81,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ],
   ['put back', (hot) => putBackDeliveries(hot, [leased])],
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
-  ['result of a consumer', (hot) => finishPulled(hot, [finish], '')],
+  ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
 ];
 
 /** Statements about the holder of rows, which no index has. They read a range of pages. */
@@ -149,9 +154,9 @@ async function fill(rows: number, projects: number): Promise<void> {
     parameters,
   );
   await database.query(
-    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, is_at_most_once, is_exponential,
        interval_seconds, max_retry_seconds, retry_limit, updated_at)
-     select ${key}, ${project}, ${key}, 'e', 't', 'Scheduled', 'at_least_once', 'linear', 1, 1, 1, now() ${from}`,
+     select ${key}, ${project}, ${key}, 'e', 't', 'Scheduled', false, false, 1, 1, 1, now() ${from}`,
     parameters,
   );
   await database.query(

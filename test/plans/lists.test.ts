@@ -59,11 +59,11 @@ async function fill(): Promise<void> {
   );
   await database.query(
     `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, updated_at)
+       is_at_most_once, is_exponential, interval_seconds, max_retry_seconds, retry_limit, updated_at)
      select $1 || 'F' || lpad(n::text, 15, '0'), $2, $1 || 'E' || lpad((1 + n / 10)::text, 15, '0'), 'e' || n % $3,
        's' || n % $3, 'type.' || n % 20,
        case when n > $4 - $5 then 'Scheduled' when n % 1000 = 0 then 'Failure' else 'Success' end,
-       'at_least_once', 'linear', 60, 7200, 3, now()
+       false, false, 60, 7200, 3, now()
      from generate_series(0, $4::int - 1) n`,
     [time, projectId, ENDPOINTS, DELIVERIES, OPEN],
   );
@@ -259,9 +259,9 @@ describe('300,000 deliveries that wait for a retry', () => {
     // The second endpoint has few, and they are the oldest.
     await app.database.query(
       `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-         delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, last_outcome, description, updated_at)
+         is_at_most_once, is_exponential, interval_seconds, max_retry_seconds, retry_limit, num_trials, last_outcome, description, updated_at)
        select $1 || 'G' || lpad(n::text, 15, '0'), $2, $1, ($3::text[])[case when n <= 100 then 2 else 1 end], 's', 'type', 'Retry',
-         'at_least_once', 'linear', 60, 7200, 3, 1, case when n <= 100 then 'http_500' when n % 10 = 0 then 'timeout' else 'http_503' end, 'reason', now()
+         false, false, 60, 7200, 3, 1, case when n <= 100 then 'http_500' when n % 10 = 0 then 'timeout' else 'http_503' end, 'reason', now()
        from generate_series(1, 300000) n`,
       [time, client.projectId, endpointIds],
     );

@@ -16,9 +16,9 @@ export async function storeDeliveries(
   );
   await database.query(
     `with d as (
-       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
+       insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, is_at_most_once, is_exponential,
          interval_seconds, max_retry_seconds, retry_limit, updated_at, next_send_at)
-       select $1 || lpad(n::text, 16, '0'), $2, $3, $4, 'many', 'Scheduled', 'at_least_once', 'linear', 1, 60, 50, now(), now()
+       select $1 || lpad(n::text, 16, '0'), $2, $3, $4, 'many', 'Scheduled', false, false, 1, 60, 50, now(), now()
        from generate_series(1, $5::int) n returning id
      )
      insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)

@@ -84,23 +84,30 @@ async function store(projectId: string, rows: number): Promise<void> {
     [...values, PAYLOADS],
   );
   await database.query(
-    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, delivery_mode, strategy,
-       interval_seconds, max_retry_seconds, retry_limit, latency_ms, body, updated_at)
-     select ${id}, $2, ${id}, 'e', 't', 'Success', 'at_least_once', 'linear', 1, 2, 3, 12.5, ${payload}, now()
+    `insert into event_deliveries (id, project_id, event_id, endpoint_id, event_type, status, is_at_most_once, is_exponential,
+       interval_seconds, max_retry_seconds, retry_limit, latency_ms, body, updated_at, attempt_id,
+       attempt_at, attempt_succeeded, attempt_template_id, attempt_record, attempt_body)
+     select ${id}, $2, ${id}, 'e', 't', 'Success', false, false, 1, 2, 3, 12.5, ${payload}, now(), 'kept', now(), true, 1,
+       '${BY_TEMPLATE}', '\\x00ff'
      from generate_series(1, ${rows}) n`,
     [...values, PAYLOADS],
   );
   await database.query(
-    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, url, succeeded, is_stale, request_headers,
-       response_body, timings, requested_at)
-     select try::text, ${id}, $2, 'e', 'http://x', try = 2, false, '{}', ${payload}, '{}', now()
+    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, succeeded, is_stale, template_id, record,
+       response_body, requested_at)
+     select try::text, ${id}, $2, 'e', try = 2, false, case try when 2 then 1 end,
+       case try when 1 then '${WHOLE}' else '${BY_TEMPLATE}' end, ${payload}, now()
      from generate_series(1, ${rows}) n cross join generate_series(1, 2) try`,
     [...values, PAYLOADS],
   );
   await database.query(
-    `insert into meta_events (id, project_id, event_type, status, payload, strategy, interval_seconds,
+    `insert into attempt_templates (project_id, id, slots) values ($1, 1, '${TEMPLATE}') on conflict do nothing`,
+    [values[1]],
+  );
+  await database.query(
+    `insert into meta_events (id, project_id, event_type, status, payload, is_exponential, interval_seconds,
        max_retry_seconds, retry_limit, updated_at)
-     select ${id}, $2, 't', 'Success', ${payload}, 'linear', 1, 2, 3, now() from generate_series(1, ${rows}) n`,
+     select ${id}, $2, 't', 'Success', ${payload}, false, 1, 2, 3, now() from generate_series(1, ${rows}) n`,
     [...values, PAYLOADS],
   );
 }
@@ -118,6 +125,36 @@ async function oldest(table: string): Promise<string> {
   return partition?.name ?? '';
 }
 
+/** The same attempt, in both forms, and as a file has it. */
+const WHOLE = '[[1.5],null,"http://x",null,"200 OK",1,1,"a","b","c","d"]';
+const TEMPLATE = '["http://x",null,"200 OK",1,1,"a",true,"c","d"]';
+const BY_TEMPLATE = '[[1.5],null,"b"]';
+const UNPACKED = {
+  url: 'http://x',
+  ip_address: null,
+  http_status: '200 OK',
+  error: null,
+  timings: { totalMs: 1.5 },
+  request_headers: { a: 'b' },
+  response_headers: { c: ['d'] },
+};
+
+/** A stored row as a file has it: with the attempt that it holds. */
+function unpackedRow(row: Json): Json {
+  const without = (names: RegExp) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !names.test(name)));
+  if (row.record !== undefined) return { ...without(/^(template_id|record)$/), ...UNPACKED };
+  if (row.attempt_record === undefined) return row;
+  const {
+    attempt_id: id,
+    attempt_at: requested_at,
+    attempt_succeeded: succeeded,
+    attempt_body: response_body,
+  } = row;
+  const attempt = { id, delivery_id: row.id, succeeded, requested_at, response_body, ...UNPACKED };
+  return { ...without(/^attempt_/), attempt };
+}
+
 type Rows = Record<string, Json[]>;
 const keyOf = (row: Json): string => `${row.delivery_id ?? ''} ${row.id}`;
 const inOrder = (rows: Json[]) => rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
@@ -129,7 +166,7 @@ async function stored(projects: string[]): Promise<Rows> {
     const rows = await database.query(`select to_json(t) as row from ${table} t where project_id = any($1)`, [
       projects,
     ]);
-    all[table] = inOrder(rows.map(({ row }) => row));
+    all[table] = inOrder(rows.map(({ row }) => unpackedRow(row)));
   }
   return all;
 }
@@ -152,6 +189,7 @@ async function exported(): Promise<Rows> {
 
 function asStored(line: Json, bytes: string[]): Json {
   const { ...row } = line;
+  if (row.attempt) row.attempt = asStored(row.attempt, ['response_body']);
   for (const column of bytes) {
     const { [column]: text, [`${column}_base64`]: base64 } = line;
     delete row[`${column}_base64`];

@@ -1,13 +1,32 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
+import { IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import type { Attempt } from '../../src/store/attempts/attempt.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { type Finish, finishDeliveries, KEPT_BYTES } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 
 const NODE = '00000000000000000000000001';
 const DELIVERIES = 400;
+const DESCRIPTION = 'The endpoint answered 404 Not Found.';
+const ids = new IdFactory(Date.now);
+/** With the description as much as is kept with a delivery. */
+const attempt: Omit<Attempt, 'id'> = {
+  url: 'http://127.0.0.1:9/',
+  ipAddress: null,
+  httpStatus: '404 Not Found',
+  outcome: 'http_404',
+  error: null,
+  succeeded: false,
+  requestHeaders: {},
+  responseHeaders: {},
+  responseBody: Buffer.alloc(KEPT_BYTES - DESCRIPTION.length - '[[1],null]'.length),
+  timings: { totalMs: 1 },
+  requestedAtMs: Date.now(),
+};
 
 test('a batch that finishes every delivery of its pages touches no index', async () => {
   // Without the deliver role everything waits in the queue; the test plays the node that delivers.
@@ -23,14 +42,17 @@ test('a batch that finishes every delivery of its pages touches no index', async
   const [claim] = await claimDeliveries(db, NODE, [{ key: endpoint.uid, lane: 0, count: DELIVERIES }]);
   const finishes = claim!.deliveries.map(
     (delivery): Finish<LeasedDelivery> => ({
-      ...handedBack(delivery, 'The endpoint answered 404 Not Found.'),
+      ...handedBack(delivery, DESCRIPTION),
       status: 'Failure',
       delayMs: null,
       numTrials: 1,
       latencyMs: 12.5,
+      attempt: { ...attempt, id: ids.next() },
     }),
   );
-  expect((await finishDeliveries(db, NODE, finishes)).size).toBe(DELIVERIES);
+  expect(
+    (await finishDeliveries(db, { nodeId: NODE, templates: new AttemptTemplates() }, finishes)).size,
+  ).toBe(DELIVERIES);
 
   const [updates] = await eventually(
     () =>
@@ -40,4 +62,9 @@ test('a batch that finishes every delivery of its pages touches no index', async
     ([row]) => row?.['all'] === DELIVERIES,
   );
   expect(updates).toEqual({ all: DELIVERIES, hot: DELIVERIES });
+  // The first have no template yet, so they have rows of their own.
+  const [kept] = await app.database.query(
+    'select count(attempt_id)::int as kept, (select count(*)::int from attempts) as all from event_deliveries',
+  );
+  expect(kept).toEqual({ kept: DELIVERIES - 3, all: DELIVERIES });
 });

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { type Finish, finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
@@ -90,7 +91,9 @@ test('the id of a row has no effect in another project', async () => {
     delayMs: null,
     numTrials: 1,
   };
-  expect(await finishDeliveries(db, 'n', [finish])).toEqual(new Set());
+  expect(await finishDeliveries(db, { nodeId: 'n', templates: new AttemptTemplates() }, [finish])).toEqual(
+    new Set(),
+  );
   expect(await finishMetaEvents(db, 'n', [finish])).toEqual(new Set());
   expect(await queued()).toEqual(before);
   expect(await markStarted(db, 'n', { ...held, projectId: asId('mine') })).toBe(true);

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { firstIdAt, idTime } from '../../src/domain/ids.ts';
+import { oldestKeptId, removeTemplates } from '../../src/store/upkeep/expired-templates.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -249,6 +251,11 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
     },
   ],
   [
+    'attempt_templates',
+    'id',
+    { goes: [{ id: 1, project_id: 'deleted' }], stays: [{ id: 2, project_id: 'live' }] },
+  ],
+  [
     'idempotency_keys',
     'id',
     {
@@ -385,6 +392,26 @@ test('more than a chunk is removed at once, and a locked row is left for the nex
   expect(await left('alert_failures', 'subscription_id')).toEqual(['many', 'young']);
   await tidy();
   expect(await left('alert_failures', 'subscription_id')).toEqual(['young']);
+});
+
+test('templates of attempts go two days before the oldest partition, in a project before its retention', async () => {
+  await database.query('truncate attempt_templates');
+  const oldest = (await oldestKeptId(db)) as string;
+  const at = (id: string, days: number) => new Date(idTime(id) + days * DAY_MS).toISOString();
+  const made: [string, number, string][] = [
+    ['p', 1, at(oldest, -2.1)],
+    ['p', 2, at(oldest, -1.9)],
+    ['q', 3, at(oldest, 2.9)],
+    ['q', 4, at(oldest, 3.1)],
+    ['p', 5, at(oldest, 2.9)],
+  ];
+  for (const [project_id, id, made_at] of made)
+    await insert('attempt_templates', { project_id, id, made_at, slots: '[]' });
+  const { signal } = new AbortController();
+  await removeTemplates(db, { from: oldest, projectId: null }, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '3', '4', '5']);
+  await removeTemplates(db, { from: firstIdAt(idTime(oldest) + 5 * DAY_MS), projectId: 'q' }, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '4', '5']);
 });
 
 test('every table is either cleaned up or known not to need it', async () => {

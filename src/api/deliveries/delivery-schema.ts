@@ -2,15 +2,14 @@ import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
-import { parseStored } from '../../domain/stored-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
+import type { StoredAttempt } from '../../store/attempts/read-attempts.ts';
 import type { DeviceRow } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';
-import type { StoredAttempt } from '../../store/history/delivery-attempts.ts';
 import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { deviceOf, NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
@@ -192,23 +191,23 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
   const createdAt = iso(idTime(row.id));
   return {
     uid: row.id,
-    msg_id: row.delivery_id,
-    project_id: row.project_id,
-    endpoint_id: row.endpoint_id,
+    msg_id: row.deliveryId,
+    project_id: row.projectId,
+    endpoint_id: row.endpointId,
     api_version: apiVersion,
     url: row.url,
     method: 'POST',
-    ip_address: row.ip_address ?? '',
-    http_status: row.http_status ?? '',
+    ip_address: row.ipAddress ?? '',
+    http_status: row.httpStatus ?? '',
     error: row.error ?? '',
     status: row.succeeded,
-    is_stale: row.is_stale,
-    request_http_header: parseStored(row.request_headers) as Record<string, string>,
-    response_http_header: joinValues(row.response_headers),
-    response_data: row.response_body?.toString() ?? '',
-    timings: parseStored(row.timings) as Record<string, number>,
-    requested_at: iso(row.requested_at),
-    responded_at: isoOrNull(row.responded_at),
+    is_stale: row.isStale,
+    request_http_header: row.requestHeaders,
+    response_http_header: joinValues(row.responseHeaders),
+    response_data: row.responseBody?.toString() ?? '',
+    timings: row.timings,
+    requested_at: iso(row.requestedAtMs),
+    responded_at: row.error === null ? iso(row.requestedAtMs + row.timings.totalMs) : null,
     created_at: createdAt,
     updated_at: createdAt,
     deleted_at: null,
@@ -216,7 +215,8 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
 }
 
 /** On attempts a header is one text. Several values of one name are joined with a space, as clients expect. */
-export function joinValues(json: string | null): Record<string, string> {
-  const headers = json === null ? {} : (parseStored(json) as Record<string, string[]>);
-  return Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, values.join(' ')]));
+export function joinValues(
+  headers: Readonly<Record<string, readonly string[]>> | null,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, values]) => [name, values.join(' ')]));
 }

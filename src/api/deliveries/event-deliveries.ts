@@ -6,8 +6,8 @@ import { parsePageRequest } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
+import { getAttempt, listAttempts } from '../../store/attempts/read-attempts.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import { getAttempt, listAttempts } from '../../store/history/delivery-attempts.ts';
 import {
   countDeliveriesByGate,
   getDelivery,
@@ -112,7 +112,7 @@ function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
       const id = params.eventDeliveryID;
       await deliveryOf(db, project.id, { id, scope });
       const rows = await db.reading(project.id, (tx) => listAttempts(tx, project.id, id));
-      const shortened = rows.filter((row) => !row.is_whole).length;
+      const shortened = rows.filter((row) => !row.isWhole).length;
       if (shortened > 0) request.warnings = [...(request.warnings ?? []), shortenedWarning(shortened)];
       return showRows(rows, (row) => toAttempt(row, VERSION));
     },

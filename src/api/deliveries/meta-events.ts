@@ -122,7 +122,9 @@ function toMetaEvent(row: MetaEventRow): Static<typeof MetaEvent> {
         ? null
         : {
             request_http_header: parseStored(row.request_headers) as Record<string, string>,
-            response_http_header: joinValues(row.response_headers),
+            response_http_header: joinValues(
+              parseStored(row.response_headers ?? '{}') as Record<string, string[]>,
+            ),
             response_data: row.response_body?.toString() ?? '',
             http_status: row.http_status ?? '',
             error: row.error ?? '',

@@ -13,11 +13,11 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow, EndpointStore } from '../../store/config/endpoints.ts';
 import type { ProjectStore } from '../../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
-import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 
 /** The dependencies of the handlers. */
@@ -47,7 +47,7 @@ export interface ApiContext {
     row: EndpointRow;
     config: ProjectConfig;
     body: Buffer;
-  }): Promise<{ kind: 'tried'; attempt: AttemptRow } | { kind: 'untried'; reason: string }>;
+  }): Promise<{ kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string }>;
   /** Hands out deliveries of pull endpoints. */
   pull: PullDoor;
   /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */

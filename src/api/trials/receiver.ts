@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isReceiver, RECEIVER_URL } from '../../domain/delivery.ts';
-import { parseStored } from '../../domain/stored-json.ts';
 import { Type } from '../../platform/type.ts';
-import { lastAttempts } from '../../store/history/delivery-attempts.ts';
+import { lastAttempts } from '../../store/attempts/read-attempts.ts';
 import { listDeliveries } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
@@ -46,7 +45,7 @@ export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext
         const ids = list.rows.map((row) => row.id);
         return { rows: list.rows, attempts: await lastAttempts(tx, project.id, ids) };
       });
-      const byDelivery = new Map(attempts.map((attempt) => [attempt.delivery_id, attempt]));
+      const byDelivery = new Map(attempts.map((attempt) => [attempt.deliveryId, attempt]));
       return {
         url: RECEIVER_URL,
         requests: rows.flatMap((row) => {
@@ -57,9 +56,9 @@ export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext
             event_id: row.event_id,
             event_type: row.event_type,
             endpoint_id: row.endpoint_id,
-            headers: parseStored(attempt.request_headers) as Record<string, string>,
+            headers: attempt.requestHeaders,
             body: (row.body ?? row.payload).toString(),
-            received_at: iso(attempt.requested_at),
+            received_at: iso(attempt.requestedAtMs),
           };
         }),
       };

@@ -7,8 +7,8 @@ import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import {
   changedEndpoint,
@@ -81,26 +81,7 @@ async function triedRow(
   } as EndpointRow;
 }
 
-function shown(attempt: AttemptRow, row: EndpointRow): Static<typeof DeliveryAttempt> {
-  return toAttempt(
-    {
-      id: attempt.id,
-      delivery_id: '',
-      project_id: row.project_id,
-      endpoint_id: row.id,
-      url: attempt.url,
-      ip_address: attempt.ipAddress,
-      http_status: attempt.httpStatus,
-      error: attempt.error,
-      succeeded: attempt.succeeded,
-      is_stale: false,
-      request_headers: attempt.requestHeaders,
-      response_headers: attempt.responseHeaders,
-      response_body: attempt.responseBody,
-      timings: attempt.timings,
-      requested_at: attempt.requestedAtMs,
-      responded_at: attempt.respondedAtMs,
-    },
-    VERSION,
-  );
+function shown(attempt: Attempt, row: EndpointRow): Static<typeof DeliveryAttempt> {
+  const of = { deliveryId: '', projectId: row.project_id, endpointId: row.id, isStale: false };
+  return toAttempt({ ...attempt, ...of }, VERSION);
 }

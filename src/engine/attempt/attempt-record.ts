@@ -1,7 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
 import { httpOutcome, type Leased } from '../../domain/delivery.ts';
-import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
@@ -39,7 +39,7 @@ export function attemptRecord(
   id: string,
   request: BuiltRequest,
   context: { outcome: Outcome; owner: HeaderOwner; succeeded: boolean },
-): AttemptRow {
+): Attempt {
   const { outcome, owner, succeeded } = context;
   const sent: Record<string, string> = {};
   for (const [name, value] of request.headers) {
@@ -54,12 +54,11 @@ export function attemptRecord(
     outcome: outcome.kind === 'response' ? httpOutcome(outcome.status) : outcome.code,
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
-    requestHeaders: JSON.stringify(sent),
-    responseHeaders: response === null ? null : JSON.stringify(maskedResponse(response.headers, owner)),
+    requestHeaders: sent,
+    responseHeaders: response === null ? null : maskedResponse(response.headers, owner),
     responseBody: response?.body ?? null,
-    timings: JSON.stringify(outcome.timings),
+    timings: outcome.timings,
     requestedAtMs: outcome.startedAt,
-    respondedAtMs: response === null ? null : outcome.startedAt + outcome.timings.totalMs,
   };
 }
 

@@ -4,8 +4,8 @@ import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
 import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
 import { encodeBody } from './make-body.ts';
@@ -21,7 +21,7 @@ export interface EndpointTrial {
 }
 
 /** The attempt, or why there was none. */
-export type TrialResult = { kind: 'tried'; attempt: AttemptRow } | { kind: 'untried'; reason: string };
+export type TrialResult = { kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string };
 
 /**
  * Sends one request to an endpoint that may not be saved, as a delivery would: signed, with its credentials, under the

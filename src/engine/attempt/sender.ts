@@ -3,8 +3,9 @@ import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import type { MetaEventSender } from './meta-event-sender.ts';
@@ -78,7 +79,7 @@ export function outcomeMetaEvent(
 }
 
 /** Only the status of the endpoint's response. The rest may be long, and is available with the attempt. */
-function attemptData(attempt: AttemptRow): object {
+function attemptData(attempt: Attempt): object {
   return {
     uid: attempt.id,
     url: attempt.url,

@@ -7,6 +7,7 @@ import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
 import type { Database } from '../../store/database/database.ts';
 import { finishPulledBatch } from '../../store/queue/batches.ts';
 import type { Finish } from '../../store/queue/finish-deliveries.ts';
@@ -25,6 +26,7 @@ import { lapsed, reported } from './reported.ts';
  */
 export interface PullResultsDeps {
   db: Database;
+  templates: AttemptTemplates;
   cache: ConfigCache;
   sealer: Sealer;
   metaEvents: MetaEventRecorder;
@@ -132,10 +134,10 @@ export class PullResults {
   /** Records outcomes of rows that consumers have, or that are prepared for one. Returns the ids of those that moved. */
   async record(outcomes: readonly Sent[]): Promise<Set<string>> {
     if (outcomes.length === 0) return new Set();
-    const { db, metrics, guard, attempted, waiting } = this.#deps;
+    const { db, templates, metrics, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
     const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
-    const moved = await finishPulledBatch(db, finishes);
+    const moved = await finishPulledBatch(db, templates, finishes);
     for (const sent of withMeta) {
       const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);

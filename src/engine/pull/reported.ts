@@ -2,7 +2,7 @@ import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/ou
 import { httpOutcome, LANE, type LeasedDelivery, REPORTED_OK } from '../../domain/delivery.ts';
 import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { AttemptRow } from '../../store/queue/finish-deliveries.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
 import { judgeOutcome } from '../attempt/judge-outcome.ts';
 import { handedBack, type Sent, triedAs, untried } from '../attempt/sent.ts';
 
@@ -76,7 +76,7 @@ function record(
   delivery: LeasedDelivery,
   made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean; succeeded: boolean },
   { attemptId }: Context,
-): AttemptRow {
+): Attempt {
   const { outcome, url, succeeded } = made;
   const answer = outcome.kind === 'response' && made.isBare !== true ? outcome : null;
   return {
@@ -88,12 +88,11 @@ function record(
       outcome.kind === 'error' ? outcome.code : answer === null ? REPORTED_OK : httpOutcome(answer.status),
     error: outcome.kind === 'error' ? outcome.message : null,
     succeeded,
-    requestHeaders: delivery.pulled?.headers ?? '{}',
-    responseHeaders: answer === null ? null : JSON.stringify(answer.headers),
+    requestHeaders: JSON.parse(delivery.pulled?.headers ?? '{}') as Record<string, string>,
+    responseHeaders: answer?.headers ?? null,
     responseBody: answer?.body ?? null,
-    timings: JSON.stringify(outcome.timings),
+    timings: outcome.timings,
     requestedAtMs: outcome.startedAt,
-    respondedAtMs: outcome.kind === 'response' ? outcome.startedAt + outcome.timings.totalMs : null,
   };
 }
 

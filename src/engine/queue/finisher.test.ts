@@ -6,10 +6,11 @@ import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { AttemptRow, Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Attempt } from '../../store/attempts/attempt.ts';
+import type { Finish } from '../../store/queue/finish-deliveries.ts';
 import { Finisher } from './finisher.ts';
 
-const attempt: AttemptRow = {
+const attempt: Attempt = {
   id: 'attempt',
   url: 'http://127.0.0.1/',
   ipAddress: null,
@@ -17,12 +18,11 @@ const attempt: AttemptRow = {
   outcome: 'http_200',
   error: null,
   succeeded: true,
-  requestHeaders: '{}',
-  responseHeaders: '{}',
+  requestHeaders: {},
+  responseHeaders: {},
   responseBody: Buffer.from('fine'),
-  timings: '{}',
+  timings: { totalMs: 0 },
   requestedAtMs: 0,
-  respondedAtMs: 0,
 };
 const metaEvent: NewMetaEvent = {
   id: asId('meta'),

@@ -1,5 +1,6 @@
 import { prepareDirectory, WriteError } from '../../platform/gzip-file.ts';
 import { removeExpiredAudit } from '../../store/upkeep/audit-retention.ts';
+import { oldestKeptId, removeTemplates } from '../../store/upkeep/expired-templates.ts';
 import { removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';
 import { removeLeftovers } from '../../store/upkeep/remove-leftovers.ts';
 import type { RemovalOptions, RemovedPartitions } from '../../store/upkeep/remove-partitions.ts';
@@ -42,6 +43,8 @@ export function runRetention(
     await removeExpiredAudit(db, { nowMs, retentionMs }, signal);
     const options = { db, session, signal, exportDirectory };
     const partitions = await removeOld(options, { nowMs, retentionMs });
+    const oldest = await oldestKeptId(db);
+    if (oldest !== undefined) await removeTemplates(db, { from: oldest, projectId: null }, signal);
     const discarded = await discardHeld(deps, { nowMs, retentionMs }, signal);
     return { ...partitions, discarded };
   });

@@ -34,7 +34,7 @@ export function typedCountsPerInterval(
        (count(*) filter (where succeeded))::int as successes, (count(*) filter (where not succeeded))::int as failures
      from (
        select a.requested_at, a.succeeded, row_number() over (partition by a.delivery_id order by a.id) = 1 as is_first
-       from event_deliveries d join delivery_attempts a on a.project_id = d.project_id and a.delivery_id = d.id
+       from event_deliveries d join attempts a on a.project_id = d.project_id and a.delivery_id = d.id
        where ${where.toString()}
      ) attempts
      where requested_at >= coalesce(to_timestamp($${from}::float8 / 1000), '-infinity')

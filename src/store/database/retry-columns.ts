@@ -10,11 +10,20 @@ export interface RetryColumns {
 }
 
 export const retryColumns: readonly Column<{ retry: RetryPolicy }>[] = [
-  ['strategy', 'id', ({ retry }) => retry.strategy],
+  ['is_exponential', 'bool', ({ retry }) => retry.strategy === 'exponential'],
   ['interval_seconds', 'int', ({ retry }) => retry.intervalSeconds],
   ['max_retry_seconds', 'int', ({ retry }) => retry.maxRetrySeconds],
   ['retry_limit', 'int', ({ retry }) => retry.retryLimit],
 ];
+
+/** The select list of `RetryColumns`, of a row with this alias. */
+export const retryFields = (row: string): string =>
+  `case when ${row}.is_exponential then 'exponential' else 'linear' end as strategy,
+  ${row}.interval_seconds, ${row}.max_retry_seconds, ${row}.retry_limit`;
+
+/** How often a delivery may be sent, of a row with this alias. */
+export const modeField = (row: string): string =>
+  `case when ${row}.is_at_most_once then 'at_most_once' else 'at_least_once' end as delivery_mode`;
 
 export function retryOf(row: RetryColumns): RetryPolicy {
   return {

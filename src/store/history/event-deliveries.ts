@@ -21,7 +21,7 @@ import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, type ListOptions, listPage, Where } from '../database/list-page.ts';
-import type { RetryColumns } from '../database/retry-columns.ts';
+import { modeField, type RetryColumns, retryFields } from '../database/retry-columns.ts';
 import { type GateSets, gateColumn } from './delivery-gates.ts';
 import { brokerMessageHeader } from './events.ts';
 
@@ -58,7 +58,7 @@ export interface StoredDelivery extends RetryColumns {
 }
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
-  d.delivery_mode, d.strategy, d.interval_seconds, d.max_retry_seconds, d.retry_limit, d.num_trials, d.next_send_at,
+  ${modeField('d')}, ${retryFields('d')}, d.num_trials, d.next_send_at,
   d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, e.payload, e.content_type, e.headers, e.idempotency_key,
   e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}

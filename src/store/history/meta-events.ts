@@ -3,7 +3,7 @@ import { firstIdAt, type MetaEventId, type ProjectId } from '../../domain/ids.ts
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
-import type { RetryColumns } from '../database/retry-columns.ts';
+import { type RetryColumns, retryFields } from '../database/retry-columns.ts';
 
 export interface MetaEventRow extends RetryColumns {
   id: MetaEventId;
@@ -22,8 +22,7 @@ export interface MetaEventRow extends RetryColumns {
   updated_at: number;
 }
 
-export const META_EVENT_COLUMNS =
-  'id, project_id, event_type, status, description, payload, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, next_send_at, http_status, error, request_headers, response_headers, response_body, updated_at';
+export const META_EVENT_COLUMNS = `id, project_id, event_type, status, description, payload, ${retryFields('meta_events')}, num_trials, next_send_at, http_status, error, request_headers, response_headers, response_body, updated_at`;
 
 export async function getMetaEvent(
   db: Queryable,

@@ -1,5 +1,6 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isMetaQueueKey } from '../../domain/meta-event.ts';
+import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
@@ -14,14 +15,18 @@ import type { Claim, Want } from './lease-due.ts';
  * stored in the same commit, for those that were moved. Only such a batch is a transaction (4 round trips
  * instead of 1). All others are one statement.
  */
-export async function finishBatch(db: Database, nodeId: string, batch: Finish[]): Promise<Set<string>> {
+export async function finishBatch(
+  db: Database,
+  node: { nodeId: string; templates: AttemptTemplates },
+  batch: Finish[],
+): Promise<Set<string>> {
   const metaEvents = batch.filter((finish) => finish.delivery.kind === 'meta');
   const deliveries = batch.filter(isOfDelivery);
   // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
   // nothing.
-  const ended = await finishMetaEvents(db, nodeId, metaEvents);
+  const ended = await finishMetaEvents(db, node.nodeId, metaEvents);
   const moved = await recordDeliveries(db, deliveries, (to, onConflict) =>
-    finishDeliveries(to, nodeId, deliveries, onConflict),
+    finishDeliveries(to, node, deliveries, onConflict),
   );
   return new Set([...ended, ...moved]);
 }
@@ -29,9 +34,10 @@ export async function finishBatch(db: Database, nodeId: string, batch: Finish[])
 /** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
 export function finishPulledBatch(
   db: Database,
+  templates: AttemptTemplates,
   batch: readonly Finish<LeasedDelivery>[],
 ): Promise<Set<string>> {
-  return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, batch, onConflict));
+  return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, templates, batch, onConflict));
 }
 
 const isOfDelivery = (finish: Finish): finish is Finish<LeasedDelivery> =>

@@ -11,7 +11,7 @@ import {
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
+import { modeField, type RetryColumns, retryFields, retryOf } from '../database/retry-columns.ts';
 import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
 
 /** Claims due deliveries for this node, with everything the dispatcher needs. */
@@ -33,8 +33,8 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
 }
 
 /** The columns of a delivery and its event that an attempt needs, without the bodies. */
-export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, d.delivery_mode, d.strategy, d.interval_seconds,
-    d.max_retry_seconds, d.retry_limit, d.num_trials, d.budget_from,
+export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, ${modeField('d')}, ${retryFields('d')},
+    d.num_trials, d.budget_from,
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
     e.idempotency_key, e.acknowledged_at, e.source_id`;
 export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;

@@ -1,7 +1,7 @@
 import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import { asId, idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
-import { type RetryColumns, retryOf } from '../database/retry-columns.ts';
+import { type RetryColumns, retryFields, retryOf } from '../database/retry-columns.ts';
 import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
 
 /** Claims due meta events for this node. */
@@ -13,8 +13,7 @@ interface ClaimedMetaEventRow extends TakenRow, RetryColumns {
 }
 
 const CLAIM = leaseStatement(
-  `m.event_type, m.payload, m.strategy, m.interval_seconds, m.max_retry_seconds, m.retry_limit, m.num_trials,
-    m.budget_from`,
+  `m.event_type, m.payload, ${retryFields('m')}, m.num_trials, m.budget_from`,
   'join meta_events m on m.id = leased.delivery_id',
 );
 

@@ -1,5 +1,8 @@
 import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
+import type { PackedAttempt } from '../attempts/packed-attempt.ts';
 import { latencyBucket } from '../counts/latency.ts';
 import { isCounted } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
@@ -17,23 +20,6 @@ import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './mo
  * update is HOT: no index includes a column set here and the pages are half full. The batch is sorted by id,
  * so that two nodes lock rows in the same order. Round trips: 1.
  */
-export interface AttemptRow {
-  id: string;
-  url: string;
-  ipAddress: string | null;
-  httpStatus: string | null;
-  /** See src/domain/delivery.ts. Kept with the delivery. */
-  outcome: string;
-  error: string | null;
-  succeeded: boolean;
-  requestHeaders: string;
-  responseHeaders: string | null;
-  responseBody: Buffer | null;
-  timings: string;
-  requestedAtMs: number;
-  respondedAtMs: number | null;
-}
-
 /** The record of an attempt, of a delivery or a meta event. */
 export type Finish<T extends Leased = Leased> = NextState & {
   delivery: T;
@@ -44,7 +30,7 @@ export type Finish<T extends Leased = Leased> = NextState & {
   key: QueueKey;
   /** The body from a function, kept for later attempts. */
   body: Buffer | null;
-  attempt: AttemptRow | null;
+  attempt: Attempt | null;
   /** The connection was dropped: the next request belongs to the same attempt, and this one does not count. */
   isSecondRequest: boolean;
   /** Stored with the outcome. Null: the project does not want it. */
@@ -54,24 +40,21 @@ export type Finish<T extends Leased = Leased> = NextState & {
 /** An open delivery is tried again after `delayMs`; an ended one is not. */
 export type NextState = { status: OpenStatus; delayMs: number } | { status: EndedStatus; delayMs: null };
 
+/** A finish with its attempt as it is stored. */
+type Packed = Finish<LeasedDelivery> & { record: PackedAttempt | null; isKept: boolean };
+
 interface Batch {
-  nodeId: string;
-  finishes: readonly Finish<LeasedDelivery>[];
+  finishes: readonly Packed[];
+  templates: readonly StoredTemplate[];
 }
 
-const attemptColumns: readonly Column<Finish>[] = [
+const attemptColumns: readonly Column<Packed>[] = [
   ['id', 'id', ({ attempt }) => attempt?.id ?? null],
-  ['url', 'text', ({ attempt }) => attempt?.url ?? null],
-  ['ip_address', 'text', ({ attempt }) => attempt?.ipAddress ?? null],
-  ['http_status', 'text', ({ attempt }) => attempt?.httpStatus ?? null],
-  ['error', 'text', ({ attempt }) => attempt?.error ?? null],
   ['succeeded', 'bool', ({ attempt }) => attempt?.succeeded ?? null],
-  ['request_headers', 'packed text', ({ attempt }) => attempt?.requestHeaders ?? null],
-  ['response_headers', 'packed text', ({ attempt }) => attempt?.responseHeaders ?? null],
+  ['template_id', 'bigint', ({ record }) => record?.templateId ?? null],
+  ['record', 'packed text', ({ record }) => record?.record ?? null],
   ['response_body', 'bytes', ({ attempt }) => attempt?.responseBody ?? null],
-  ['timings', 'text', ({ attempt }) => attempt?.timings ?? null],
   ['requested_at', 'time', ({ attempt }) => attempt?.requestedAtMs ?? null],
-  ['responded_at', 'time', ({ attempt }) => attempt?.respondedAtMs ?? null],
 ];
 const ATTEMPT = ['delivery_id', 'project_id', 'endpoint_id', ...namesOf(attemptColumns)];
 
@@ -80,7 +63,7 @@ function bucketOf({ delivery, latencyMs }: Finish): number | null {
   return latencyMs === null || delivery.budgetFrom > 0 ? null : latencyBucket(latencyMs);
 }
 
-const columns: readonly Column<Finish<LeasedDelivery>>[] = [
+const columns: readonly Column<Packed>[] = [
   ['delivery_id', 'id', ({ delivery }) => delivery.id],
   ['project_id', 'id', ({ delivery }) => delivery.projectId],
   ['endpoint_id', 'id', ({ delivery }) => delivery.endpointId],
@@ -99,24 +82,52 @@ const columns: readonly Column<Finish<LeasedDelivery>>[] = [
   ['latency_bucket', 'int', bucketOf],
   ['outcome', 'id', ({ attempt }) => attempt?.outcome ?? null],
   ['body', 'bytes', (f) => f.body],
+  ['is_kept', 'bool', (f) => f.isKept],
   ...attemptColumns,
 ];
 
-const finishText = (f: Rows, isLeased: string) => (onConflict: OnConflict) =>
+const templateColumns: readonly Column<StoredTemplate>[] = [
+  ['project_id', 'id', (template) => template.projectId],
+  ['id', 'bigint', (template) => template.id],
+  ['slots', 'text', (template) => template.text],
+];
+
+const MOVED = 'coalesce(delivery_id in (select delivery_id from moved), false)';
+
+/** The columns of a delivery that hold the attempt that ended it. */
+const KEPT: readonly [column: string, name: string][] = [
+  ['attempt_id', 'id'],
+  ['attempt_succeeded', 'succeeded'],
+  ['attempt_template_id', 'template_id'],
+  ['attempt_record', 'record'],
+  ['attempt_body', 'response_body'],
+  ['attempt_at', 'requested_at'],
+];
+
+const finishText = (f: Rows, templates: Rows, isLeased: string) => (onConflict: OnConflict) =>
   `
 with f as materialized (
   select * from ${f.as('f')}
-), ${moveQueueRows(isLeased)}, attempts as (
+), ${moveQueueRows(isLeased)}, templates as (
+  insert into attempt_templates (${templates.names()}) select ${templates.stored()} from ${templates.as('t')}
+  on conflict do nothing
+), known as materialized (
+  -- Stored before, by a batch whose answer was lost. Locked: the statement that stores it may just have ended, after
+  -- this one began.
+  select d.attempt_id from f join event_deliveries d on ${byKey('d.id', 'f.delivery_id')}
+  where not ${MOVED.replace('delivery_id in', 'f.delivery_id in')} for share of d
+), attempts as (
   insert into delivery_attempts (${f.names(ATTEMPT)}, is_stale)
-  select ${f.stored({}, ATTEMPT)}, not coalesce(delivery_id in (select delivery_id from moved), false)
-  from f where id is not null
+  select ${f.stored({}, ATTEMPT)}, not ${MOVED}
+  from f where id is not null and not (is_kept and ${MOVED}) and not coalesce(id in (select attempt_id from known), false)
   ${onConflict}
   returning id
 ), deliveries as (
   update event_deliveries d
   set status = f.status, description = f.description, num_trials = f.num_trials,
     latency_ms = coalesce(f.latency_ms, d.latency_ms), last_outcome = coalesce(f.outcome, d.last_outcome), body = coalesce(${f.value('body')}, d.body),
-    next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now()
+    next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now(),
+    ${KEPT.map(([column, name]) => `${column} = case when f.is_kept then ${f.value(name, 'f')} else d.${column} end`).join(', ')}
   from f
   where ${byKey('d.id', 'f.delivery_id')} and coalesce(f.delivery_id in (select delivery_id from moved), false)
 ), counted as (
@@ -130,7 +141,7 @@ with f as materialized (
     coalesce(array_agg(latency_bucket::smallint) filter (where is_end and latency_bucket is not null), '{}')
   from (
     -- sent again after a lost answer, an attempt is there already and was counted
-    select *, coalesce(id in (select id from attempts), false) and not is_second_request as is_attempt,
+    select *, (coalesce(id in (select id from attempts), false) or is_kept and ${MOVED}) and not is_second_request as is_attempt,
       coalesce(delivery_id in (select delivery_id from gone), false) as is_end
     from f where is_counted
   ) outcomes
@@ -139,43 +150,59 @@ with f as materialized (
 )
 select delivery_id from moved`;
 
-const ofNode = new Parameters<Batch>();
+const ofNode = new Parameters<Batch & { nodeId: string }>();
 const nodeId = ofNode.one('text', (batch) => batch.nodeId);
-const ofConsumer = new Parameters<Omit<Batch, 'nodeId'>>();
+const ofConsumer = new Parameters<Batch>();
+const rowsOf = <B extends Batch>(of: Parameters<B>): [Rows, Rows] => [
+  of.rows(({ finishes }) => finishes, columns),
+  of.rows(({ templates }) => templates, templateColumns),
+];
 const TEXTS = {
-  node: bothForms(
-    'finish-deliveries',
-    finishText(
-      ofNode.rows(({ finishes }) => finishes, columns),
-      leasedByNode(nodeId),
-    ),
-  ),
-  consumer: bothForms(
-    'finish-pulled',
-    finishText(
-      ofConsumer.rows(({ finishes }) => finishes, columns),
-      LEASED_BY_CONSUMER,
-    ),
-  ),
+  node: bothForms('finish-deliveries', finishText(...rowsOf(ofNode), leasedByNode(nodeId))),
+  consumer: bothForms('finish-pulled', finishText(...rowsOf(ofConsumer), LEASED_BY_CONSUMER)),
 };
 
 /** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
 export function finishDeliveries(
   db: HotQueryable,
-  nodeId: string,
+  { nodeId, templates }: { nodeId: string; templates: AttemptTemplates },
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
-  return run(db, TEXTS.node[onConflict], ofNode.values({ nodeId, finishes: inIdOrder(finishes) }));
+  return run(db, TEXTS.node[onConflict], ofNode.values({ nodeId, ...packedBatch(templates, finishes) }));
 }
 
 /** The same for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
 export function finishPulled(
   db: HotQueryable,
+  templates: AttemptTemplates,
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
-  return run(db, TEXTS.consumer[onConflict], ofConsumer.values({ finishes: inIdOrder(finishes) }));
+  return run(db, TEXTS.consumer[onConflict], ofConsumer.values(packedBatch(templates, finishes)));
+}
+
+/**
+ * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
+ * for that much more of each row (partitions.ts), so an end stays a HOT update.
+ */
+export const KEPT_BYTES = 208;
+
+function packedBatch(attempts: AttemptTemplates, finishes: readonly Finish<LeasedDelivery>[]): Batch {
+  const templates = new Map<number, StoredTemplate>();
+  const packed = inIdOrder(finishes).map((finish): Packed => {
+    const { attempt, delivery } = finish;
+    if (attempt === null) return { ...finish, record: null, isKept: false };
+    const { projectId, endpointId, id } = delivery;
+    const made = attempts.pack({ projectId, endpointId, deliveryId: id }, attempt);
+    if (made.template !== null) templates.set(made.template.id, made.template);
+    const texts = made.packed.record + (finish.description ?? '');
+    const bytes = Buffer.byteLength(texts) + (attempt.responseBody?.length ?? 0);
+    // A resend began after an end, which has kept its attempt.
+    const isKept = finish.delayMs === null && delivery.budgetFrom === 0 && bytes <= KEPT_BYTES;
+    return { ...finish, record: made.packed, isKept };
+  });
+  return { finishes: packed, templates: [...templates.values()] };
 }
 
 async function run(

@@ -7,10 +7,12 @@ import { inIdOrder, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 const attemptColumns: readonly Column<Finish>[] = [
   ['http_status', 'text', ({ attempt }) => attempt?.httpStatus ?? null],
   ['error', 'text', ({ attempt }) => attempt?.error ?? null],
-  ['request_headers', 'packed text', ({ attempt }) => attempt?.requestHeaders ?? null],
-  ['response_headers', 'packed text', ({ attempt }) => attempt?.responseHeaders ?? null],
+  ['request_headers', 'packed text', ({ attempt }) => asJson(attempt?.requestHeaders)],
+  ['response_headers', 'packed text', ({ attempt }) => asJson(attempt?.responseHeaders)],
   ['response_body', 'bytes', ({ attempt }) => attempt?.responseBody ?? null],
 ];
+
+const asJson = (headers: object | null | undefined) => (headers == null ? null : JSON.stringify(headers));
 
 const parameters = new Parameters<{ nodeId: string; finishes: readonly Finish[] }>();
 const node = parameters.one('text', (batch) => batch.nodeId);

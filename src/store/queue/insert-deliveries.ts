@@ -29,7 +29,7 @@ const stored: readonly Column<NewDelivery>[] = [
   ['endpoint_id', 'id', (d) => d.endpointId],
   ['subscription_id', 'id', (d) => d.subscriptionId],
   ['event_type', 'text', (d) => d.eventType],
-  ['delivery_mode', 'id', (d) => d.deliveryMode],
+  ['is_at_most_once', 'bool', (d) => d.deliveryMode === 'at_most_once'],
   ...retryColumns,
 ];
 

@@ -1,8 +1,9 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import { attemptsByIds } from '../attempts/read-attempts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
-import type { AttemptRow } from './finish-deliveries.ts';
 
 /**
  * The deliveries of an endpoint that results name, whether or not a lease still runs. Without its queue row a delivery
@@ -29,7 +30,7 @@ export async function reportedDeliveries(
 }
 
 /** The result in a stored attempt. */
-export type AttemptResult = Pick<AttemptRow, 'succeeded' | 'httpStatus' | 'error'>;
+export type AttemptResult = Pick<Attempt, 'succeeded' | 'httpStatus' | 'error'>;
 
 /** Those of the attempts that are recorded and count, by id. */
 export async function countedAttempts(
@@ -37,11 +38,6 @@ export async function countedAttempts(
   projectId: string,
   attempts: readonly { deliveryId: string; attemptId: string }[],
 ): Promise<Map<string, AttemptResult>> {
-  const rows = await db.query<AttemptResult & { id: string }>(
-    `select a.id, a.succeeded, a.http_status as "httpStatus", a.error from unnest($2::text[], $3::text[]) as r(delivery_id, id)
-     join delivery_attempts a on a.project_id = $1 and a.delivery_id = r.delivery_id and a.id = r.id
-     where not a.is_stale`,
-    [projectId, attempts.map((a) => a.deliveryId), attempts.map((a) => a.attemptId)],
-  );
-  return new Map(rows.map(({ id, ...result }) => [id, result]));
+  const recorded = await attemptsByIds(db, projectId, attempts);
+  return new Map(recorded.filter(({ isStale }) => !isStale).map((attempt) => [attempt.id, attempt]));
 }

@@ -12,7 +12,7 @@ import { inTime } from './upkeep-lock.ts';
 const SHAPES: Record<PartitionedTable, { key: readonly string[]; bytes: string }> = {
   delivery_attempts: {
     key: ['project_id', 'delivery_id', 'id'],
-    bytes: 'coalesce(octet_length(response_body), 0)',
+    bytes: 'octet_length(record) + coalesce(octet_length(response_body), 0)',
   },
   event_deliveries: { key: ['project_id', 'id'], bytes: 'coalesce(octet_length(body), 0)' },
   events: { key: ['project_id', 'id'], bytes: 'octet_length(payload) + coalesce(octet_length(headers), 0)' },

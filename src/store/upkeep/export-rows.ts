@@ -1,14 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { GzipFile } from '../../platform/gzip-file.ts';
+import { exportedRow, templateColumn } from '../attempts/exported-attempt.ts';
 import type { Queryable } from '../database/database.ts';
 
 /**
- * Rows as lines of JSON, one object per row with every column of the table. Bytes are exact: a bytea column
- * is its text if it is UTF-8, else base64 under the column's name plus `_base64`. Times keep their
- * microseconds.
+ * Rows as lines of JSON, one object per row with every column of the table, and attempts with all of their values. Bytes
+ * are exact: a bytea column is its text if it is UTF-8, else base64 under the column's name plus `_base64`. Times keep
+ * their microseconds.
  */
 export interface RowFormat {
-  /** The select list. */
+  /** The select list, of a row `e`. */
   columns: string;
   line(row: object): string;
 }
@@ -19,7 +20,11 @@ export async function rowFormat(db: Queryable, table: string): Promise<RowFormat
      where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
     [table],
   );
-  return { columns: columns.map(selected).join(', '), line };
+  const template = templateColumn(columns.map(({ name }) => name));
+  return {
+    columns: [...columns.map(selected), ...(template === undefined ? [] : [template])].join(', '),
+    line,
+  };
 }
 
 function selected({ name, type }: { name: string; type: string }): string {
@@ -28,11 +33,16 @@ function selected({ name, type }: { name: string; type: string }): string {
 }
 
 function line(row: object): string {
-  const readable = Object.entries(row).map(([name, value]: [string, unknown]) => {
+  return `${JSON.stringify(readable(exportedRow({ ...row })))}\n`;
+}
+
+function readable(row: object): object {
+  const fields = Object.entries(row).map(([name, value]: [string, unknown]) => {
+    if (name === 'attempt' && value !== null) return [name, readable(value as object)];
     if (!Buffer.isBuffer(value)) return [name, value];
     return isUtf8(value) ? [name, value.toString()] : [`${name}_base64`, value.toString('base64')];
   });
-  return `${JSON.stringify(Object.fromEntries(readable))}\n`;
+  return Object.fromEntries(fields);
 }
 
 /** Rows read at once, fewer if they are large. */
@@ -63,7 +73,7 @@ export async function exportTable(
       // By number and not up to the last key. With a limit the key is read in order, for any row estimate of
       // the planner.
       const rows = await db.query(
-        `select ${format.columns} from ${table.name}
+        `select ${format.columns} from ${table.name} e
          where (${key}) > (${parameters(table.key)}) order by ${key} limit ${chunk.rows}`,
         [...after],
       );

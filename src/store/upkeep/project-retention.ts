@@ -2,6 +2,7 @@ import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import { GzipFile } from '../../platform/gzip-file.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { Database, Queryable } from '../database/database.ts';
+import { removeTemplates } from './expired-templates.ts';
 import { type RowFormat, rowFormat, withinBytes } from './export-rows.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
 
@@ -80,6 +81,7 @@ export async function removeExpiredOfProjects(options: RemovalOptions, nowMs: nu
     for (const removal of REMOVALS) {
       while (!signal.aborted && (await removeChunk(options, removal, { projectId: id, below, formats })));
     }
+    await removeTemplates(db, { from: below, projectId: id }, signal);
   }
 }
 

@@ -65,6 +65,7 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
     'jobs',
     'alerts',
     'endpoint_breakers',
+    'attempt_templates',
   ].map((table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`]),
   ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],
   ['memberships', `project_id in ${GONE_PROJECTS}`],

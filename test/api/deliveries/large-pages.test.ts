@@ -76,10 +76,12 @@ test('the attempts of one delivery are listed with 8 MB of responses, and each c
   const path = `/eventdeliveries/${delivery.uid}/deliveryattempts`;
   const COUNT = 300;
   await app.database.query(
-    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, url, succeeded, is_stale, request_headers,
-       response_headers, response_body, timings, requested_at)
-     select left($1, 10) || 'ZZZZZZZZZZZZZ' || to_char(n, 'FM000'), $1, $2, $3, '/', false, false, '{"a":"b"}',
-       '{"c":["d"]}', convert_to(repeat('x', 50000), 'UTF8'), '{}', now()
+    `insert into delivery_attempts (id, delivery_id, project_id, endpoint_id, succeeded, is_stale, record, response_body,
+       requested_at)
+     select left($1, 10) || 'ZZZZZZZZZZZZZ' || to_char(n, 'FM000'), $1, $2, $3, false, false,
+       case when n > 1 then '[[1.5],null,"/",null,"200 OK",1,1,"a","b","c","d"]'
+         else '[[1.5],null,"/",null,"200 OK",1,1,"a","b","c","' || repeat('d', 2000) || '"]' end,
+       convert_to(repeat('x', 50000), 'UTF8'), now()
      from generate_series(1, ${COUNT}) n`,
     [delivery.uid, app.projectId, delivery.endpoint_id],
   );
@@ -93,8 +95,12 @@ test('the attempts of one delivery are listed with 8 MB of responses, and each c
   expect(whole).toEqual(made.slice(-whole.length));
   expect(whole.length).toBeGreaterThan(100);
   const [oldest] = made;
-  expect(oldest).toMatchObject({ response_data: '', request_http_header: {}, response_http_header: {} });
+  const left = { response_data: '', request_http_header: {}, response_http_header: {} };
+  // Its headers are too long to be read with all others. Its URL is among them.
+  expect(oldest).toMatchObject({ ...left, url: '', error: expect.stringContaining('Too large') });
+  expect(made[1]).toMatchObject({ ...left, url: '/', http_status: '200 OK', timings: { totalMs: 1.5 } });
   expect(String(warnings)).toContain(`${made.length - whole.length} oldest attempts`);
   const alone = await app.project.get(`${path}/${oldest.uid}`);
   expect(alone.response_data).toHaveLength(50_000);
+  expect(alone).toMatchObject({ url: '/', request_http_header: { a: 'b' }, error: '' });
 });

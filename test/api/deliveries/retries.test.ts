@@ -302,7 +302,7 @@ describe.concurrent('an attempt', () => {
     const id = await send();
     await reaches(id, 'Success');
     const [row] = await app.database.query(
-      'select length(response_body) as bytes from delivery_attempts where delivery_id = $1',
+      'select length(response_body) as bytes from attempts where delivery_id = $1',
       [id],
     );
     expect(row).toEqual({ bytes: 51_200 });

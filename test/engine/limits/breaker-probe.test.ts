@@ -244,14 +244,14 @@ test('a probe released after another took its place does not free it', async () 
       perform nextval('refused_outcomes');
       raise exception 'the outcome is refused' using errcode = 'check_violation';
     end $$;
-    create trigger refuse_outcome before insert on delivery_attempts for each row execute function refuse_outcome()`);
+    create trigger refuse_outcome before update on event_deliveries for each row execute function refuse_outcome()`);
   late.response.writeHead(200).end();
   await eventually(
     () => app.database.query('select is_called from refused_outcomes'),
     ([row]) => row?.['is_called'] === true,
   );
   // The trigger goes only when the transaction that it refused has ended.
-  await app.database.query('drop trigger refuse_outcome on delivery_attempts');
+  await app.database.query('drop trigger refuse_outcome on event_deliveries');
   await eventually(
     () =>
       app.database.query('select delivery_id from delivery_queue where key = $1 and node_id is not null', [

@@ -64,8 +64,8 @@ export async function begun({ app }: LimitScene, path: string, count: number): P
   const rows = await eventually(
     () =>
       app.database.query(
-        `select extract(epoch from requested_at)::float8 * 1000 as at from delivery_attempts
-         where url like '%' || $1 order by 1`,
+        `select extract(epoch from requested_at)::float8 * 1000 as at from attempts a join endpoints e on e.id = a.endpoint_id
+         where e.url like '%' || $1 order by 1`,
         [path],
       ),
     ({ length }) => length >= count,

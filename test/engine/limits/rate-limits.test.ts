@@ -137,7 +137,7 @@ test('a limit of the endpoint and one of its subscription hold together', async 
   const times = await begun(scene, '/both', 32);
   expect(tightest(times, 6)).toBeGreaterThanOrEqual(2_000);
   const rows = await app.database.query(
-    `select extract(epoch from a.requested_at)::float8 * 1000 as at from delivery_attempts a
+    `select extract(epoch from a.requested_at)::float8 * 1000 as at from attempts a
      join event_deliveries d on d.project_id = a.project_id and d.id = a.delivery_id
      where d.event_type = 'narrow' order by 1`,
   );

@@ -20,9 +20,9 @@ export async function failedDeliveries(
   );
   const rows = await app.database.query(
     `insert into event_deliveries (id, project_id, event_id, endpoint_id, subscription_id, event_type, status,
-       delivery_mode, strategy, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
+       is_at_most_once, is_exponential, interval_seconds, max_retry_seconds, retry_limit, num_trials, updated_at)
      select $1 || substr(md5($2), 1, 6) || lpad(n::text, 10, '0'), $3, $4, $2, $5, 'many', 'Failure',
-       'at_least_once', 'linear', 60, 7200, 1, 1, now()
+       false, false, 60, 7200, 1, 1, now()
      from generate_series(1, $6::int) n returning id`,
     [time, endpoint.uid, app.projectId, event, subscription.uid, count],
   );

@@ -144,7 +144,7 @@ async function disagreements({ app }: World, project: ApiClient): Promise<string
     ]);
     const [stored] = (await app.database.query(
       `select count(*)::int as attempts, (count(*) filter (where not succeeded))::int as failed
-       from delivery_attempts where project_id = $1 and endpoint_id = $2`,
+       from attempts where project_id = $1 and endpoint_id = $2`,
       [project.projectId, id],
     )) as [Json];
     same(`attempts of ${name}`, [health.attempts, stored.attempts]);
