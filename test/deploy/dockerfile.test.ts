@@ -36,8 +36,9 @@ test('the program does not run as root and writes to /data', () => {
   expect(others).toEqual([
     'NODE_ENV=production',
     ...[...malloc].map(([, name, value]) => `${name}=${value}`),
+    'NODE_COMPILE_CACHE=/app/.compile-cache',
   ]);
-  expect(others).toHaveLength(4);
+  expect(others).toHaveLength(5);
 });
 
 test('the program imports no development dependency', () => {
@@ -69,6 +70,9 @@ describe('the image', () => {
     const entry = [...json(last('ENTRYPOINT')), ...json(last('CMD'))];
     const check = json(/CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '');
     const env = { ...image.env, POSTHORN_PORT: String(await freePort()) };
+    const compiled = () => globSync('*/*', { cwd: image.path('/app/.compile-cache') }).length;
+    const before = compiled();
+    expect(before).toBeGreaterThan(800);
     const program = new Program({ command: entry, cwd: image.cwd, env });
     const runInside = ([file = '', ...args]: string[]) =>
       promisify(execFile)(file, args, { cwd: image.cwd, env });
@@ -84,6 +88,8 @@ describe('the image', () => {
       for (const path of ['/', '/docs']) expect(await (await fetch(url + path)).text()).toContain('<title>');
       program.signal('SIGTERM');
       expect(await program.ended).toEqual({ code: 0, signal: null });
+      // Few modules are read only when they are needed.
+      expect(compiled() - before).toBeLessThan(before / 4);
       await expect(runInside(check)).rejects.toMatchObject({ code: 1 });
     } finally {
       await program.end();

@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -142,6 +152,20 @@ test('malloc returns memory of large buffers to the system, unless set otherwise
   script('app/node_modules/.bin/node', `[ "$1" = --version ] || ${say}`);
   expect((await run(['serve'])).stdout).toBe('2 262144 16777216\n');
   expect((await run(['serve'], { MALLOC_ARENA_MAX: '8' })).stdout).toBe('8 262144 16777216\n');
+});
+
+test('Node keeps compiled code in the installation, private, unless that cannot be written', async () => {
+  script('app/node_modules/.bin/node', '[ "$1" = --version ] || echo $NODE_COMPILE_CACHE');
+  symlinkSync('/usr/bin/mkdir', join(folder, 'tools/mkdir'));
+  const place = join(folder, 'app/node_modules/.cache/posthorn');
+  writeFileSync(join(folder, 'app/node_modules/.cache'), 'a file, in which no folder can be made');
+  const env = { NODE_COMPILE_CACHE: '' };
+  expect(await run(['serve'], env)).toEqual({ code: 0, stdout: '\n', stderr: '' });
+  rmSync(join(folder, 'app/node_modules/.cache'));
+  const { stdout } = await run(['serve'], env);
+  expect(realpathSync(stdout.trim())).toBe(realpathSync(place));
+  expect(statSync(place).mode & 0o777).toBe(0o700);
+  expect((await run(['serve'], { NODE_COMPILE_CACHE: '/elsewhere' })).stdout).toBe('/elsewhere\n');
 });
 
 test('npm start works the same way', () => {
