@@ -27,7 +27,7 @@ export async function makeOpenApi(): Promise<string> {
     metricsPage: null,
   });
   await server.ready();
-  const document = indented(server.swagger(), LEVELS);
+  const document = indented(await server.openApi(), LEVELS);
   await server.close();
   return `${document}\n`;
 }

@@ -1,5 +1,7 @@
-import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import Fastify, { type RouteOptions } from 'fastify';
 import { CSRF_HEADER, SESSION_COOKIE } from './http/access/session-cookie.ts';
+import { REFUSAL } from './http/error-handler.ts';
 import { withNulls } from './http/validation.ts';
 import { nameSchemas } from './reference/name-schemas.ts';
 import { answerSchemas, requestSchemas } from './reference/named-schemas.ts';
@@ -18,7 +20,7 @@ const withoutLinks = <T>(document: T): T =>
 const LINK = /\[([^\]]+)\]\([\w-]+\.md(?:#[\w-]+)?\)/g;
 
 /** How the OpenAPI document is generated from the routes. */
-export const openApiOptions: FastifyDynamicSwaggerOptions = {
+const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',
     info: {
@@ -68,3 +70,19 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       : made.swaggerObject,
   refResolver: { buildLocalReference: ({ $id }) => $id as string },
 };
+
+export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>;
+
+/** The routes are seen on a server of their own, which never listens. */
+export async function makeDocument(routes: readonly DescribedRoute[]): Promise<object> {
+  const app = Fastify({ exposeHeadRoutes: false });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => String);
+  app.addSchema(REFUSAL);
+  await app.register(swagger, openApiOptions);
+  for (const route of routes) app.route({ ...route, handler: () => '' });
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  return document;
+}

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,11 +10,11 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { BodyRoom } from '../ingest/body-room.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
+import { describeRoutes } from './describe-routes.ts';
 import type { Authenticator } from './http/access/auth.ts';
 import { ANSWER_HEADERS } from './http/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
-import { openApiOptions } from './openapi.ts';
 import { closeIdlePatiently } from './server/close-idle-patiently.ts';
 import { excusePauses } from './server/excuse-pauses.ts';
 import { refuseAmbiguous } from './server/refuse-ambiguous.ts';
@@ -78,7 +77,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (!app.server.listening) reply.header('connection', 'close');
     done(null, payload);
   });
-  await app.register(swagger, openApiOptions);
+  describeRoutes(app);
   refuseAmbiguous(app);
   answerUnknownRoutes(app);
   return app;

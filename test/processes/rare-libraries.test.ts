@@ -10,6 +10,8 @@ import { Program } from '../support/program.ts';
 const KAFKA = '@platformatic/kafka';
 /** For mail, devices, sign-in at providers, client assertions and new passwords. typebox is for types only. */
 const RARE = ['nodemailer', 'ws', 'openid-client', 'jose', '@zxcvbn-ts/core', 'typebox'];
+/** For the OpenAPI document, and for that of an import. */
+const DOCUMENTS = ['@fastify/swagger', 'yaml'];
 const OTHERS = ['amqplib', '@aws-sdk/client-sqs', '@google-cloud/pubsub', 'pg-logical-replication'];
 
 test('libraries of brokers and of rare features are loaded when they are first needed', async () => {
@@ -29,7 +31,7 @@ test('libraries of brokers and of rare features are loaded when they are first n
   });
   const packages = async () => (await readFile(file, 'utf8')).split('\n');
   try {
-    await program.ready();
+    const url = await program.ready();
     const made = await app.instance.post('/projects', { name: 'brokers', type: 'outgoing' });
     const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
     await project.post('/sources', { name: 'http', type: 'http', verifier: { type: 'noop' } });
@@ -39,10 +41,15 @@ test('libraries of brokers and of rare features are loaded when they are first n
     const { uid } = await project.post('/sources', { ...source, is_disabled: true });
     const before = await packages();
     expect(before).toContain('fastify');
-    expect(before.filter((name) => [KAFKA, ...OTHERS, ...RARE].includes(name))).toEqual([]);
+    expect(before.filter((name) => [KAFKA, ...OTHERS, ...RARE, ...DOCUMENTS].includes(name))).toEqual([]);
+    expect(before).toContain('undici');
+    expect(before).not.toContain('undici/lib/web/fetch');
     await project.put(`/sources/${uid}`, { is_disabled: false });
     const after = await eventually(packages, (names) => names.includes(KAFKA));
     expect(after.filter((name) => [...OTHERS, ...RARE].includes(name))).toEqual([]);
+    const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: object };
+    expect(Object.keys(document.paths).length).toBeGreaterThan(100);
+    expect(await packages()).toContain('@fastify/swagger');
   } finally {
     await program.end();
     await rm(directory, { recursive: true });

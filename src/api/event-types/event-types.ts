@@ -20,7 +20,6 @@ import {
   toEventType,
   UpdateEventType,
 } from './event-type-schema.ts';
-import { readOpenApi } from './read-openapi.ts';
 
 const path = '/api/v1/projects/:projectID/event-types';
 const onePath = `${path}/:eventTypeID` as const;
@@ -98,6 +97,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     access: 'developer',
     handle: async ({ by, body }) => {
       const { checkJsonSchema } = await import('./check-json-schema.ts');
+      const { readOpenApi } = await import('./read-openapi.ts');
       const types = readOpenApi(body.spec);
       for (const { name, json_schema } of types)
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);

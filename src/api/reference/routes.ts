@@ -5,7 +5,7 @@ import type { ApiContext } from '../http/context.ts';
 import { ADDRESS, addressFor } from './address.ts';
 import type { OpenApiDocument } from './document.ts';
 import { html } from './html.ts';
-import { ReferenceSite } from './reference-site.ts';
+import type { ReferenceSite } from './reference-site.ts';
 
 /** Scripts, styles and fonts of this host only, and nothing inline. */
 const POLICY = [
@@ -32,8 +32,8 @@ export function registerReference(
   const asset = (name: RegExp) => [...(built?.keys() ?? [])].find((path) => name.test(path));
   const script = asset(/^\/assets\/reference-[\w-]+\.js$/);
   const css = fontFace(asset(/^\/assets\/inter-latin-wght-normal-[\w-]+\.woff2$/)) + styles;
-  let made: ReferenceSite | undefined;
-  const site = () => (made ??= new ReferenceSite(app.swagger() as unknown as OpenApiDocument, script));
+  let made: Promise<ReferenceSite> | undefined;
+  const site = () => (made ??= makeSite(app, script));
 
   const sendPage = (request: FastifyRequest, reply: FastifyReply, page: string) => {
     const address = html`${addressFor(request, context)}`.text;
@@ -47,18 +47,24 @@ export function registerReference(
   const sendFile = (reply: FastifyReply, type: string, text: string) =>
     reply.type(type).header('cache-control', 'public, max-age=300').serializer(String).send(text);
 
-  app.get('/openapi.json', hidden, async () => app.swagger());
-  app.get('/docs', hidden, async (request, reply) => sendPage(request, reply, site().page('') ?? ''));
+  app.get('/openapi.json', hidden, () => app.openApi());
+  app.get('/docs', hidden, async (request, reply) => sendPage(request, reply, (await site()).page('') ?? ''));
   app.get<{ Params: { page: string } }>('/docs/:page', hidden, async (request, reply) => {
-    const page = site().page(request.params.page);
-    return sendPage(request, page === undefined ? reply.code(404) : reply, page ?? site().missing);
+    const pages = await site();
+    const page = pages.page(request.params.page);
+    return sendPage(request, page === undefined ? reply.code(404) : reply, page ?? pages.missing);
   });
   app.get('/docs/reference.css', hidden, async (_request, reply) =>
     sendFile(reply, 'text/css; charset=utf-8', css),
   );
   app.get('/docs/search.json', hidden, async (_request, reply) =>
-    sendFile(reply, 'application/json; charset=utf-8', site().search),
+    sendFile(reply, 'application/json; charset=utf-8', (await site()).search),
   );
+}
+
+async function makeSite(app: FastifyInstance, script: string | undefined): Promise<ReferenceSite> {
+  const { ReferenceSite } = await import('./reference-site.ts');
+  return new ReferenceSite((await app.openApi()) as OpenApiDocument, script);
 }
 
 /** The typeface of the dashboard, if that is built. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { type buildConnector, Client } from 'undici';
+import type { buildConnector } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
 import type { Connector, Progress, Target, TlsOffer } from './connector.ts';
 import type { Exchange, Line } from './exchange.ts';
 import { InterimAnswers } from './interim-answers.ts';
