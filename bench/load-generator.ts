@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 import { answer } from './child.ts';
 import { readMessages } from './http-message.ts';
-import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from './payload.ts';
+import { PAYLOAD, RUN, sharedMicros, writeEvent, writeField } from './payload.ts';
 
 /**
  * The load generator, in a process of its own. Each connection has one request in flight at a time and one
@@ -124,8 +124,7 @@ class LoadRun {
     const { eventTypes } = this.#load;
     if (eventTypes !== undefined)
       writeField(request, this.#typeAt, { at: 0, digits: TYPE_DIGITS }, this.#sent % eventTypes);
-    writeField(request, this.#payloadAt, NUMBER, this.#sent++);
-    writeField(request, this.#payloadAt, SENT, dueMicros);
+    writeEvent(request, this.#payloadAt, { number: this.#sent++, dueMicros });
     connection.sentMicros = dueMicros;
     connection.isFree = false;
     connection.socket.write(request);
@@ -155,8 +154,11 @@ class LoadRun {
 
   #keepRate(ratePerSecond: number): void {
     const microsApart = 1e6 / ratePerSecond;
+    let turn = 0;
     const timer = setInterval(() => {
-      for (const connection of this.#sockets) {
+      // Connections take turns. One that is idle for a minute is closed by the server.
+      turn = (turn + 1) % this.#sockets.length;
+      for (const connection of [...this.#sockets.slice(turn), ...this.#sockets.slice(0, turn)]) {
         const dueMicros = Math.floor(this.#startedMicros + this.#sent * microsApart);
         if (this.#isOver() || dueMicros > sharedMicros()) break;
         if (connection.isFree) this.#send(connection, dueMicros);

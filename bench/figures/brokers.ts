@@ -9,7 +9,7 @@ import { PostgresServer } from '../../test/support/brokers/postgres-server.ts';
 import { RabbitMqServer } from '../../test/support/brokers/rabbitmq-server.ts';
 import { type Figure, type Plan, type Sample, Skipped } from '../figure.ts';
 import { arrived } from '../measure.ts';
-import { NUMBER, PAYLOAD, RUN, SENT, sharedMicros, writeField } from '../payload.ts';
+import { PAYLOAD, RUN, sharedMicros, writeEvent, writeField } from '../payload.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
@@ -178,8 +178,7 @@ function brokerService(stage: Stage): Promise<Service> {
 function payload(run: number, number: number): string {
   const bytes = Buffer.from(PAYLOAD);
   writeField(bytes, 0, RUN, run);
-  writeField(bytes, 0, NUMBER, number);
-  writeField(bytes, 0, SENT, sharedMicros());
+  writeEvent(bytes, 0, { number, dueMicros: sharedMicros() });
   return bytes.toString();
 }
 

@@ -3,7 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { PAYLOAD, writeEvent } from '../../bench/payload.ts';
 import type { Results } from '../../bench/report/report.ts';
 
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
@@ -39,6 +41,21 @@ test('the benchmark runs, counts its events, and writes figures and goals', asyn
     met: expect.any(Boolean),
   });
   expect(stdout).toContain('| relay_floor');
+});
+
+test('a payload is 800 bytes of JSON, and no two are alike', () => {
+  const [one, other] = [1, 2].map((number) => {
+    const bytes = Buffer.from(PAYLOAD);
+    writeEvent(bytes, 0, { number, dueMicros: 5 });
+    return bytes;
+  }) as [Buffer, Buffer];
+  expect([one.length, other.length]).toEqual([800, 800]);
+  const orders = [one, other].map(
+    (bytes) => (JSON.parse(bytes.toString()) as { order: { id: string } }).order,
+  );
+  expect(orders[0]?.id).not.toBe(orders[1]?.id);
+  // A filler of one letter would compress to a tenth.
+  expect(deflateSync(one).length).toBeGreaterThan(400);
 });
 
 test('the benchmark refuses a figure that does not exist', async () => {
