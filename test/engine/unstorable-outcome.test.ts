@@ -10,7 +10,7 @@ import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts'
 import { lastAttempts } from '../../src/store/attempts/read-attempts.ts';
 import { finishBatch } from '../../src/store/queue/batches.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import type { Finish } from '../../src/store/queue/finish-deliveries.ts';
+import type { Finish } from '../../src/store/queue/finish.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -12,7 +12,8 @@ import {
   releaseIfLeased,
 } from '../../src/store/queue/claim-deliveries.ts';
 import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
-import { type Finish, finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
+import type { Finish } from '../../src/store/queue/finish.ts';
+import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { freeInPages, leasedInPages } from '../../src/store/queue/nodes.ts';
 import {

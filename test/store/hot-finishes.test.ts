@@ -5,7 +5,9 @@ import { handedBack } from '../../src/engine/attempt/sent.ts';
 import type { Attempt } from '../../src/store/attempts/attempt.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import { type Finish, finishDeliveries, KEPT_BYTES } from '../../src/store/queue/finish-deliveries.ts';
+import type { Finish } from '../../src/store/queue/finish.ts';
+import { KEPT_BYTES } from '../../src/store/queue/finish.ts';
+import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { LANE, type Leased } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
-import type { Finish, NextState } from '../../store/queue/finish-deliveries.ts';
+import type { Finish, NextState } from '../../store/queue/finish.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 import { OUR_FAULT_DELAY_MS, stateAsBefore, type Verdict } from './sent.ts';
 

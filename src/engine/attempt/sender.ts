@@ -5,7 +5,7 @@ import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import type { MetaEventSender } from './meta-event-sender.ts';

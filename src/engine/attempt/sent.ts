@@ -1,7 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import type { LastFailure } from '../../domain/alert.ts';
 import { type EndedStatus, LANE, type Leased, type OpenStatus } from '../../domain/delivery.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
 /** The result of an attempt, with its record. */

@@ -10,7 +10,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
 import type { Database } from '../../store/database/database.ts';
 import { finishPulledBatch } from '../../store/queue/batches.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
 import { countOutcome } from '../attempt/observe-outcome.ts';

@@ -8,7 +8,7 @@ import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import { handedBack, type Sent } from '../attempt/sent.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Lease } from './lease.ts';

@@ -7,7 +7,7 @@ import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import { Finisher } from './finisher.ts';
 
 const attempt: Attempt = {

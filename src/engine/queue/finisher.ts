@@ -3,7 +3,7 @@ import { Batcher } from '../../platform/batcher.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
-import type { Finish } from '../../store/queue/finish-deliveries.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 
 /**
  * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is

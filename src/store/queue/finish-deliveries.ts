@@ -1,15 +1,13 @@
-import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
-import type { NewMetaEvent } from '../../domain/meta-event.ts';
-import type { Attempt } from '../attempts/attempt.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
-import type { PackedAttempt } from '../attempts/packed-attempt.ts';
 import { latencyBucket } from '../counts/latency.ts';
 import { isCounted } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters, type Rows } from '../database/parameters.ts';
+import { type Finish, type PackedBatch, type PackedFinish, packedBatch } from './finish.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
-import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
+import { LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 
 /**
  * Records the outcomes of a batch of deliveries: the attempts, the deliveries' new states, and the queue
@@ -17,38 +15,10 @@ import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './mo
  *
  * Only a delivery whose queue row this node still leases under the same fence is moved. For any other the
  * attempt is stored as stale, and no state changes: a late node cannot overwrite a newer one. Every delivery
- * update is HOT: no index includes a column set here and the pages are half full. The batch is sorted by id,
+ * update is HOT: no index includes a column set here and the pages have room for it. The batch is sorted by id,
  * so that two nodes lock rows in the same order. Round trips: 1.
  */
-/** The record of an attempt, of a delivery or a meta event. */
-export type Finish<T extends Leased = Leased> = NextState & {
-  delivery: T;
-  description: string | null;
-  numTrials: number;
-  latencyMs: number | null;
-  lane: number;
-  key: QueueKey;
-  /** The body from a function, kept for later attempts. */
-  body: Buffer | null;
-  attempt: Attempt | null;
-  /** The connection was dropped: the next request belongs to the same attempt, and this one does not count. */
-  isSecondRequest: boolean;
-  /** Stored with the outcome. Null: the project does not want it. */
-  metaEvent: NewMetaEvent | null;
-};
-
-/** An open delivery is tried again after `delayMs`; an ended one is not. */
-export type NextState = { status: OpenStatus; delayMs: number } | { status: EndedStatus; delayMs: null };
-
-/** A finish with its attempt as it is stored. */
-type Packed = Finish<LeasedDelivery> & { record: PackedAttempt | null; isKept: boolean };
-
-interface Batch {
-  finishes: readonly Packed[];
-  templates: readonly StoredTemplate[];
-}
-
-const attemptColumns: readonly Column<Packed>[] = [
+const attemptColumns: readonly Column<PackedFinish>[] = [
   ['id', 'id', ({ attempt }) => attempt?.id ?? null],
   ['succeeded', 'bool', ({ attempt }) => attempt?.succeeded ?? null],
   ['template_id', 'bigint', ({ record }) => record?.templateId ?? null],
@@ -63,7 +33,7 @@ function bucketOf({ delivery, latencyMs }: Finish): number | null {
   return latencyMs === null || delivery.budgetFrom > 0 ? null : latencyBucket(latencyMs);
 }
 
-const columns: readonly Column<Packed>[] = [
+const columns: readonly Column<PackedFinish>[] = [
   ['delivery_id', 'id', ({ delivery }) => delivery.id],
   ['project_id', 'id', ({ delivery }) => delivery.projectId],
   ['endpoint_id', 'id', ({ delivery }) => delivery.endpointId],
@@ -92,7 +62,7 @@ const templateColumns: readonly Column<StoredTemplate>[] = [
   ['slots', 'text', (template) => template.text],
 ];
 
-const MOVED = 'coalesce(delivery_id in (select delivery_id from moved), false)';
+const isMoved = (row: string) => `coalesce(${row}.delivery_id in (select delivery_id from moved), false)`;
 
 /** The columns of a delivery that hold the attempt that ended it. */
 const KEPT: readonly [column: string, name: string][] = [
@@ -115,11 +85,11 @@ with f as materialized (
   -- Stored before, by a batch whose answer was lost. Locked: the statement that stores it may just have ended, after
   -- this one began.
   select d.attempt_id from f join event_deliveries d on ${byKey('d.id', 'f.delivery_id')}
-  where not ${MOVED.replace('delivery_id in', 'f.delivery_id in')} for share of d
+  where not ${isMoved('f')} for share of d
 ), attempts as (
   insert into delivery_attempts (${f.names(ATTEMPT)}, is_stale)
-  select ${f.stored({}, ATTEMPT)}, not ${MOVED}
-  from f where id is not null and not (is_kept and ${MOVED}) and not coalesce(id in (select attempt_id from known), false)
+  select ${f.stored({}, ATTEMPT)}, not ${isMoved('f')}
+  from f where id is not null and not (is_kept and ${isMoved('f')}) and not coalesce(id in (select attempt_id from known), false)
   ${onConflict}
   returning id
 ), deliveries as (
@@ -129,7 +99,7 @@ with f as materialized (
     next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now(),
     ${KEPT.map(([column, name]) => `${column} = case when f.is_kept then ${f.value(name, 'f')} else d.${column} end`).join(', ')}
   from f
-  where ${byKey('d.id', 'f.delivery_id')} and coalesce(f.delivery_id in (select delivery_id from moved), false)
+  where ${byKey('d.id', 'f.delivery_id')} and ${isMoved('f')}
 ), counted as (
   insert into recent_counts (project_id, endpoint_id, source_id, minute, first_attempts, attempts, failed_attempts,
     resent_attempts, delivered, failed, discarded, latencies)
@@ -141,7 +111,7 @@ with f as materialized (
     coalesce(array_agg(latency_bucket::smallint) filter (where is_end and latency_bucket is not null), '{}')
   from (
     -- sent again after a lost answer, an attempt is there already and was counted
-    select *, (coalesce(id in (select id from attempts), false) or is_kept and ${MOVED}) and not is_second_request as is_attempt,
+    select *, (coalesce(id in (select id from attempts), false) or is_kept and ${isMoved('f')}) and not is_second_request as is_attempt,
       coalesce(delivery_id in (select delivery_id from gone), false) as is_end
     from f where is_counted
   ) outcomes
@@ -150,10 +120,10 @@ with f as materialized (
 )
 select delivery_id from moved`;
 
-const ofNode = new Parameters<Batch & { nodeId: string }>();
+const ofNode = new Parameters<PackedBatch & { nodeId: string }>();
 const nodeId = ofNode.one('text', (batch) => batch.nodeId);
-const ofConsumer = new Parameters<Batch>();
-const rowsOf = <B extends Batch>(of: Parameters<B>): [Rows, Rows] => [
+const ofConsumer = new Parameters<PackedBatch>();
+const rowsOf = <B extends PackedBatch>(of: Parameters<B>): [Rows, Rows] => [
   of.rows(({ finishes }) => finishes, columns),
   of.rows(({ templates }) => templates, templateColumns),
 ];
@@ -180,29 +150,6 @@ export function finishPulled(
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Set<string>> {
   return run(db, TEXTS.consumer[onConflict], ofConsumer.values(packedBatch(templates, finishes)));
-}
-
-/**
- * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
- * for that much more of each row (partitions.ts), so an end stays a HOT update.
- */
-export const KEPT_BYTES = 208;
-
-function packedBatch(attempts: AttemptTemplates, finishes: readonly Finish<LeasedDelivery>[]): Batch {
-  const templates = new Map<number, StoredTemplate>();
-  const packed = inIdOrder(finishes).map((finish): Packed => {
-    const { attempt, delivery } = finish;
-    if (attempt === null) return { ...finish, record: null, isKept: false };
-    const { projectId, endpointId, id } = delivery;
-    const made = attempts.pack({ projectId, endpointId, deliveryId: id }, attempt);
-    if (made.template !== null) templates.set(made.template.id, made.template);
-    const texts = made.packed.record + (finish.description ?? '');
-    const bytes = Buffer.byteLength(texts) + (attempt.responseBody?.length ?? 0);
-    // A resend began after an end, which has kept its attempt.
-    const isKept = finish.delayMs === null && delivery.budgetFrom === 0 && bytes <= KEPT_BYTES;
-    return { ...finish, record: made.packed, isKept };
-  });
-  return { finishes: packed, templates: [...templates.values()] };
 }
 
 async function run(

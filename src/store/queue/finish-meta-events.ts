@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
-import type { Finish } from './finish-deliveries.ts';
+import type { Finish } from './finish.ts';
 import { inIdOrder, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
 
 /** Records outcomes of meta events, under the same fence as deliveries. Only the last attempt is kept. */

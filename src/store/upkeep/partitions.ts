@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
  * Storage per table. Pages of deliveries are filled to less than a third, so that a finish is a HOT update on
  * the same page. This holds even if one batch finishes all rows of a page: every old version is still there,
  * and a new one has 230 bytes and more, with the attempt that ended the delivery (KEPT_BYTES in
- * finish-deliveries.ts is the most that fits).
+ * finish.ts is the most that fits).
  */
 const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
