@@ -3,12 +3,13 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
+import type { Look } from '../store/upkeep/look.ts';
 import { brokerKind, brokerSettings } from './modules.ts';
 import { SlotCleaner } from './slot-cleaner.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
 
 /**
- * Runs the sources of brokers of all projects on this node. The list of them is read each second, and the rows that
+ * Runs the sources of brokers of all projects on this node. If a look finds that the list of them changed, it is read with the rows that
  * changed: one whose connection settings changed is stopped and started again, one that was disabled or deleted is
  * stopped, the others go on untouched. Functions and limits are read from the config with each message.
  *
@@ -19,8 +20,6 @@ export interface BrokerRunnerDeps extends SourceConsumerDeps {
   sources: SourceStore;
   log: Logger;
 }
-
-const POLL_MS = 1_000;
 
 interface Entry {
   version: number;
@@ -36,6 +35,9 @@ export class BrokerRunner {
   readonly #entries = new Map<SourceId, Entry>();
   readonly #polls: Loop;
   readonly #cleaner: SlotCleaner;
+  /** The mark of the list, and that of the list that was read without a fault. */
+  #mark: string | null = null;
+  #readMark: string | null = null;
 
   constructor(deps: BrokerRunnerDeps) {
     this.#deps = deps;
@@ -44,7 +46,6 @@ export class BrokerRunner {
       turn: () => this.#poll(),
       onError: (error) =>
         deps.log.debug({ err: error }, 'failed to read the broker sources; retrying in 1 s'),
-      everyMs: POLL_MS,
     });
   }
 
@@ -55,6 +56,13 @@ export class BrokerRunner {
     this.#polls.wake();
   }
 
+  /** Takes the findings of each second. */
+  looked({ brokers, hasUnusedSlot }: Pick<Look, 'brokers' | 'hasUnusedSlot'>): void {
+    this.#mark = brokers;
+    if (brokers !== this.#readMark) this.#polls.wake();
+    if (hasUnusedSlot) this.#cleaner.wake();
+  }
+
   async stop(): Promise<void> {
     await Promise.all([this.#polls.stop(), this.#cleaner.stop()]);
     await Promise.all([...this.#entries.keys()].map((id) => this.#end(id)));
@@ -63,6 +71,7 @@ export class BrokerRunner {
 
   async #poll(): Promise<void> {
     const { db, sources } = this.#deps;
+    const mark = this.#mark;
     const listed = await sources.brokers(db);
     const ids = new Set(listed.map(({ id }) => id));
     for (const id of this.#entries.keys()) if (!ids.has(id)) void this.#end(id);
@@ -71,6 +80,7 @@ export class BrokerRunner {
       const row = await sources.get(db, projectId, id);
       if (row !== undefined) this.#apply(row, settingsOf(row, this.#deps.log));
     }
+    this.#readMark = mark;
   }
 
   #apply(row: SourceRow, settings: string | null): void {

@@ -12,7 +12,6 @@ export interface SlotCleanerDeps {
   log: Logger;
 }
 
-const EVERY_MS = 2_000;
 const LIMIT_MS = 30_000;
 
 export class SlotCleaner {
@@ -25,12 +24,16 @@ export class SlotCleaner {
     this.#turns = new Loop({
       turn: () => this.#clean(deps.connect.streams),
       onError: (error) => deps.log.debug({ err: error }, 'failed to read the slots that are to be dropped'),
-      everyMs: EVERY_MS,
     });
   }
 
   start(): void {
     this.#turns.start();
+  }
+
+  /** A slot is to be dropped. */
+  wake(): void {
+    this.#turns.wake();
   }
 
   async stop(): Promise<void> {

@@ -35,8 +35,9 @@ import {
   freeInPages,
   freeStrayLeases,
   leave,
-  silentNodes,
+  type SilentNode,
 } from '../store/queue/nodes.ts';
+import type { Look } from '../store/upkeep/look.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
@@ -115,6 +116,8 @@ export class Engine {
   readonly #pull: Pull;
   readonly #intake: Intake;
   readonly #delivers: boolean;
+  /** Nodes that the last heartbeat found silent. */
+  #silent: readonly SilentNode[] = [];
 
   constructor(deps: EngineDeps) {
     const { config, db, cache, ids, databaseClock, metrics, log } = deps;
@@ -187,17 +190,21 @@ export class Engine {
     this.#janitor = new Janitor({ ...deps, metaEventsStored });
   }
 
-  #beat(inFlightFrom: string): Promise<number> {
+  async #beat(inFlightFrom: string): Promise<number> {
     const { db, config, knows, sealer } = this.#deps;
     const roles = config.roles.join(',');
-    return beat(db, { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, inFlightFrom });
+    const node = { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, inFlightFrom };
+    const { nowMs, silent } = await beat(db, node);
+    this.#silent = silent;
+    this.#reaper.wake();
+    return nowMs;
   }
 
   #createReaper(): Reaper {
     const { db, metrics, log } = this.#deps;
     return new Reaper({
       table: {
-        silent: () => silentNodes(db, SILENT_SECONDS),
+        silent: () => this.#silent,
         asReaper: (work) => asReaper(db, work),
         freeInPages: (page) => freeInPages(db, SILENT_SECONDS, page),
         forget: (nodeIds) => forgetNodes(db, nodeIds),
@@ -365,6 +372,12 @@ export class Engine {
     if (!this.#delivers) return;
     if (payload === ANYWHERE) void this.#claimer.sweep();
     else for (const place of parseDue(payload)) this.#claimer.onDue(place);
+  }
+
+  /** Work that any node may do. */
+  looked({ hasExpansion, hasUnseenDevice }: Pick<Look, 'hasExpansion' | 'hasUnseenDevice'>): void {
+    if (hasExpansion) this.#intake.expansionStored();
+    if (hasUnseenDevice) this.#deviceWatch.wake();
   }
 
   /** Another node needs to know which ids this one holds. */

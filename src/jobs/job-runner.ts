@@ -15,12 +15,12 @@ import {
  * Runs jobs chunk by chunk. Any number of nodes do so at once. Each takes the open job that has waited
  * longest and that no other node has, runs one chunk of it, and looks again. A long job therefore does not
  * delay a short one.
- * idle    -> a timer checks every second for jobs of other nodes and waiting ones, `wake` at once for new ones;
+ * idle    -> `wake` comes at once for new jobs, and within a second for jobs of other nodes and waiting ones;
  * working -> chunk after chunk until no job is open.
  *
  * A job whose chunk fails ends as failed, unless it was the database that failed: then it is tried again.
  */
-const POLL_MS = 1_000;
+const WOKEN_EVERY_MS = 1_000;
 
 export class JobRunner {
   readonly #deps: { db: Database; works: Readonly<Record<JobType, JobWork>>; log: Logger };
@@ -31,7 +31,6 @@ export class JobRunner {
     this.#loop = new Loop({
       turn: () => this.#work(),
       onError: (error) => deps.log.debug({ err: error }, 'failed to look for jobs; retrying in 1 s'),
-      everyMs: POLL_MS,
     });
   }
 
@@ -60,9 +59,9 @@ export class JobRunner {
     }
   }
 
-  /** Sooner than the next turn, for a job with a rate. */
+  /** Sooner than the next wake, for a job with a rate. */
   #wakeIn(ms: number): void {
-    if (ms < POLL_MS) setTimeout(() => this.wake(), ms).unref();
+    if (ms < WOKEN_EVERY_MS) setTimeout(() => this.wake(), ms).unref();
   }
 
   #failed(job: JobRow, error: unknown): void {

@@ -19,7 +19,7 @@ import { type RoutedSubscription, routeSubscription } from './routed-subscriptio
  * in memory (deletions are tombstones). It may read rows of a newer version than the project row it started
  * from. The label stays the older one, so the next check refreshes again, never the other way round. A stale
  * cache cannot make accept wrong, because accept compares versions in its own statement. A poll each second
- * (see `refreshChanged`) keeps the dispatcher's view fresh even if notifications are lost.
+ * (see `ConfigWatch`) keeps the dispatcher's view fresh even if notifications are lost.
  */
 const MAX_PROJECTS = 10_000;
 /**
@@ -101,15 +101,9 @@ export class ConfigCache {
     return loading;
   }
 
-  /** Refreshes the cached projects whose version changed. */
-  async refreshChanged(): Promise<void> {
-    if (this.#projects.size === 0) return;
-    const rows = await this.#db.query<{ id: ProjectId; version: number }>(
-      'select id, version from projects where id = any($1)',
-      [[...this.#projects.keys()]],
-    );
-    const behind = rows.filter((row) => this.#projects.get(row.id)?.version !== row.version);
-    await Promise.all(behind.map((row) => this.refreshQuietly(row.id)));
+  /** The version of each project in memory. */
+  versions(): ReadonlyMap<ProjectId, number> {
+    return new Map([...this.#projects].map(([id, { version }]) => [id, version]));
   }
 
   /** For notifications about projects in use. */

@@ -4,13 +4,14 @@ import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
 import { CONFIG_CHANNEL, JOBS_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
 import { DUE_CHANNEL } from '../store/limits/rate-leases.ts';
+import { type Look, look } from '../store/upkeep/look.ts';
 import type { ConfigCache } from './config-cache.ts';
 
 /**
  * Keeps the config cache fresh. `LISTEN` makes a change known at once, and a poll each second guarantees it
  * (a transaction pooler passes no notifications). On the same connection nodes notify each other of waiting
- * deliveries, which a sweep of the queue finds too, and of jobs, for which the nodes look each second. If `LISTEN` drops, the poll still finds every change, and
- * the next poll reconnects.
+ * deliveries, which a sweep of the queue finds too, and of jobs, which the poll finds too. If `LISTEN` drops, the poll
+ * still finds every change, and the next poll reconnects.
  */
 const POLL_MS = 1_000;
 
@@ -24,6 +25,8 @@ export interface ConfigWatchDeps {
   onDue(payload: string): void;
   /** A job waits, or needs to know which ids this node holds. */
   onJobs(payload: string): void;
+  /** The poll has these findings. */
+  onLook(found: Look): void;
 }
 
 export class ConfigWatch {
@@ -53,8 +56,12 @@ export class ConfigWatch {
   }
 
   async #poll(): Promise<void> {
+    const { db, cache, onLook } = this.#deps;
+    const found = await look(db, cache.versions());
+    onLook(found);
+    // The next look does not wait for thousands of projects.
+    for (const id of found.changed) void cache.refreshQuietly(id);
     if (this.#listener === undefined) await this.#listen();
-    await this.#deps.cache.refreshChanged();
   }
 
   async #listen(): Promise<void> {

@@ -34,6 +34,7 @@ import { NEW_JOB } from '../store/database/notify-nodes.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
 import { databaseTime } from '../store/queue/nodes.ts';
 import { addKeyInUse } from '../store/secrets/secret-keys.ts';
+import type { Look } from '../store/upkeep/look.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
 import { type Brokers, createBrokers } from './create-brokers.ts';
@@ -252,6 +253,11 @@ function servicesOf(
     onNotice: (id: string) => core.authenticator.forget(id),
     onDue: (payload: string) => engine.onDue(payload),
     onJobs: (payload: string) => (payload === NEW_JOB ? jobs.wake() : engine.beatNow()),
+    onLook: (found: Look) => {
+      if (found.hasJob) jobs.wake();
+      engine.looked(found);
+      brokers.runner.looked(found);
+    },
   };
   const watch = new ConfigWatch({ db, cache, log, ...notices });
   const has = (role: Config['roles'][number]) => config.roles.includes(role);

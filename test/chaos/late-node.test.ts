@@ -17,7 +17,7 @@ import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
-import { beat, forgetNodes, freeInPages, leave, silentNodes } from '../../src/store/queue/nodes.ts';
+import { beat, forgetNodes, freeInPages, leave } from '../../src/store/queue/nodes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -26,6 +26,7 @@ import { Receiver } from '../support/servers/receiver.ts';
 
 const EARLY = '00000000000000000000000001';
 const LATE = '00000000000000000000000002';
+const nodeOf = (id: string) => ({ id, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
 
 test('a finish under an old fence is recorded as a stale attempt and changes no state', async ({
   onTestFinished,
@@ -37,14 +38,14 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['late'] });
   await app.project.post('/events/broadcast', { event_type: 'late', data: {} });
   const claim = async (nodeId: string) => {
-    await beat(db, { id: nodeId, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
+    await beat(db, nodeOf(nodeId));
     const [taken] = await claimDeliveries(db, nodeId, [{ key: endpoint.uid, lane: 0, count: 1 }]);
     return taken!.deliveries[0]!;
   };
 
   const leased = await claim(LATE);
   await app.database.query("update nodes set beat_at = now() - interval '11 seconds' where id = $1", [LATE]);
-  expect(await silentNodes(db, 10)).toEqual([{ id: LATE, isForgettable: false }]);
+  expect((await beat(db, nodeOf(EARLY))).silent).toEqual([{ id: LATE, isForgettable: false }]);
   expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   const taken = await claim(EARLY);
   expect(taken).toMatchObject({ id: leased.id });
@@ -124,13 +125,13 @@ test('rows leased by an unknown node are freed', async ({ onTestFinished }) => {
     await db.close();
     await database.stop();
   });
-  await beat(db, { id: EARLY, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
+  await beat(db, nodeOf(EARLY));
   await database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at, node_id)
      values ('stray', 'e', 'p', 'k', 0, now(), $1), ('leased', 'e', 'p', 'k', 0, now(), $2)`,
     [LATE, EARLY],
   );
-  expect(await silentNodes(db, 10)).toEqual([]);
+  expect((await beat(db, nodeOf(EARLY))).silent).toEqual([]);
   expect(await freeInPages(db, 10, 0)).toEqual({ freed: 1, nextPage: 0 });
   expect(await database.query('select delivery_id, node_id, fence from delivery_queue order by 1')).toEqual([
     { delivery_id: 'leased', node_id: EARLY, fence: 1 },
@@ -143,12 +144,10 @@ test('a silent node is forgotten after a minute, unless it beats again', async (
   onTestFinished(() => database.stop());
   const db = database.open();
   const known = async () => (await database.query('select id from nodes order by id')).map(({ id }) => id);
-  const node = (id: string) => beat(db, { id, roles: 'deliver', knows: '', sealKeys: [], inFlightFrom: '' });
-  await node(EARLY);
-  await node(LATE);
+  await beat(db, nodeOf(EARLY));
+  await beat(db, nodeOf(LATE));
   await database.query("update nodes set beat_at = now() - interval '61 seconds'");
-  expect((await silentNodes(db, 10)).map(({ isForgettable }) => isForgettable)).toEqual([true, true]);
-  await node(EARLY);
+  expect((await beat(db, nodeOf(EARLY))).silent).toEqual([{ id: LATE, isForgettable: true }]);
   await forgetNodes(db, [EARLY, LATE]);
   expect(await known()).toEqual([EARLY]);
   await leave(db, EARLY);

@@ -7,6 +7,8 @@ import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
+import { countStatements } from '../support/count-statements.ts';
+import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
 
@@ -75,8 +77,29 @@ test('changes of a hundred projects at once are read a few at a time, and each i
   for (let round = 1; round <= 2; round += 1) {
     await app.database.query('update projects set version = version + 1 where id = any($1)', [ids]);
     mostWaiting = 0;
-    await cache.refreshChanged();
+    await Promise.all(ids.map((id) => cache.refreshQuietly(id)));
     expect(mostWaiting).toBeLessThan(20);
     expect(ids.map((id) => cache.peek(id)?.version)).toEqual(before.map(({ version }) => version + round));
   }
+});
+
+test('an idle node looks for changes and work once a second and asks little else; it runs a job without a notice', async () => {
+  await app.project.post('/events/broadcast', { event_type: 'nobody.listens', data: {} });
+  const job = await app.project.post('/eventdeliveries/batchretry', undefined, 200);
+  const completed = () =>
+    eventually(
+      () => app.database.query('select status from jobs where id = $1', [job.uid]),
+      ([row]) => row?.['status'] === 'completed',
+    );
+  await completed();
+  const looks = countStatements(/from change_stream_slots/);
+  const all = countStatements(/./);
+  await eventually(looks, (count) => count >= 10);
+  // A beat each two seconds and a sweep each five; the rest is for what happens once a minute.
+  expect(all() / looks()).toBeLessThan(2.5);
+  await app.database.query(
+    `update jobs set status = 'queued', due_at = now(), finished_at = null where id = $1`,
+    [job.uid],
+  );
+  await completed();
 });

@@ -15,6 +15,8 @@ import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
  * cursor are stored together, so a node that dies has done the chunk or not begun it, and any node continues.
  * The subscriptions are those that matched when the event was accepted or replayed. One deleted since gets no delivery.
  *
+ * This node wakes it when it stored one, and each second while one of any node is there.
+ *
  * An expansion whose chunk fails waits, on this node, and those behind it go on. The wait doubles from 5 s to 5 min.
  * The expansion of a deleted project is dropped.
  */
@@ -32,7 +34,7 @@ export interface ExpanderDeps {
 }
 
 const CHUNK = 1_000;
-const LOOK_EVERY_MS = 5_000;
+const FIRST_WAIT_MS = 5_000;
 const MAX_WAIT_MS = 300_000;
 const MAX_FAILED = 1_000;
 
@@ -46,8 +48,7 @@ export class Expander {
     this.#deps = deps;
     this.#loop = new Loop({
       turn: () => this.#work(),
-      onError: (error) => deps.log.warn({ err: error }, 'failed to look for large fan-outs; retrying in 5 s'),
-      everyMs: LOOK_EVERY_MS,
+      onError: (error) => deps.log.warn({ err: error }, 'failed to look for large fan-outs; retrying in 1 s'),
     });
   }
 
@@ -122,7 +123,7 @@ export class Expander {
 
   #fail({ id, event_id: event, project_id: project }: Expansion, error: unknown): void {
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
-    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** (tries - 1), MAX_WAIT_MS);
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), MAX_WAIT_MS);
     this.#failed.set(id, { tries, waitsUntilMs: systemClock.elapsed() + waitMs });
     this.#deps.log.warn({ err: error, event, project, waitMs }, 'failed to expand a fan-out; retrying later');
   }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
+import { Loop } from '../../platform/loop.ts';
 import type { SilentNode } from '../../store/queue/nodes.ts';
 import { Reaper } from './reaper.ts';
 
@@ -12,7 +13,7 @@ function reaping({ ranges = 1, rangeMs = 0 } = {}) {
   const state = { silent: [] as SilentNode[], freed: 0, connectedMs: 10_000, lostAt: -1, isOthers: false };
   const reaper = new Reaper({
     table: {
-      silent: async () => state.silent,
+      silent: () => state.silent,
       asReaper: async (work) => (state.isOthers ? null : work()),
       freeInPages: async (page) => {
         done.push(`free ${page}`);
@@ -30,6 +31,7 @@ function reaping({ ranges = 1, rangeMs = 0 } = {}) {
     log: quietLog,
   });
   reaper.start();
+  new Loop({ turn: () => reaper.wake(), onError: () => {}, everyMs: 2_000, clock }).start();
   /** The actions since the last call. */
   const sinceThen = () => done.splice(0);
   return { clock, state, reaper, sinceThen };

@@ -7,7 +7,8 @@ import type { SilentNode } from '../../store/queue/nodes.ts';
 import type { Claimer } from './claimer.ts';
 
 /**
- * Frees the rows of silent nodes. It looks for such nodes every 2 s, apart from the heartbeats, which must not wait.
+ * Frees the rows of silent nodes, which each heartbeat of this node names. It works apart from the heartbeats, which must
+ * not wait.
  * walking -> a node is silent: all pages of the queue are read in ranges, each freed in a commit of its own. A silent
  *            node is remembered for a minute and the walk is repeated, because a batch that it sent just before may
  *            commit after the first one. A walk for the same nodes begins after a rest of REST times its length: in a
@@ -19,7 +20,8 @@ import type { Claimer } from './claimer.ts';
  */
 /** The nodes and their rows in the database. */
 export interface ReapedTable {
-  silent(): Promise<SilentNode[]>;
+  /** As of the last heartbeat. */
+  silent(): readonly SilentNode[];
   /** Null: another node reaps. */
   asReaper<T>(work: () => Promise<T>): Promise<T | null>;
   freeInPages(page: number): Promise<{ freed: number; nextPage: number }>;
@@ -37,7 +39,6 @@ export interface ReaperDeps {
   log: Logger;
 }
 
-const EVERY_MS = 2_000;
 const REST = 4;
 const LOOK_FOR_STRAYS_MS = 60_000;
 /** Half a million waiting rows, about 0.3 s of one connection. */
@@ -56,13 +57,17 @@ export class Reaper {
     this.#loop = new Loop({
       turn: () => this.#turn(),
       onError: (error) => deps.log.warn({ err: error }, 'failed to free the deliveries of silent nodes'),
-      everyMs: EVERY_MS,
       clock: deps.clock,
     });
   }
 
   start(): void {
     this.#loop.start();
+  }
+
+  /** A heartbeat was confirmed. */
+  wake(): void {
+    this.#loop.wake();
   }
 
   stop(): Promise<void> {
@@ -77,7 +82,7 @@ export class Reaper {
   async #turn(): Promise<void> {
     if (!this.#mayReap) return;
     const { table, clock } = this.#deps;
-    const silent = await table.silent();
+    const silent = table.silent();
     const now = clock.elapsed();
     if (silent.some(({ id }) => !this.#walkedFor.has(id)) || (silent.length > 0 && now >= this.#restUntil))
       await table.asReaper(() => this.#walk(silent));

@@ -48,6 +48,9 @@ const COLUMNS = `id, source_id as "sourceId", project_id as "projectId", is_slot
 const GONE = `not exists (select from sources s join projects p on p.id = s.project_id
   where s.id = source_id and s.type = 'db_change_stream' and s.deleted_at is null and p.deleted_at is null)`;
 
+/** Slots that are to be dropped, and tried now. */
+export const UNUSED_SLOTS = `retry_at <= now() and (is_former or ${GONE})`;
+
 export class ChangeStreamStore {
   readonly #db: Queryable;
   readonly #sealer: Sealer;
@@ -142,11 +145,9 @@ export class ChangeStreamStore {
     );
   }
 
-  /** Slots that are to be dropped, those that are to be tried now. */
   async unusedSlots(): Promise<SlotRow[]> {
     const rows = await this.#db.query<StoredSlot>(
-      `select ${COLUMNS} from change_stream_slots where retry_at <= now() and (is_former or ${GONE})
-       order by id limit 20`,
+      `select ${COLUMNS} from change_stream_slots where ${UNUSED_SLOTS} order by id limit 20`,
     );
     return rows.map((row) => this.#opened(row));
   }

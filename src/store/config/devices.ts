@@ -48,14 +48,16 @@ export async function seeDevices(db: Queryable, ids: readonly string[]): Promise
   return new Set(rows.map((row) => row.id));
 }
 
-/** Devices to be switched off or deleted, by project. */
+/** Devices to be switched off or deleted. */
+export const UNSEEN_DEVICES = `from devices d
+  join endpoints e on e.id = d.id
+  join projects p on p.id = d.project_id and p.deleted_at is null
+  where d.last_seen_at < now() - interval '${DISABLED_AFTER_SECONDS} seconds'
+    and (e.status = 'active' or d.last_seen_at < now() - interval '${DELETED_AFTER_DAYS} days')`;
+
+/** By project. */
 export async function unseenDevices(db: Queryable): Promise<{ projectId: ProjectId; ids: string[] }[]> {
   return db.query(
-    `select d.project_id as "projectId", array_agg(d.id) as ids from devices d
-     join endpoints e on e.id = d.id
-     join projects p on p.id = d.project_id and p.deleted_at is null
-     where d.last_seen_at < now() - interval '${DISABLED_AFTER_SECONDS} seconds'
-       and (e.status = 'active' or d.last_seen_at < now() - interval '${DELETED_AFTER_DAYS} days')
-     group by d.project_id`,
+    `select d.project_id as "projectId", array_agg(d.id) as ids ${UNSEEN_DEVICES} group by d.project_id`,
   );
 }

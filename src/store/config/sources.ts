@@ -36,13 +36,13 @@ export class SourceStore extends SealedTable<SourceRow> {
 
   /** Lists the sources of all projects that take from a broker. */
   brokers(db: Queryable): Promise<{ id: SourceId; project_id: ProjectId; version: number }[]> {
-    return db.query(
-      `select s.id, s.project_id, s.version from sources s
-       where s.type in ('pub_sub', 'db_change_stream') and s.deleted_at is null
-         and exists (select from projects p where p.id = s.project_id and p.deleted_at is null)`,
-    );
+    return db.query(`select s.id, s.project_id, s.version ${BROKER_SOURCES}`);
   }
 }
+
+export const BROKER_SOURCES = `from sources s
+  where s.type in ('pub_sub', 'db_change_stream') and s.deleted_at is null
+    and exists (select from projects p where p.id = s.project_id and p.deleted_at is null)`;
 
 export interface MaskOwner {
   projectId: ProjectId;

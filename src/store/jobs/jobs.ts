@@ -60,6 +60,8 @@ export type JobWork = (job: JobRow) => Promise<(tx: Queryable) => Promise<JobChu
 const COLUMNS =
   'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id, actor_credential_id, actor_address';
 const OPEN = `status in ('queued', 'running')`;
+/** Jobs that a node may take. */
+export const DUE_JOBS = `${OPEN} and due_at <= clock_timestamp()`;
 const TAKEN_SECONDS = 10;
 
 /** In a transaction of the caller. */
@@ -146,7 +148,7 @@ export async function workOnJob(
 async function takeJob(db: Database): Promise<JobRow | undefined> {
   const [taken] = await db.query<JobRow>(
     `update jobs set due_at = clock_timestamp() + interval '${TAKEN_SECONDS} seconds' where id = (
-       select id from jobs where ${OPEN} and due_at <= clock_timestamp() order by due_at limit 1 for update skip locked
+       select id from jobs where ${DUE_JOBS} order by due_at limit 1 for update skip locked
      ) returning ${COLUMNS}`,
   );
   return taken;

@@ -1,5 +1,6 @@
 import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Database, Queryable } from '../database/database.ts';
+import { SILENT_SECONDS } from '../database/node-lease.ts';
 import { freeRateLeases, unknownHolders } from '../limits/rate-leases.ts';
 
 const REAPER_LOCK = 7_305_503;
@@ -25,19 +26,33 @@ export interface BeatingNode {
   inFlightFrom: string;
 }
 
-/**
- * Renews this node's lease and says which ids it may still commit. Returns the database's clock in milliseconds. The
- * first beat of a node says nothing of ids.
- */
-export async function beat(db: Database, node: BeatingNode): Promise<number> {
-  const rows = await db.beat<{ now_ms: number }>(
+export interface SilentNode {
+  id: string;
+  /** No statement that it sent can still run. */
+  isForgettable: boolean;
+}
+
+export interface Beat {
+  /** The database's clock in milliseconds. */
+  nowMs: number;
+  /** The other nodes whose last beat is older than `SILENT_SECONDS`. */
+  silent: SilentNode[];
+}
+
+/** Renews this node's lease and says which ids it may still commit. The first beat of a node says nothing of ids. */
+export async function beat(db: Database, node: BeatingNode): Promise<Beat> {
+  const [row] = await db.beat<{ now_ms: number; silent: SilentNode[] }>(
     'beat',
     `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
      on conflict (id) do update set beat_at = clock_timestamp(), in_flight_from = $5
-     returning ${NOW_MS}`,
+     returning ${NOW_MS}, (
+       select coalesce(json_agg(json_build_object(
+         'id', n.id, 'isForgettable', n.beat_at < clock_timestamp() - interval '${REMEMBERED}')), '[]')
+       from nodes n where n.id <> $1 and n.beat_at < clock_timestamp() - interval '${SILENT_SECONDS} seconds'
+     ) as silent`,
     [node.id, node.roles, node.knows, node.sealKeys, node.inFlightFrom],
   );
-  return rows[0]?.now_ms ?? Number.NaN;
+  return { nowMs: row?.now_ms ?? Number.NaN, silent: row?.silent ?? [] };
 }
 
 export interface NodeRow {
@@ -121,20 +136,6 @@ export async function leasedInPages(
     [...range, nodeId],
   );
   return { rows, nextPage };
-}
-
-export interface SilentNode {
-  id: string;
-  /** No statement that it sent can still run. */
-  isForgettable: boolean;
-}
-
-export function silentNodes(db: Queryable, silentSeconds: number): Promise<SilentNode[]> {
-  return db.query<SilentNode>(
-    `select id, beat_at < clock_timestamp() - interval '${REMEMBERED}' as "isForgettable"
-     from nodes where beat_at < clock_timestamp() - $1 * interval '1 second'`,
-    [silentSeconds],
-  );
 }
 
 /**
