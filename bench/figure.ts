@@ -47,6 +47,11 @@ export interface Plan {
   storedDeliveries: number;
   soakSeconds: number;
   soakSlices: number;
+  tailSlices: number;
+  /** A minute, except in a smoke run. */
+  sliceSeconds: number;
+  settleSeconds: number;
+  idleSeconds: number;
   /** The directory of the service's CPU profile. */
   profileDir?: string;
 }
@@ -71,6 +76,10 @@ const DEFAULT: Plan = {
   storedDeliveries: 0,
   soakSeconds: 0,
   soakSlices: 0,
+  tailSlices: 2,
+  sliceSeconds: 60,
+  settleSeconds: 20,
+  idleSeconds: 30,
 };
 
 const FULL: Plan = {
@@ -79,6 +88,7 @@ const FULL: Plan = {
   storedDeliveries: 10_000_000,
   soakSeconds: 1_800,
   soakSlices: 30,
+  tailSlices: 10,
 };
 
 /** Proves that every part still works. It says nothing about speed. */
@@ -103,6 +113,9 @@ const SMOKE: Plan = {
   storedDeliveries: 20_000,
   soakSeconds: 2,
   soakSlices: 3,
+  sliceSeconds: 1,
+  settleSeconds: 0.5,
+  idleSeconds: 3,
 };
 
 export const PLANS = { default: DEFAULT, full: FULL, smoke: SMOKE };

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { usageOf } from './cost/process-usage.ts';
 import type { Sample } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
-import { usageOf } from './process-usage.ts';
 import type { SinkReport } from './sink.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--profile DIR]. node
- * bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] runs
+ * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--minutes N] [--profile
+ * DIR]. node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] runs
  * bench/scaling.ts. See docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
@@ -11,10 +11,13 @@ import { failingEndpoints } from './figures/failing-endpoints.ts';
 import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
 import { fullTables } from './figures/full-tables.ts';
+import { idle } from './figures/idle.ts';
 import { ingest } from './figures/ingest.ts';
 import { idleLatency, retryLateness } from './figures/latency.ts';
 import { openPortals } from './figures/open-portals.ts';
 import { soak } from './figures/soak.ts';
+import { start } from './figures/start.ts';
+import { tail } from './figures/tail.ts';
 import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
 import { watchers } from './figures/watchers.ts';
@@ -34,6 +37,9 @@ const FIGURES: Figure[] = [
   amqp,
   sqs,
   changeStream,
+  tail,
+  idle,
+  start,
   idleLatency,
   fanOut,
   retryLateness,
@@ -52,6 +58,7 @@ const { values: options, positionals } = parseArgs({
     json: { type: 'string' },
     only: { type: 'string' },
     events: { type: 'string' },
+    minutes: { type: 'string' },
     profile: { type: 'string' },
     full: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
@@ -108,6 +115,7 @@ if (positionals[0] === 'scaling') {
 const figures = chosenFigures();
 const plan: Plan = {
   ...(options.smoke ? PLANS.smoke : options.full ? PLANS.full : PLANS.default),
+  ...(options.minutes !== undefined && { tailSlices: Number(options.minutes) }),
   ...(options.profile !== undefined && { profileDir: options.profile }),
 };
 const stage = await Stage.start(plan);

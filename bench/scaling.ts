@@ -1,9 +1,9 @@
 import { statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { usageOf } from './cost/process-usage.ts';
 import { PLANS, type Sample } from './figure.ts';
 import { measureDeliveries } from './measure.ts';
-import { usageOf } from './process-usage.ts';
 import type { Goal } from './report/goals.ts';
 import { machine } from './report/machine.ts';
 import { costOf, STATISTICS_SETTINGS } from './scaling/cost.ts';

@@ -6,11 +6,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Credentials } from '../src/start/first-start.ts';
+import type { HeapReport } from './cost/heap-report.ts';
 import { NODE_FLAGS } from './node-flags.ts';
 
 /** Posthorn itself, started as a user would start it, on its own database. */
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export const SECRET_KEY = 'a secret key for the benchmark only';
+const HEAP_REPORT = new URL('./cost/heap-report.ts', import.meta.url).href;
 const START_MS = 120_000;
 
 export interface Created {
@@ -25,6 +27,8 @@ export interface ServiceOptions {
   dataDir: string;
   /** A folder to write a CPU profile to when the service ends. */
   profileDir?: string;
+  /** Whether `heap` can be called. */
+  reportsHeap?: true;
   env?: Record<string, string>;
 }
 
@@ -43,10 +47,11 @@ export class Service {
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
-    const { databaseUrl, dataDir, profileDir, env } = options;
+    const { databaseUrl, dataDir, profileDir, reportsHeap, env } = options;
     const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const child = spawn(process.execPath, [...profiling, ...NODE_FLAGS, MAIN, 'serve'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
+    const reporting = reportsHeap ? ['--import', HEAP_REPORT] : [];
+    const child = spawn(process.execPath, [...profiling, ...reporting, ...NODE_FLAGS, MAIN, 'serve'], {
+      stdio: ['ignore', 'ignore', 'inherit', ...(reportsHeap ? ['ipc' as const] : [])],
       env: {
         PATH: process.env['PATH'],
         // Tests share what Node compiled. A start takes a third of the CPU time then.
@@ -96,6 +101,12 @@ export class Service {
   async query<R extends object>(text: string): Promise<R> {
     this.#queries += 1;
     return (await this.db.query(text)).rows[0] as R;
+  }
+
+  async heap(): Promise<HeapReport> {
+    const reported = once(this.#process, 'message');
+    this.#process.send('report');
+    return (await reported)[0] as HeapReport;
   }
 
   /** Every delivery has ended. */

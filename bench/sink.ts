@@ -20,9 +20,23 @@ export interface SinkReport {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
+  /** By the time at which events were due, from the first one on. */
+  slices: Slice[];
   lateP50Ms: number;
   lateP99Ms: number;
   hanging: number;
+}
+
+export interface Slice {
+  received: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+}
+
+export interface Run {
+  run: number;
+  sliceSeconds: number;
 }
 
 const RETRY_AFTER_MICROS = 1e6;
@@ -36,6 +50,9 @@ const FAILED = Buffer.from('HTTP/1.1 500 Internal Server Error\r\nContent-Length
 
 class Tally {
   readonly #run: number;
+  readonly #sliceMicros: number;
+  readonly #slices: RecordableHistogram[] = [];
+  #firstSent = 0;
   readonly #latency = createHistogram();
   readonly #lateness = createHistogram();
   readonly failedAt = new Map<number, number>();
@@ -45,8 +62,9 @@ class Tally {
   #strays = 0;
   hanging = 0;
 
-  constructor(run: number) {
+  constructor({ run, sliceSeconds }: Run) {
     this.#run = run;
+    this.#sliceMicros = sliceSeconds * 1e6;
   }
 
   count(buffer: Buffer, bodyAt: number): number {
@@ -63,8 +81,18 @@ class Tally {
     this.#received += 1;
     if (this.#seen[number] === 0) this.#distinct += 1;
     this.#seen[number] = 1;
-    this.#latency.record(Math.max(1, sharedMicros() - readField(buffer, bodyAt, SENT)));
+    const sent = readField(buffer, bodyAt, SENT);
+    const micros = Math.max(1, sharedMicros() - sent);
+    this.#latency.record(micros);
+    this.#sliceOf(sent).record(micros);
     return number;
+  }
+
+  #sliceOf(sent: number): RecordableHistogram {
+    this.#firstSent ||= sent;
+    const at = Math.max(0, Math.floor((sent - this.#firstSent) / this.#sliceMicros));
+    while (this.#slices.length <= at) this.#slices.push(createHistogram());
+    return this.#slices[at] as RecordableHistogram;
   }
 
   late(number: number): void {
@@ -74,13 +102,18 @@ class Tally {
 
   report(): SinkReport {
     const ms = (histogram: RecordableHistogram, share: number) => histogram.percentile(share) / 1e3;
+    const slice = (histogram: RecordableHistogram): Slice => ({
+      received: histogram.count,
+      p50Ms: ms(histogram, 50),
+      p99Ms: ms(histogram, 99),
+      maxMs: histogram.count === 0 ? 0 : histogram.max / 1e3,
+    });
     return {
+      ...slice(this.#latency),
       received: this.#received,
       distinct: this.#distinct,
       strays: this.#strays,
-      p50Ms: ms(this.#latency, 50),
-      p99Ms: ms(this.#latency, 99),
-      maxMs: this.#received === 0 ? 0 : this.#latency.max / 1e3,
+      slices: this.#slices.map(slice),
       lateP50Ms: ms(this.#lateness, 50),
       lateP99Ms: ms(this.#lateness, 99),
       hanging: this.hanging,
@@ -88,7 +121,7 @@ class Tally {
   }
 }
 
-let tally = new Tally(0);
+let tally = new Tally({ run: 0, sliceSeconds: 60 });
 
 function onRequest(socket: Socket, request: { buffer: Buffer; at: number; bodyAt: number }): void {
   const { buffer, at, bodyAt } = request;
@@ -125,7 +158,7 @@ answer({
         resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
       });
     }),
-  begin: (run: number) => {
+  begin: (run: Run) => {
     tally = new Tally(run);
   },
   report: () => tally.report(),

@@ -6,7 +6,8 @@ import { pino } from 'pino';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.ts';
 import { Child } from './child.ts';
 import type { Plan } from './figure.ts';
-import { Service } from './service.ts';
+import { Service, type ServiceOptions } from './service.ts';
+import type { Run } from './sink.ts';
 
 /**
  * The environment of all figures: one PostgreSQL server with the program's own settings (durable), a sink, a
@@ -71,7 +72,7 @@ export class Stage {
   /** A number for a measurement. The sink counts only events with it. */
   async newRun(): Promise<number> {
     this.#runs += 1;
-    await this.sink.call('begin', this.#runs);
+    await this.sink.call('begin', { run: this.#runs, sliceSeconds: this.plan.sliceSeconds } satisfies Run);
     return this.#runs;
   }
 
@@ -85,10 +86,14 @@ export class Stage {
     return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`;
   }
 
+  newDirectory(): Promise<string> {
+    return mkdtemp(join(this.#directory, 'service-'));
+  }
+
   /** Posthorn on an empty database. It is stopped at the latest at the end. */
-  async startService(options: { profileDir?: string; env?: Record<string, string> } = {}): Promise<Service> {
+  async startService(options: Omit<ServiceOptions, 'databaseUrl' | 'dataDir'> = {}): Promise<Service> {
     const databaseUrl = await this.createDatabase();
-    const dataDir = await mkdtemp(join(this.#directory, 'service-'));
+    const dataDir = await this.newDirectory();
     const service = await Service.start({ databaseUrl, dataDir, ...options });
     this.#services.add(service);
     return service;

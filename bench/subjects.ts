@@ -21,7 +21,10 @@ export function subjectOf(service: Service): Subject {
 export function loadedService(stage: Stage): Promise<Service> {
   return stage.keep('loaded service', async () => {
     const { profileDir } = stage.plan;
-    const service = await stage.startService(profileDir === undefined ? {} : { profileDir });
+    const service = await stage.startService({
+      reportsHeap: true,
+      ...(profileDir !== undefined && { profileDir }),
+    });
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     return { value: service };
@@ -93,4 +96,17 @@ export async function warmUp(stage: Stage, subject: Subject, eventType?: string)
     connections,
     ...(eventType !== undefined && { eventType }),
   });
+}
+
+const STEADY_SHARE = 0.7;
+
+/**
+ * A constant load at 70 % of the closed loop's rate right now. It ends with its last event, not with its time: a
+ * service that falls behind gets all of them.
+ */
+export async function steadyLoad(stage: Stage, subject: Subject, seconds: number) {
+  const load = { connections: stage.plan.connections, eventType: LOAD_EVENT };
+  const peak = await measureDeliveries(stage, subject, { ...load, seconds: stage.plan.seconds });
+  const ratePerSecond = Math.floor((peak['eventsPerSecond'] as number) * STEADY_SHARE);
+  return { ...load, count: Math.ceil(ratePerSecond * seconds), ratePerSecond };
 }

@@ -1,30 +1,22 @@
 import { type Figure, median, type Sample } from '../figure.ts';
 import { measureDeliveries } from '../measure.ts';
 import type { Service } from '../service.ts';
-import { LOAD_EVENT, loadedService, subjectOf } from '../subjects.ts';
+import { loadedService, steadyLoad, subjectOf } from '../subjects.ts';
 
 /**
  * Half an hour at 70 % of the closed loop's rate just before, in slices of a minute: no loss, no growth. The
  * last third is compared with the first. A delivery that ends leaves one dead row in its table and one in the
  * queue. The share of the former and the size of the latter show whether autovacuum keeps up.
  */
-const SHARE = 0.7;
-
 export const soak: Figure = {
   name: 'soak',
   rounds: () => 1,
   isLong: true,
   run: async (stage) => {
     const service = await loadedService(stage);
-    const { connections, seconds, soakSeconds, soakSlices } = stage.plan;
+    const { soakSeconds, soakSlices } = stage.plan;
     const subject = subjectOf(service);
-    const peak = await measureDeliveries(stage, subject, { seconds, connections, eventType: LOAD_EVENT });
-    const load = {
-      seconds: soakSeconds / soakSlices,
-      connections,
-      ratePerSecond: Math.floor((peak['eventsPerSecond'] as number) * SHARE),
-      eventType: LOAD_EVENT,
-    };
+    const load = await steadyLoad(stage, subject, soakSeconds / soakSlices);
     const slices: Sample[] = [];
     for (let n = 1; n <= soakSlices; n++) {
       const slice = { ...(await measureDeliveries(stage, subject, load)), ...(await deadRows(service)) };

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { diskPerEvent } from '../cost/disk.ts';
 import type { Figure, Sample } from '../figure.ts';
 import { measureDeliveries } from '../measure.ts';
 import { PAYLOAD_BYTES } from '../payload.ts';
@@ -23,15 +24,27 @@ export const endToEnd: Figure = {
   run: async (stage) => {
     const service = await loadedService(stage);
     const walFrom = await walBytes(service);
+    const heapFrom = await service.heap();
     const sample = await measureDeliveries(stage, subjectOf(service), {
       ...closedLoop(stage),
       eventType: LOAD_EVENT,
     });
-    const walPerDelivery = ((await walBytes(service)) - walFrom) / (sample['events'] as number);
+    const events = sample['events'] as number;
+    const heap = await service.heap();
+    const walPerDelivery = ((await walBytes(service)) - walFrom) / events;
     const payloadAndAttempt = PAYLOAD_BYTES + (await attemptBytes(service));
-    return { ...sample, walPerDelivery, walBesidePayloadAndAttempt: walPerDelivery - payloadAndAttempt };
+    return {
+      ...sample,
+      walPerDelivery,
+      walBesidePayloadAndAttempt: walPerDelivery - payloadAndAttempt,
+      allocatedBytes: (heap.allocatedBytes - heapFrom.allocatedBytes) / events,
+      microsGc: ((heap.pausedMs - heapFrom.pausedMs) * 1e3) / events,
+    };
   },
-  conclude: async (stage) => databaseWork(await loadedService(stage)),
+  conclude: async (stage) => {
+    const service = await loadedService(stage);
+    return { ...(await databaseWork(service)), ...(await diskPerEvent(service)) };
+  },
 };
 
 /** The same with one process per core of the machine, shared with the database, the load and the sink. */
@@ -64,10 +77,12 @@ async function walBytes(service: Service): Promise<number> {
   return Number(bytes);
 }
 
+/** The one place that knows where an attempt is stored. */
 async function attemptBytes(service: Service): Promise<number> {
-  const { bytes } = await service.query<{ bytes: number }>(
+  const { bytes } = await service.query<{ bytes: number | null }>(
     'select avg(pg_column_size(a.*))::float8 as bytes from (select * from delivery_attempts limit 200) a',
   );
+  if (bytes === null) throw new Error('no attempt is stored where the bench looks for it');
   return bytes;
 }
 

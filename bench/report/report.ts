@@ -55,7 +55,26 @@ const figureRow =
           times('diy_graphile'),
           reconciled,
           `${n('roundTripsPerDelivery')} round trips, ${n('walPerDelivery')} bytes of WAL per delivery, HOT ${n('hotShare')}`,
+          `bytes per event: ${n('diskPerEvent')} of disk (${diskParts(sample)}), ${n('allocatedBytes')} of heap, ${n('microsGc')} µs of its collection`,
         ],
+      ],
+      tail: () => [
+        `${n('ratePerSecond')} events/s for ${n('minutes')} minutes, ${tail}`,
+        [
+          `worst minute: p50 ${n('worst_p50Ms')} ms, p99 ${n('worst_p99Ms')} ms, ${n('worst_checkpoints')} checkpoints (${n('worst_checkpointMb')} MB), ${n('worst_vacuums')} vacuums`,
+          reconciled,
+        ],
+      ],
+      idle: () => [
+        `${n('memoryMb')} MB of service and database (PSS ${n('pssMb')} MB)`,
+        [
+          `${n('transactionsPerSecond')} transactions/s, ${n('statementsPerSecond')} statements/s`,
+          `cores: service ${n('coresService')}, database ${n('coresDatabase')}`,
+        ],
+      ],
+      start: () => [
+        `ready after ${n('seconds')} s, ${n('cpuSeconds')} s of CPU`,
+        [`service ${n('cpuServiceSeconds')} s, database ${n('cpuDatabaseSeconds')} s`],
       ],
       watchers: () => [
         `${n('eventsPerSecond')} events/s with ${n('watchers')} watchers, ${tail}`,
@@ -118,10 +137,16 @@ const figureRow =
     return [name, measured, beside.flat().join('; ')];
   };
 
+const diskParts = (sample: Sample): string =>
+  Object.keys(sample)
+    .filter((key) => key.startsWith('disk_') && (sample[key] as number) >= 1)
+    .map((key) => `${key.slice('disk_'.length)} ${short(sample[key] as number)}`)
+    .join(', ');
+
 const PROCESSES = ['Service', 'Database', 'Load', 'Sink'];
 
 function costRow([name, sample]: [string, Sample]): string[][] {
-  if (sample['coresService'] === undefined) return [];
+  if (sample['coresLoad'] === undefined) return [];
   const n = (key: string) => short(sample[key] as number);
   const cell = (process: string) =>
     `${n(`cores${process}`)}, ${n(`micros${process}`)} µs, ${n(`memory${process}Mb`)} MB`;

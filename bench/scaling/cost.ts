@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { usageOf } from '../cost/process-usage.ts';
 import type { Sample } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
 import { arrived } from '../measure.ts';
-import { usageOf } from '../process-usage.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 
