@@ -48,7 +48,7 @@ const DELIVERIES = `
     from attempts where not is_stale and succeeded group by delivery_id
   ) a on a.delivery_id = d.id`;
 const TRIES = `
-  select a.delivery_id, a.is_stale, extract(epoch from a.requested_at)::float8 * 1000 as started, a.template_id::float8,
+  select a.id, a.delivery_id, a.is_stale, extract(epoch from a.requested_at)::float8 * 1000 as started, a.template_id::float8,
     a.record, t.slots as template
   from attempts a left join attempt_templates t on t.project_id = a.project_id and t.id = a.template_id
   order by a.requested_at, a.id`;

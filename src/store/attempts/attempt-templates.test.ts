@@ -1,21 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { firstIdAt } from '../../domain/ids.ts';
 import type { Attempt } from './attempt.ts';
 import { AttemptTemplates, type StoredTemplate } from './attempt-templates.ts';
 import { type PackedAttempt, unpacked } from './packed-attempt.ts';
 
-const of = { projectId: 'p', endpointId: 'e', deliveryId: 'the-delivery' };
+const AT_MS = Date.UTC(2026, 10, 17, 14, 35, 45, 999);
+const DELIVERY = firstIdAt(AT_MS - 5_000);
+const of = { projectId: 'p', endpointId: 'e', deliveryId: DELIVERY };
 
 function attemptOf(fields: Partial<Attempt> = {}): Attempt {
   return {
-    id: 'a',
+    id: firstIdAt(AT_MS),
     url: 'https://example.com/hook',
     ipAddress: '127.0.0.1',
     httpStatus: '200 OK',
     outcome: 'http_200',
     error: null,
     succeeded: true,
-    requestHeaders: { 'Content-Type': 'application/json', 'webhook-id': 'the-delivery' },
+    requestHeaders: { 'Content-Type': 'application/json', 'webhook-id': DELIVERY },
     responseHeaders: { date: ['Tue'], 'set-cookie': ['a=1', 'b=2'] },
     responseBody: null,
     timings: { totalMs: 1.5 },
@@ -26,7 +29,8 @@ function attemptOf(fields: Partial<Attempt> = {}): Attempt {
 
 const read = (packed: PackedAttempt, template: Pick<StoredTemplate, 'text'> | null) =>
   unpacked({
-    delivery_id: 'the-delivery',
+    id: firstIdAt(AT_MS),
+    delivery_id: DELIVERY,
     template_id: packed.templateId,
     record: packed.record,
     template: template?.text ?? null,
@@ -50,10 +54,44 @@ const recorded = ({
   timings,
 });
 
+/** Texts that have a short form, or look as if they had. */
+const SHORTENED = [
+  't=1794926145,v1=78594b089fe40c002b27e68dfc306de1b0530390ac63e21a0f6880fb8e3998a5',
+  '78594B089FE40C002B27E68DFC306DE1B0530390AC63E21A0F6880FB8E3998A5',
+  `f${'0'.repeat(64)}`,
+  'Tue, 17 Nov 2026 14:35:44 GMT',
+  'Mon, 17 Nov 2026 14:35:44 GMT',
+  'Tue, 31 Feb 2026 14:35:44 GMT',
+  'Tue, 17 Nov 2099 14:35:44 GMT',
+  '1794926145',
+  '0794926145',
+  '17949261450',
+  '9999999999',
+  'b4f1c2a0-0fae-4604-ba67-36f36a63bb81',
+  '~',
+  '~i ~~t1; ~d0; ~u ~h',
+  `~h${'A'.repeat(43)}`,
+];
+
+test('a record has short forms of digests, of times near its own and of its delivery', () => {
+  const templates = new AttemptTemplates();
+  const signature = 't=1794926145,v1=78594b089fe40c002b27e68dfc306de1b0530390ac63e21a0f6880fb8e3998a5';
+  const attempt = (n: number) =>
+    attemptOf({
+      requestHeaders: {
+        'webhook-id': n === 9 ? DELIVERY : `other ${n}`,
+        signature: n === 9 ? signature : `${n}`,
+      },
+      responseHeaders: { date: [n === 9 ? 'Tue, 17 Nov 2026 14:35:46 GMT' : `day ${n}`] },
+    });
+  const packs = Array.from({ length: 10 }, (_, n) => templates.pack(of, attempt(n)).packed.record);
+  expect(packs[9]).toBe('[[1.5],null,"~i","t=~t0;,v1=~heFlLCJ_kDAArJ-aN_DBt4bBTA5CsY-IaD2iA-445mKU","~d1;"]');
+});
+
 test('whatever an endpoint gets and answers, an attempt reads as it was', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'webhook-id', 'é\u0000');
   const value = fc.oneof(
-    fc.constantFrom('1', '2', 'the-delivery', '', '0'),
+    fc.constantFrom('1', '2', DELIVERY, '', '0', ...SHORTENED),
     fc.string({ unit: 'binary', maxLength: 8 }),
   );
   const time = fc.option(

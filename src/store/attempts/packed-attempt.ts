@@ -1,34 +1,46 @@
+import { idTime } from '../../domain/ids.ts';
 import { type Attempt, type Recorded, TIMES, type Timings } from './attempt.ts';
 import { filled, fromSlots, type Slot, type Template } from './attempt-slots.ts';
+import { lengthened, shortened } from './short-text.ts';
 
 /** The columns of an attempt that hold its record. */
 export interface PackedAttempt {
   /** Null: the record is whole. */
   templateId: number | null;
-  /** JSON: its times, its error, then the values that its template leaves open, or all of its slots. */
+  /** JSON: its times, its error, then the values that its template leaves open, shortened, or all of its slots. */
   record: string;
 }
-
-/** In place of the id of the delivery, which most endpoints get as a header. */
-const DELIVERY_ID = 0;
 
 export function packed(
   attempt: Attempt,
   values: readonly Slot[],
   template: { id: number; deliveryId: string } | null,
 ): PackedAttempt {
-  const own =
-    template === null ? values : values.map((value) => (value === template.deliveryId ? DELIVERY_ID : value));
   const times = TIMES.map((name) => rounded(attempt.timings[name]));
   while (times.at(-1) === null) times.pop();
+  const own = template === null ? values : eachText(values, shortened, attempt.id, template.deliveryId);
   return { templateId: template?.id ?? null, record: JSON.stringify([times, attempt.error, ...own]) };
 }
 
 /** To a microsecond, which is finer than the clocks of two processes agree. */
 const rounded = (ms: number | undefined) => (ms === undefined ? null : Math.round(ms * 1000) / 1000);
 
+function eachText(
+  values: readonly Slot[],
+  change: typeof shortened,
+  attemptId: string,
+  deliveryId: string,
+): Slot[] {
+  const known = { deliveryId, atSeconds: Math.floor(idTime(attemptId) / 1000) };
+  return values.map((value) => {
+    if (typeof value === 'string') return change(value, known);
+    return Array.isArray(value) ? value.map((text: string) => change(text, known)) : value;
+  });
+}
+
 /** As it is read: with the text of its template, null where it has none or where that is gone. */
 export interface StoredRecord {
+  id: string;
   delivery_id: string;
   template_id: number | null;
   record: string;
@@ -40,7 +52,7 @@ export function unpacked(row: StoredRecord): Recorded {
   const measured = TIMES.flatMap((name, n) => (times[n] == null ? [] : [[name, times[n]]]));
   const timings = Object.fromEntries(measured) as Timings;
   if (row.template_id === null) return { ...fromSlots(values), error, timings };
-  const own = values.map((value) => (value === DELIVERY_ID ? row.delivery_id : value));
+  const own = eachText(values, lengthened, row.id, row.delivery_id);
   if (row.template === null) return { ...withoutTemplate(own, row.template_id, error), timings };
   return { ...fromSlots(filled(JSON.parse(row.template) as Template, own)), error, timings };
 }

@@ -12,7 +12,6 @@ export interface StoredAttempt extends Omit<Attempt, 'outcome'> {
 }
 
 interface AttemptRow extends StoredRecord {
-  id: string;
   project_id: string;
   endpoint_id: string;
   succeeded: boolean;

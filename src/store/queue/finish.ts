@@ -38,7 +38,7 @@ export interface PackedBatch {
  * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
  * for that much more of each row (partitions.ts), so an end stays a HOT update.
  */
-export const KEPT_BYTES = 208;
+export const KEPT_BYTES = 176;
 
 export function packedBatch(
   attempts: AttemptTemplates,

@@ -13,14 +13,14 @@ const AHEAD = 2;
 const DAY_MS = 86_400_000;
 
 /**
- * Storage per table. Pages of deliveries are filled to less than a third, so that a finish is a HOT update on
+ * Storage per table. Pages of deliveries are filled to a third, so that a finish is a HOT update on
  * the same page. This holds even if one batch finishes all rows of a page: every old version is still there,
- * and a new one has 230 bytes and more, with the attempt that ended the delivery (KEPT_BYTES in
+ * and a new one has up to 240 bytes more, with the attempt that ended the delivery (KEPT_BYTES in
  * finish.ts is the most that fits).
  */
 const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
-  event_deliveries: 'fillfactor = 31, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
+  event_deliveries: 'fillfactor = 34, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
   delivery_attempts: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   meta_events: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
 };

@@ -1,0 +1,62 @@
+/**
+ * Shortens the values in which attempts differ: times near the attempt's own, digests in hexadecimal, the id of the
+ * delivery. A `~` begins a short form, and a `~` of the text is doubled, so every text reads as it was.
+ *
+ * ~i          the id of the delivery
+ * ~t3;        a Unix time in seconds, 3 after that of the attempt
+ * ~d-1;       the same as an HTTP date
+ * ~h...       32 bytes in hexadecimal, as 43 characters
+ * ~u...       a UUID, as 22 characters
+ */
+export interface Known {
+  deliveryId: string;
+  /** The time in the attempt's id, which is exact wherever it is read. */
+  atSeconds: number;
+}
+
+const LONG =
+  /~|(?<!\d)\d{10}(?!\d)|(?<![\da-f])[\da-f]{64}(?![\da-f])|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[0-9A-Z]{26}/g;
+const SHORT = /~(?:(~|i)|t(-?\d+);|d(-?\d+);|h([\w-]{43})|u([\w-]{22}))/g;
+/** Clocks of endpoints differ. A time that is further away is no time of this attempt. */
+const NEAR_SECONDS = 99_999;
+
+export function shortened(text: string, known: Known): string {
+  return text.replace(LONG, (found) => shortForm(found, known) ?? found);
+}
+
+function shortForm(found: string, { deliveryId, atSeconds }: Known): string | undefined {
+  switch (found.length) {
+    case 1:
+      return '~~';
+    case 10:
+      return nearTime('t', Number(found) - atSeconds);
+    case 26:
+      return found === deliveryId ? '~i' : undefined;
+    case 29: {
+      const ms = Date.parse(found);
+      return new Date(ms).toUTCString() === found ? nearTime('d', ms / 1000 - atSeconds) : undefined;
+    }
+    case 36:
+      return `~u${asBase64(found.replaceAll('-', ''))}`;
+    default:
+      return `~h${asBase64(found)}`;
+  }
+}
+
+const nearTime = (kind: string, seconds: number) =>
+  Math.abs(seconds) <= NEAR_SECONDS ? `~${kind}${seconds};` : undefined;
+const asBase64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
+const asHex = (base64: string) => Buffer.from(base64, 'base64url').toString('hex');
+
+export function lengthened(text: string, { deliveryId, atSeconds }: Known): string {
+  return text.replace(
+    SHORT,
+    (_, plain?: string, time?: string, date?: string, digest?: string, uuid?: string) => {
+      if (plain !== undefined) return plain === 'i' ? deliveryId : '~';
+      if (time !== undefined) return String(Number(time) + atSeconds);
+      if (date !== undefined) return new Date((Number(date) + atSeconds) * 1000).toUTCString();
+      if (digest !== undefined) return asHex(digest);
+      return asHex(uuid as string).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    },
+  );
+}
