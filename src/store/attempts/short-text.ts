@@ -16,7 +16,7 @@ export interface Known {
 
 const LONG =
   /~|(?<!\d)\d{10}(?!\d)|(?<![\da-f])[\da-f]{64}(?![\da-f])|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[0-9A-Z]{26}/g;
-const SHORT = /~(?:(~|i)|t(-?\d+);|d(-?\d+);|h([\w-]{43})|u([\w-]{22}))/g;
+const SHORT = /~(~|i|[td]-?\d+;|h[\w-]{43}|u[\w-]{22})/g;
 /** Clocks of endpoints differ. A time that is further away is no time of this attempt. */
 const NEAR_SECONDS = 99_999;
 
@@ -48,15 +48,23 @@ const nearTime = (kind: string, seconds: number) =>
 const asBase64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
 const asHex = (base64: string) => Buffer.from(base64, 'base64url').toString('hex');
 
-export function lengthened(text: string, { deliveryId, atSeconds }: Known): string {
-  return text.replace(
-    SHORT,
-    (_, plain?: string, time?: string, date?: string, digest?: string, uuid?: string) => {
-      if (plain !== undefined) return plain === 'i' ? deliveryId : '~';
-      if (time !== undefined) return String(Number(time) + atSeconds);
-      if (date !== undefined) return new Date((Number(date) + atSeconds) * 1000).toUTCString();
-      if (digest !== undefined) return asHex(digest);
-      return asHex(uuid as string).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    },
-  );
+export function lengthened(text: string, known: Known): string {
+  return text.replace(SHORT, (_, short: string) => longForm(short[0] as string, short.slice(1), known));
+}
+
+function longForm(kind: string, rest: string, { deliveryId, atSeconds }: Known): string {
+  switch (kind) {
+    case '~':
+      return '~';
+    case 'i':
+      return deliveryId;
+    case 't':
+      return String(atSeconds + Number(rest.slice(0, -1)));
+    case 'd':
+      return new Date((atSeconds + Number(rest.slice(0, -1))) * 1000).toUTCString();
+    case 'u':
+      return asHex(rest).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    default:
+      return asHex(rest);
+  }
 }

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
  */
 const TABLES = {
   events: 'autovacuum_vacuum_insert_scale_factor = 0.2',
-  event_deliveries: 'fillfactor = 34, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
+  event_deliveries: 'fillfactor = 33, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0',
   delivery_attempts: 'autovacuum_vacuum_insert_scale_factor = 0.2',
   meta_events: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
 };
