@@ -16,12 +16,16 @@ function collections(shares: readonly number[]): number[] {
 }
 
 test('a busy time is followed by one collection, when it is over', () => {
-  expect(collections([0.01, 0.9, 0.8, 0.02, 0.01, 0.01])).toEqual([0, 0, 0, 1, 1, 1]);
+  expect(collections([0.3, 0.01, 0.9, 0.8, 0.02, 0.01, 0.01])).toEqual([0, 1, 1, 1, 2, 2, 2]);
 });
 
 test('nothing is collected while the node works, or after a time that was not busy', () => {
   expect(collections([0.9, 0.1, 0.9, 0.1])).toEqual([0, 0, 0, 0]);
-  expect(collections([0.1, 0.01, 0.2, 0.01])).toEqual([0, 0, 0, 0]);
+  expect(collections([0.01, 0.1, 0.01, 0.2, 0.01])).toEqual([1, 1, 1, 1, 1]);
+});
+
+test('a short start is followed by a collection', () => {
+  expect(collections([0.15, 0.01, 0.01])).toEqual([0, 1, 1]);
 });
 
 test('each busy time has its collection', () => {
