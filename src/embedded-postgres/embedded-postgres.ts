@@ -9,7 +9,7 @@ import { type Connection, ensureDatabase } from './ensure-database.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { commandAs, nameFromWithin, ownerUid } from './run-as.ts';
 import { clusterName, endLeftovers } from './server-processes.ts';
-import { SERVER_SETTINGS } from './server-settings.ts';
+import { serverSettings } from './server-settings.ts';
 import { prepareSocketDirectory, SOCKET_PORT, type SocketDirectory } from './socket-directory.ts';
 
 /*
@@ -146,7 +146,7 @@ async function serverArguments(
 ): Promise<string[]> {
   // PostgreSQL uses the last of duplicate settings. The name comes last, where endLeftovers looks for it.
   const all = [
-    ...Object.entries(SERVER_SETTINGS),
+    ...Object.entries(serverSettings()),
     ...Object.entries(settings),
     ['port', SOCKET_PORT],
     // This setting is a list. The path is quoted because it may contain commas and spaces.

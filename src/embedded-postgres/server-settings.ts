@@ -1,9 +1,11 @@
+import { sizedTo, usableMemory } from '../platform/memory/usable-memory.ts';
+
 /**
  * The settings of the embedded server, chosen for many small committed batches on one machine. Durability is
  * a guarantee, so fsync and synchronous_commit are explicit. WAL compression stays off: the builds we use
  * have no lz4, and pglz costs more CPU than the disk it saves.
  */
-export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+export const serverSettings = (usable = usableMemory()): Readonly<Record<string, string>> => ({
   // Only we can connect: no TCP, and the socket's directory is private.
   listen_addresses: '',
   unix_socket_permissions: '0700',
@@ -13,7 +15,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   full_page_writes: 'on',
 
   max_connections: '100',
-  shared_buffers: '256MB',
+  shared_buffers: `${Math.max(32, sizedTo(256, usable))}MB`,
   huge_pages: 'try',
   // Anonymous memory needs no System V limits raised. The reserve keeps dynamic segments out of the 64 MB
   // /dev/shm that containers get.
@@ -41,4 +43,4 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   log_destination: 'stderr',
   // DETAIL lines contain row values, which are our users' payloads.
   log_error_verbosity: 'terse',
-};
+});

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../domain/errors.ts';
+import { sizedTo } from '../platform/memory/usable-memory.ts';
 import { type Visitor, WaitingRoom } from './waiting-room.ts';
 
 /**
@@ -26,7 +27,7 @@ interface Waiter {
 }
 
 export class BodyRoom {
-  readonly #in = new WaitingRoom(MOST);
+  readonly #in = new WaitingRoom({ ...MOST, bytes: sizedTo(MOST.bytes) });
   /** Places to wait in. One project has at most half of them. */
   readonly #places = new WaitingRoom(WAITING);
   readonly #waiting = new Set<Waiter>();

@@ -1,3 +1,4 @@
+import { sizedTo } from '../platform/memory/usable-memory.ts';
 import { SharedRoom } from '../platform/shared-room.ts';
 
 /**
@@ -11,13 +12,14 @@ export interface Visitor {
   events?: number;
 }
 
-const EVENTS = { events: 20_000, bytes: 128 * 1024 * 1024 };
+const EVENTS = 20_000;
+const BYTES = 128 * 1024 * 1024;
 
 export class WaitingRoom {
   readonly #events: SharedRoom;
   readonly #bytes: SharedRoom;
 
-  constructor(most: { events: number; bytes: number } = EVENTS) {
+  constructor(most = { events: EVENTS, bytes: sizedTo(BYTES) }) {
     this.#events = new SharedRoom(most.events);
     this.#bytes = new SharedRoom(most.bytes);
   }

@@ -4,8 +4,8 @@
  * process group.
  */
 
-import { collectWhenIdle } from '../platform/idle-collector.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
+import { collectWhenIdle } from '../platform/memory/idle-collector.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Config, readConfig } from '../settings/settings.ts';
 import { type App, startApp } from '../start/app.ts';

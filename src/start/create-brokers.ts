@@ -7,6 +7,7 @@ import { testConnection } from '../brokers/test-connection.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Logger } from '../platform/logger.ts';
+import { sizedTo } from '../platform/memory/usable-memory.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
@@ -36,7 +37,7 @@ export function createBrokers(
   const board = new StatusBoard(deps);
   const streams = new ChangeStreamStore(deps);
   const connect = { egress: http.egress, secureContext: () => http.secureContext(), streams };
-  const messages = new MessageStore({ ...deps, budget: new ByteBudget(MAX_BYTES) });
+  const messages = new MessageStore({ ...deps, budget: new ByteBudget(sizedTo(MAX_BYTES)) });
   const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
   return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };
 }

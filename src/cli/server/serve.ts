@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
-import { collectWhenIdle } from '../../platform/idle-collector.ts';
 import { createLogger, type Logger } from '../../platform/logger.ts';
+import { collectWhenIdle } from '../../platform/memory/idle-collector.ts';
 import { startProcesses } from '../../processes/start-processes.ts';
 import { PRIMARY } from '../../processes/supervisor.ts';
 import { type Config, egressRule } from '../../settings/settings.ts';

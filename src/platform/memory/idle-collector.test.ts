@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { eventually } from '../../test/support/eventually.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { collectGarbage, IdleCollector } from './idle-collector.ts';
 
 /** How many collections there were after each interval. */
