@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -22,6 +23,18 @@ describe.each(files)('%s', (name) => {
     const comment = /^(?:--.*\n)+/.exec(read(name))?.[0] ?? '';
     if (name !== FIRST) expect(comment).toMatch(/\block/i);
   });
+});
+
+/** Databases have these files applied, so another text would never reach them. A release adds its own. */
+const RELEASED: Record<string, string> = {
+  '0001_schema.sql': 'c8a33a3c17e0b49d781d35904edf094a755fac0fd364f4f4670aec1070695b56',
+};
+
+it.each(Object.entries(RELEASED))('%s is as it was released', (name, sha256) => {
+  expect(
+    createHash('sha256').update(read(name)).digest('hex'),
+    `${name} has been released, and databases that have it do not run it again. Undo the edit and write a new migration (CONTRIBUTING.md, Add a migration).`,
+  ).toBe(sha256);
 });
 
 it('the made-up migrations of other tests keep the rules', () => {
