@@ -5,8 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SECRET_KEY, subscribe } from '../support/app.ts';
 import type { ApiClient } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { EventStream } from '../support/event-stream.ts';
-import { eventually } from '../support/eventually.ts';
+import { EventStream, expectAll } from '../support/event-stream.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { CONTRACT, EXPAND } from '../support/samples/made-up-migrations.ts';
 import { madeUpVersion } from '../support/samples/made-up-version.ts';
@@ -76,20 +75,6 @@ async function stop({ program }: Node): Promise<void> {
   expect(await program.ended, program.stderr).toEqual({ code: 0, signal: null });
 }
 
-/** Every number from 0 has arrived, and no delivery is open. */
-async function expectAll(receiver: Receiver, database: TestDatabase, accepted: number): Promise<void> {
-  const numbers = () => new Set(receiver.requests.map(({ json }) => (json as { number: number }).number));
-  await eventually(
-    async () => numbers().size,
-    (size) => size >= accepted,
-  );
-  expect([...numbers()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: accepted }, (_, i) => i));
-  await eventually(
-    () => database.query("select id, status from event_deliveries where status <> 'Success'"),
-    (open) => open.length === 0,
-  );
-}
-
 test('nodes are updated one after another while events come in, and nothing is lost', {
   timeout: 300_000,
 }, async () => {
@@ -135,6 +120,6 @@ test('nodes are updated one after another while events come in, and nothing is l
     /^posthorn: the database's schema is too new for this Posthorn: 9999_contract\.sql needs nodes that know migration 9998, and this one knows up to \d{4}; update Posthorn$/,
   );
   await events.more(20);
-  await expectAll(receiver, fleet.database, await events.stop());
+  await expectAll({ receiver, database: fleet.database }, await events.stop());
   await stop(last);
 });

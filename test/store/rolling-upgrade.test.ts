@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,11 +7,11 @@ import { Database } from '../../src/store/database/database.ts';
 import { listMigrations, migrate } from '../../src/store/upkeep/migrate.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { EventStream } from '../support/event-stream.ts';
+import { EventStream, expectAll } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { CONTRACT, EXPAND, REBUILD } from '../support/samples/made-up-migrations.ts';
+import { CONTRACT, EXPAND, newerMigrations, REBUILD } from '../support/samples/made-up-migrations.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 
 /**
@@ -21,41 +20,21 @@ import { Receiver } from '../support/servers/receiver.ts';
  */
 let app: TestApp;
 let receiver: Receiver;
-let directory: string;
 
 beforeEach(async () => {
   receiver = await Receiver.start();
   app = await startTestApp();
   await subscribe(app.project, receiver.url);
-  directory = mkdtempSync(join(tmpdir(), 'posthorn-migrations-'));
-  cpSync(join(import.meta.dirname, '../../migrations'), directory, { recursive: true });
 });
 
 afterEach(async () => {
   await app.stop();
   await receiver.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
-
-const addMigration = (name: string, sql: string): void => writeFileSync(join(directory, name), sql);
-
-/** Every number that was accepted has arrived. */
-async function expectAll(accepted: number): Promise<void> {
-  const numbers = () => new Set(receiver.requests.map(({ json }) => (json as { number: number }).number));
-  await eventually(
-    async () => numbers().size,
-    (size) => size >= accepted,
-  );
-  expect([...numbers()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: accepted }, (_, i) => i));
-  await eventually(
-    () => app.database.query("select status from event_deliveries where status <> 'Success'"),
-    (open) => open.length === 0,
-  );
-}
 
 describe('a migration that follows the rules', () => {
   test('rolls back and tries again if a long read locks its tables, so that accepts continue', async () => {
-    addMigration('9998_expand.sql', EXPAND);
+    const directory = newerMigrations({ '9998_expand.sql': EXPAND });
     const reader = new pg.Client({ connectionString: app.database.url });
     await reader.connect();
     await reader.query('begin; select count(*) from events');
@@ -83,7 +62,7 @@ describe('a migration that follows the rules', () => {
     await reader.query('commit');
     await reader.end();
     expect(await migrating).toEqual(['9998_expand.sql']);
-    await expectAll(await events.stop());
+    await expectAll({ receiver, database: app.database }, await events.stop());
   });
 });
 
@@ -97,8 +76,7 @@ async function waitingMigrations(): Promise<number> {
 
 describe('a migration that removes something', () => {
   test('is refused while a node that uses it is alive, and changes nothing', async () => {
-    addMigration('9998_expand.sql', EXPAND);
-    addMigration('9999_contract.sql', CONTRACT);
+    const directory = newerMigrations({ '9998_expand.sql': EXPAND, '9999_contract.sql': CONTRACT });
     const [node] = await app.database.query('select id, knows from nodes');
     expect(node?.['knows']).toBe((await listMigrations()).at(-1)?.slice(0, 4));
     const failure = await migrate(app.app.db, quietLog, directory).catch((error: unknown) => error);
@@ -111,7 +89,7 @@ describe('a migration that removes something', () => {
   });
 
   test('and works with no older version is refused until all nodes are stopped', async () => {
-    addMigration('9999_rebuild.sql', REBUILD);
+    const directory = newerMigrations({ '9999_rebuild.sql': REBUILD });
     const indexes = () =>
       app.database.query(
         "select 1 from pg_index where indrelid in (select inhrelid from pg_inherits where inhparent = 'events'::regclass) and pg_get_indexdef(indexrelid) ~ '\\(event_type\\)'",
@@ -126,8 +104,7 @@ describe('a migration that removes something', () => {
   });
 
   test('is applied once they have stopped, and they are refused from then on', async () => {
-    addMigration('9998_expand.sql', EXPAND);
-    addMigration('9999_contract.sql', CONTRACT);
+    const directory = newerMigrations({ '9998_expand.sql': EXPAND, '9999_contract.sql': CONTRACT });
     // The node is of the version that did without the column already.
     await app.database.query("update nodes set knows = '9998'");
     expect(await migrate(app.app.db, quietLog, directory)).toEqual(['9998_expand.sql', '9999_contract.sql']);
@@ -143,7 +120,7 @@ describe('a migration that removes something', () => {
   });
 
   test('does not wait for a silent node', async () => {
-    addMigration('9999_contract.sql', CONTRACT);
+    const directory = newerMigrations({ '9999_contract.sql': CONTRACT });
     await app.database.query(
       "update nodes set knows = '9998'; insert into nodes (id, roles, seal_keys, knows, beat_at) values ('old', '', '{}', '0001', now() - interval '11 seconds')",
     );
@@ -153,7 +130,9 @@ describe('a migration that removes something', () => {
 
 test('a migration waits a second for its locks and has hours for its work', async () => {
   const limits = ['lock_timeout', 'statement_timeout'].map((name) => `current_setting('${name}') as ${name}`);
-  addMigration('9998_limits.sql', `create table limits as select ${limits.join(', ')}`);
+  const directory = newerMigrations({
+    '9998_limits.sql': `create table limits as select ${limits.join(', ')}`,
+  });
   await migrate(app.app.db, quietLog, directory);
   expect(await app.database.query('select * from limits')).toEqual([
     { lock_timeout: '1s', statement_timeout: '6h' },
@@ -161,7 +140,7 @@ test('a migration waits a second for its locks and has hours for its work', asyn
 });
 
 test('a node waits for the migration of another without a limit, and logs it', async () => {
-  addMigration('9998_expand.sql', EXPAND);
+  const directory = newerMigrations({ '9998_expand.sql': EXPAND });
   const other = new pg.Client({ connectionString: app.database.url });
   await other.connect();
   await other.query('begin; select pg_advisory_xact_lock(7305501)');
@@ -186,7 +165,7 @@ test('a node waits for the migration of another without a limit, and logs it', a
 });
 
 test('nodes that start together apply each migration once', async () => {
-  addMigration('9998_expand.sql', EXPAND);
+  const directory = newerMigrations({ '9998_expand.sql': EXPAND });
   const others = await Promise.all(Array.from({ length: 4 }, () => migrate(app.app.db, quietLog, directory)));
   expect(others.flat()).toEqual(['9998_expand.sql']);
 });

@@ -15,6 +15,7 @@ export interface TestApp {
   app: App;
   url: string;
   database: TestDatabase;
+  dataDir: string;
   projectId: string;
   /** Calls in the default project, with its key. */
   project: ApiClient;
@@ -29,6 +30,25 @@ export interface TestApp {
 
 export const SECRET_KEY = 'a secret key for tests only, 32+ characters';
 
+/** A node in this process, on the database of `env`. */
+export function startNode(
+  env: Record<string, string>,
+  log: Logger = quietLog,
+  parts?: ObserverParts,
+): Promise<App> {
+  const config = readConfig({
+    POSTHORN_SECRET_KEY: SECRET_KEY,
+    POSTHORN_PORT: '0',
+    POSTHORN_EGRESS: 'any',
+    // Tests walk over every operation faster than a person.
+    POSTHORN_PORTAL_RATE: '0',
+    // A busy machine does not meet the limit by accident.
+    POSTHORN_SEARCH_SECONDS: '60',
+    ...env,
+  });
+  return startApp(config, log, undefined, parts);
+}
+
 export async function startTestApp(
   env: Record<string, string> = {},
   log: Logger = quietLog,
@@ -38,24 +58,8 @@ export async function startTestApp(
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-app-'));
   const nodes: App[] = [];
   const addNode = async (extra: Record<string, string> = {}) => {
-    const node = await startApp(
-      readConfig({
-        DATABASE_URL: database.url,
-        POSTHORN_SECRET_KEY: SECRET_KEY,
-        POSTHORN_PORT: '0',
-        POSTHORN_EGRESS: 'any',
-        // Tests walk over every operation faster than a person.
-        POSTHORN_PORTAL_RATE: '0',
-        // A busy machine does not meet the limit by accident.
-        POSTHORN_SEARCH_SECONDS: '60',
-        POSTHORN_DATA_DIR: dataDir,
-        ...env,
-        ...extra,
-      }),
-      log,
-      undefined,
-      parts,
-    );
+    const own = { DATABASE_URL: database.url, POSTHORN_DATA_DIR: dataDir };
+    const node = await startNode({ ...own, ...env, ...extra }, log, parts);
     nodes.push(node);
     return node;
   };
@@ -67,6 +71,7 @@ export async function startTestApp(
     app,
     url: app.url,
     database,
+    dataDir,
     projectId: credentials.project_id,
     project: inProject(credentials.project_id, credentials.api_key),
     instance,

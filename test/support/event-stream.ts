@@ -1,5 +1,8 @@
+import { expect } from 'vitest';
 import type { ApiClient } from './client.ts';
+import type { TestDatabase } from './database.ts';
 import { eventually, happened } from './eventually.ts';
+import type { Received, Receiver } from './servers/receiver.ts';
 
 /** Sends numbered events one after another until stopped. Each must be answered 201, or `stop` fails. */
 export class EventStream {
@@ -43,4 +46,26 @@ export class EventStream {
       happened();
     }
   }
+}
+
+/** Every number from 0 has arrived. */
+export async function expectArrived(requests: () => Received[], accepted: number): Promise<void> {
+  const numbers = () => new Set(requests().map(({ json }) => (json as { number: number }).number));
+  await eventually(
+    async () => numbers().size,
+    (size) => size >= accepted,
+  );
+  expect([...numbers()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: accepted }, (_, i) => i));
+}
+
+/** Every number from 0 has arrived, and no delivery is open. */
+export async function expectAll(
+  { receiver, database }: { receiver: Receiver; database: TestDatabase },
+  accepted: number,
+): Promise<void> {
+  await expectArrived(() => receiver.requests, accepted);
+  await eventually(
+    () => database.query("select id, status from event_deliveries where status <> 'Success'"),
+    (open) => open.length === 0,
+  );
 }

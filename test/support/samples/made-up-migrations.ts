@@ -1,3 +1,8 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
 /** Migrations of versions that do not exist: one that adds to the schema, and one that takes something away. */
 export const EXPAND = `-- Locks: events, delivery_queue, event_deliveries and endpoints exclusively for a moment.
 alter table events add column next_a text;
@@ -21,3 +26,12 @@ export const REBUILD = `-- Locks: events exclusively while the index is built.
 -- needs: 9999
 create index events_type on events (event_type);
 `;
+
+/** A folder with our migrations and newer ones, by file name. It is gone after the test. */
+export function newerMigrations(migrations: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-migrations-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(import.meta.dirname, '../../../migrations'), folder, { recursive: true });
+  for (const [name, sql] of Object.entries(migrations)) writeFileSync(join(folder, name), sql);
+  return folder;
+}

@@ -32,6 +32,7 @@ const FOLDERS = [
   'embedded',
   'processes',
   'properties',
+  'releases',
   'secrets',
 ];
 /** Files of other folders that do. */
