@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { CONTRACT, EXPAND, REBUILD } from '../support/samples/made-up-migrations.ts';
 import { brokenRules } from './migration-rules.ts';
@@ -35,6 +36,19 @@ it.each(Object.entries(RELEASED))('%s is as it was released', (name, sha256) => 
     createHash('sha256').update(read(name)).digest('hex'),
     `${name} has been released, and databases that have it do not run it again. Undo the edit and write a new migration (CONTRIBUTING.md, Add a migration).`,
   ).toBe(sha256);
+});
+
+it('every migration in the backup of a release is among them', () => {
+  const backups = globSync('test/releases/*.backup.gz', { cwd: ROOT });
+  expect(backups).not.toEqual([]);
+  for (const backup of backups) {
+    const [header = ''] = gunzipSync(readFileSync(join(ROOT, backup)))
+      .toString()
+      .split('\n', 1);
+    expect(Object.keys(RELEASED), backup).toEqual(
+      expect.arrayContaining((JSON.parse(header) as { schema: string[] }).schema),
+    );
+  }
 });
 
 it('the made-up migrations of other tests keep the rules', () => {
