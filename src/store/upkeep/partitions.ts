@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { firstIdAt } from '../../domain/ids.ts';
+import { firstIdAt, idTime } from '../../domain/ids.ts';
 import type { Database, Queryable } from '../database/database.ts';
 
 /**
@@ -38,11 +38,26 @@ interface Range {
 
 function rangeAt(ms: number, widthMs: number): Range {
   const start = Math.floor(ms / widthMs) * widthMs;
-  return {
-    suffix: new Date(start).toISOString().slice(0, 13).replaceAll(/[-T]/g, ''),
-    from: firstIdAt(start),
-    to: firstIdAt(start + widthMs),
-  };
+  return rangeOf(firstIdAt(start), firstIdAt(start + widthMs));
+}
+
+function rangeOf(from: string, to: string): Range {
+  return { suffix: new Date(idTime(from)).toISOString().slice(0, 13).replaceAll(/[-T]/g, ''), from, to };
+}
+
+/**
+ * The parts of a range that no partition has yet. After a change of the retention setting, and so of the width, existing
+ * partitions may have some of it, and a row without a partition would be refused.
+ */
+function gapsIn({ from, to }: Range, existing: readonly Partition[]): Range[] {
+  const gaps: Range[] = [];
+  let start = from;
+  for (const taken of existing.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (taken.to <= start || to <= taken.from) continue;
+    if (start < taken.from) gaps.push(rangeOf(start, taken.from));
+    start = taken.to;
+  }
+  return start < to ? [...gaps, rangeOf(start, to)] : gaps;
 }
 
 /** Creates the partition of `nowMs` and the next ones, for every hot table. Returns the names of the new ones. */
@@ -53,10 +68,10 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
     const existing = await partitionBounds(tx);
     const made: string[] = [];
     for (const [table, storage] of Object.entries(TABLES) as [PartitionedTable, string][]) {
-      for (const range of ranges) {
+      const own = existing.filter((partition) => partition.table === table);
+      const gaps = ranges.flatMap((range) => gapsIn(range, own)).filter(({ to }) => to > firstIdAt(nowMs));
+      for (const range of gaps) {
         const name = `${table}_${range.suffix}`;
-        // An overlap: it exists, or has another width from before a change of the retention setting.
-        if (existing.some((p) => p.table === table && p.from < range.to && range.from < p.to)) continue;
         await createPartition(tx, { table, name, ...range }, storage);
         made.push(name);
       }
