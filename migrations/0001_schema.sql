@@ -649,7 +649,7 @@ create table rate_leases (
 create index rate_leases_node on rate_leases (node_id) where node_id is not null;
 
 -- Events that limited projects and sources let in within the length of their limit. The key is the id of the project or
--- the source. Limit and length are those of the latest request. See src/store/queue/intake-windows.ts.
+-- the source. Limit and length are those of the latest request. See src/store/limits/intake-windows.ts.
 create table intake_windows (
   key text collate "C" primary key,
   max_events bigint not null,
