@@ -36,6 +36,7 @@ export interface StoredTemplate {
 
 interface Learned extends StoredTemplate {
   template: Template;
+  misses: number[];
 }
 
 interface Endpoint {
@@ -62,21 +63,14 @@ export class AttemptTemplates {
   ): { packed: PackedAttempt; template: StoredTemplate | null } {
     const slots = slotsOf(attempt);
     const endpoint = this.#endpoint(of.endpointId);
-    for (const learned of endpoint.templates) {
-      const values = valuesFor(learned.template, slots);
-      if (values !== undefined)
-        return {
-          packed: packed(attempt, values, { id: learned.id, deliveryId: of.deliveryId }),
-          template: learned,
-        };
+    for (const known of endpoint.templates) {
+      const values = valuesFor(known.template, slots);
+      if (values !== undefined) return packedBy(known, values, { attempt, deliveryId: of.deliveryId });
     }
     const learned = learn(endpoint, slots, of.projectId);
     if (learned === undefined) return { packed: packed(attempt, slots, null), template: null };
     const values = valuesFor(learned.template, slots) as Slot[];
-    return {
-      packed: packed(attempt, values, { id: learned.id, deliveryId: of.deliveryId }),
-      template: learned,
-    };
+    return packedBy(learned, values, { attempt, deliveryId: of.deliveryId });
   }
 
   #endpoint(id: string): Endpoint {
@@ -97,6 +91,15 @@ export class AttemptTemplates {
   }
 }
 
+function packedBy(
+  template: Learned,
+  values: readonly Slot[],
+  { attempt, deliveryId }: { attempt: Attempt; deliveryId: string },
+): { packed: PackedAttempt; template: StoredTemplate } {
+  const { id, misses } = template;
+  return { packed: packed(attempt, values, { id, misses, deliveryId }), template };
+}
+
 /** From the template that came closest, or from the last attempt. Undefined: there is too little to learn from. */
 function learn(endpoint: Endpoint, slots: readonly Slot[], projectId: string): Learned | undefined {
   const { last } = endpoint;
@@ -109,7 +112,7 @@ function learn(endpoint: Endpoint, slots: readonly Slot[], projectId: string): L
   const base = near?.template ?? last;
   if (base === undefined || !haveOneShape(base, slots)) return undefined;
   const template = commonTemplate(base, slots);
-  const learned = { id: newTemplateId(), projectId, template, text: JSON.stringify(template) };
+  const learned = { id: newTemplateId(), projectId, template, text: JSON.stringify(template), misses: [] };
   const others = endpoint.templates.filter((one) => one !== near);
   endpoint.templates = [learned, ...others].slice(0, TEMPLATES);
   endpoint.learned += 1;

@@ -14,28 +14,45 @@ export interface PackedAttempt {
 export function packed(
   attempt: Attempt,
   values: readonly Slot[],
-  template: { id: number; deliveryId: string } | null,
+  template: { id: number; deliveryId: string; misses: number[] } | null,
 ): PackedAttempt {
   const times = TIMES.map((name) => rounded(attempt.timings[name]));
   while (times.at(-1) === null) times.pop();
-  const own = template === null ? values : eachText(values, shortened, attempt.id, template.deliveryId);
+  const own = template === null ? values : shortValues(attempt.id, values, template);
   return { templateId: template?.id ?? null, record: JSON.stringify([times, attempt.error, ...own]) };
 }
 
 /** To a microsecond, which is finer than the clocks of two processes agree. */
 const rounded = (ms: number | undefined) => (ms === undefined ? null : Math.round(ms * 1000) / 1000);
 
-function eachText(
-  values: readonly Slot[],
-  change: typeof shortened,
+/** After so many values without a short form, those of a place are no longer searched for one. */
+const MISSES = 8;
+
+/** `misses` counts the values of each place of a template that had no short form. */
+function shortValues(
   attemptId: string,
-  deliveryId: string,
+  values: readonly Slot[],
+  { deliveryId, misses }: { deliveryId: string; misses: number[] },
 ): Slot[] {
-  const known = { deliveryId, atSeconds: Math.floor(idTime(attemptId) / 1000) };
-  return values.map((value) => {
-    if (typeof value === 'string') return change(value, known);
-    return Array.isArray(value) ? value.map((text: string) => change(text, known)) : value;
+  const known = knownOf(attemptId, deliveryId);
+  return values.map((value, place) => {
+    if (typeof value !== 'string') return eachText(value, (text) => shortened(text, known));
+    const missed = misses[place] ?? 0;
+    if (missed >= MISSES && !value.includes('~')) return value;
+    const short = shortened(value, known);
+    misses[place] = short === value ? missed + 1 : 0;
+    return short;
   });
+}
+
+const knownOf = (attemptId: string, deliveryId: string) => ({
+  deliveryId,
+  atSeconds: Math.floor(idTime(attemptId) / 1000),
+});
+
+function eachText(value: Slot, change: (text: string) => string): Slot {
+  if (typeof value === 'string') return change(value);
+  return Array.isArray(value) ? (value as string[]).map(change) : value;
 }
 
 /** As it is read: with the text of its template, null where it has none or where that is gone. */
@@ -52,7 +69,8 @@ export function unpacked(row: StoredRecord): Recorded {
   const measured = TIMES.flatMap((name, n) => (times[n] == null ? [] : [[name, times[n]]]));
   const timings = Object.fromEntries(measured) as Timings;
   if (row.template_id === null) return { ...fromSlots(values), error, timings };
-  const own = eachText(values, lengthened, row.id, row.delivery_id);
+  const known = knownOf(row.id, row.delivery_id);
+  const own = values.map((value) => eachText(value, (text) => lengthened(text, known)));
   if (row.template === null) return { ...withoutTemplate(own, row.template_id, error), timings };
   return { ...fromSlots(filled(JSON.parse(row.template) as Template, own)), error, timings };
 }
