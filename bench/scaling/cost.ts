@@ -134,9 +134,9 @@ async function settled(
 ): Promise<RowVersions> {
   for (const startedMs = performance.now(); ; await pause(200)) {
     const now = await rowVersions(service);
-    // Events, deliveries, queue and attempts; finishes; ended queue rows.
+    // Events, deliveries, queue and the attempts that ended no delivery; finishes; ended queue rows.
     const isThere =
-      now.inserted - before.inserted >= events * (3 + attempts) &&
+      now.inserted - before.inserted >= events * (2 + attempts) &&
       now.deliveriesUpdated - before.deliveriesUpdated >= events * attempts &&
       now.deleted - before.deleted >= events;
     if (isThere) return now;
