@@ -18,7 +18,7 @@ import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, forgetNodes, freeInPages, leave } from '../../src/store/queue/nodes.ts';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -70,9 +70,8 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   expect(await app.database.query('select * from delivery_queue')).toEqual([]);
 });
 
-test('the same finish sent twice, as after a lost answer, is recorded and counted once', async ({
-  onTestFinished,
-}) => {
+/** A delivery that a node holds, and its end. */
+async function delivered(onTestFinished: (end: () => Promise<void>) => void) {
   const app = await startTestApp({ POSTHORN_ROLES: 'api' });
   onTestFinished(() => app.stop());
   const { db } = app.app;
@@ -80,25 +79,30 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
   const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
   const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
-  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(1);
-  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(0);
-  expect(await app.database.query('select is_stale from attempts')).toEqual([{ is_stale: false }]);
-  const counted = await app.database.query(
+  return { app, db, finish };
+}
+
+async function expectOnce({ database }: TestApp): Promise<void> {
+  expect(await database.query('select is_stale from attempts')).toEqual([{ is_stale: false }]);
+  const counted = await database.query(
     'select sum(attempts)::int as attempts, sum(delivered)::int as delivered from recent_counts',
   );
   expect(counted).toEqual([{ attempts: 1, delivered: 1 }]);
+}
+
+test('the same finish sent twice, as after a lost answer, is recorded and counted once', async ({
+  onTestFinished,
+}) => {
+  const { app, db, finish } = await delivered(onTestFinished);
+  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(1);
+  expect((await finishBatch(db, node(EARLY), [finish])).size).toBe(0);
+  await expectOnce(app);
 });
 
 test('a finish sent again while the first still runs on the server is recorded and counted once', async ({
   onTestFinished,
 }) => {
-  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
-  onTestFinished(() => app.stop());
-  const { db } = app.app;
-  const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['twice'] });
-  await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
-  const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
-  const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
+  const { app, db, finish } = await delivered(onTestFinished);
   let again: Promise<Set<string>> | undefined;
   await db.hotTransaction(async (tx) => {
     expect((await finishDeliveries(tx, node(EARLY), [finish])).size).toBe(1);
@@ -112,10 +116,7 @@ test('a finish sent again while the first still runs on the server is recorded a
     );
   });
   expect((await again)?.size).toBe(0);
-  expect(await app.database.query('select is_stale from attempts')).toEqual([{ is_stale: false }]);
-  expect(await app.database.query('select sum(attempts)::int as attempts from recent_counts')).toEqual([
-    { attempts: 1 },
-  ]);
+  await expectOnce(app);
 });
 
 test('rows leased by an unknown node are freed', async ({ onTestFinished }) => {
