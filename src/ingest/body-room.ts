@@ -17,6 +17,8 @@ const SMALL_BYTES = 64 * 1024;
 /** The assumed size of a body of unknown length. */
 const UNKNOWN_BYTES = 1024 * 1024;
 const MOST = { events: 10_000, bytes: 64 * 1024 * 1024 };
+/** On the smallest machine too. A body of the default limit, 5 MB, must find room. */
+const LEAST_BYTES = 16 * 1024 * 1024;
 const WAITING = { events: 2_000, bytes: Number.MAX_SAFE_INTEGER };
 const WAIT_MS = 2_000;
 const RETRY_SECONDS = 1;
@@ -27,7 +29,7 @@ interface Waiter {
 }
 
 export class BodyRoom {
-  readonly #in = new WaitingRoom({ ...MOST, bytes: sizedTo(MOST.bytes) });
+  readonly #in = new WaitingRoom({ ...MOST, bytes: Math.max(LEAST_BYTES, sizedTo(MOST.bytes)) });
   /** Places to wait in. One project has at most half of them. */
   readonly #places = new WaitingRoom(WAITING);
   readonly #waiting = new Set<Waiter>();
