@@ -84,7 +84,7 @@ test('changes of a hundred projects at once are read a few at a time, and each i
 });
 
 test('an idle node looks for changes and work once a second and asks little else; it runs a job without a notice', async () => {
-  await app.project.post('/events/broadcast', { event_type: 'nobody.listens', data: {} });
+  await app.project.post('/events/broadcast', { event_type: 'unmatched', data: {} });
   const job = await app.project.post('/eventdeliveries/batchretry', undefined, 200);
   const completed = () =>
     eventually(

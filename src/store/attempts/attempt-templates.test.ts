@@ -88,6 +88,17 @@ test('a record has short forms of digests, of times near its own and of its deli
   expect(packs[9]).toBe('[[1.5],null,"~i","t=~t0;,v1=~heFlLCJ_kDAArJ-aN_DBt4bBTA5CsY-IaD2iA-445mKU","~d1;"]');
 });
 
+test('a place whose values have no short form is searched no more, and a ~ in it still reads as it was', () => {
+  const templates = new AttemptTemplates();
+  const pack = (etag: string) =>
+    templates.pack(of, attemptOf({ requestHeaders: { etag }, responseHeaders: null }));
+  for (let n = 0; n < 20; n++) pack(`plain ${n}`);
+  expect(pack('1794926145').packed.record).toBe('[[1.5],null,"1794926145"]');
+  const { packed, template } = pack('~i');
+  expect(packed.record).toBe('[[1.5],null,"~~i"]');
+  expect(read(packed, template).requestHeaders).toEqual({ etag: '~i' });
+});
+
 test('whatever an endpoint gets and answers, an attempt reads as it was', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'webhook-id', 'é\u0000');
   const value = fc.oneof(

@@ -1,4 +1,4 @@
-import { type StoredRecord, unpacked } from './packed-attempt.ts';
+import { type StoredRecord, templateField, unpacked } from './packed-attempt.ts';
 
 /** Attempts in exported files: with all of their values, so that a file needs no template. */
 type Row = Record<string, unknown>;
@@ -6,10 +6,7 @@ type Row = Record<string, unknown>;
 /** The column of a row `e` with the text of its template, for tables whose rows hold a record. */
 export function templateColumn(columns: readonly string[]): string | undefined {
   const id = ['template_id', 'attempt_template_id'].find((name) => columns.includes(name));
-  return (
-    id &&
-    `(select slots from attempt_templates t where t.project_id = e.project_id and t.id = e.${id}) as template`
-  );
+  return id && templateField('e', id);
 }
 
 /** The columns of a delivery with its attempt, and their names in the attempt. */

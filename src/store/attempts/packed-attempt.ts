@@ -64,6 +64,10 @@ export interface StoredRecord {
   template: string | null;
 }
 
+/** The select item of `template`, of a row with this alias and column. */
+export const templateField = (row: string, column: string): string =>
+  `(select slots from attempt_templates t where t.project_id = ${row}.project_id and t.id = ${row}.${column}) as template`;
+
 export function unpacked(row: StoredRecord): Recorded {
   const [times, error, ...values] = JSON.parse(row.record) as [(number | null)[], string | null, ...Slot[]];
   const measured = TIMES.flatMap((name, n) => (times[n] == null ? [] : [[name, times[n]]]));

@@ -2,7 +2,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { MAX_PAGE_BYTES } from '../database/list-page.ts';
 import type { Attempt } from './attempt.ts';
-import { type StoredRecord, unpacked } from './packed-attempt.ts';
+import { type StoredRecord, templateField, unpacked } from './packed-attempt.ts';
 
 export interface StoredAttempt extends Omit<Attempt, 'outcome'> {
   deliveryId: string;
@@ -22,8 +22,7 @@ interface AttemptRow extends StoredRecord {
 
 const COLUMNS = `a.id, a.delivery_id, a.project_id, a.endpoint_id, a.succeeded, a.is_stale, a.response_body, a.requested_at,
   a.template_id, a.record`;
-const TEMPLATE =
-  '(select slots from attempt_templates t where t.project_id = a.project_id and t.id = a.template_id) as template';
+const TEMPLATE = templateField('a', 'template_id');
 
 function fromRow(row: AttemptRow): StoredAttempt {
   return {
