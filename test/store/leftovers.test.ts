@@ -227,6 +227,47 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
       stays: [{ id: 'live', project_id: 'live' }],
     },
   ],
+  [
+    'ordering_keys',
+    'id',
+    {
+      goes: [
+        { id: 'idle', project_id: 'live', used_at: daysAgo(2) },
+        { id: 'of a deleted project', project_id: 'deleted', head_id: 'open' },
+      ],
+      stays: [
+        { id: 'in use', project_id: 'live', used_at: daysAgo(2), head_id: 'open' },
+        { id: 'used lately', project_id: 'live', used_at: daysAgo(0) },
+      ],
+    },
+  ],
+  [
+    'ordered_deliveries',
+    'delivery_id',
+    {
+      goes: [{ delivery_id: 'of a deleted project', project_id: 'deleted' }],
+      stays: [{ delivery_id: 'live', project_id: 'live' }],
+    },
+  ],
+  [
+    'delayed_events',
+    'event_id',
+    {
+      goes: [
+        { event_id: 'due', project_id: 'live', deliver_at: daysAgo(1) },
+        { event_id: 'of a deleted project', project_id: 'deleted', deliver_at: daysAgo(-1) },
+      ],
+      stays: [{ event_id: 'later', project_id: 'live', deliver_at: daysAgo(-1) }],
+    },
+  ],
+  [
+    'delivery_expiries',
+    'delivery_id',
+    {
+      goes: [{ delivery_id: 'of a deleted project', project_id: 'deleted' }],
+      stays: [{ delivery_id: 'live', project_id: 'live' }],
+    },
+  ],
   ...['subscriptions', 'endpoints', 'sources'].map((table): (typeof cases)[number] => [
     table,
     'id',

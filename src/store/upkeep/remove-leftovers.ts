@@ -51,6 +51,9 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['source_leases', "leased_until < now() - interval '1 day'"],
   // A fan-out of a deleted project is not delivered.
   ['expansions', 'project_id in (select id from projects where deleted_at is not null)'],
+  // Nothing is open in the key. Its next event makes it again.
+  ['ordering_keys', "head_id is null and used_at < now() - interval '1 day'"],
+  ['delayed_events', 'deliver_at < now()'],
   ['subscriptions', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['endpoints', `deleted_at < ${CONFIG} or project_id in ${GONE_PROJECTS}`],
   ['endpoint_totals', 'not exists (select from endpoints e where e.id = endpoint_id)'],
@@ -66,6 +69,10 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
     'alerts',
     'endpoint_breakers',
     'attempt_templates',
+    'ordering_keys',
+    'ordered_deliveries',
+    'delayed_events',
+    'delivery_expiries',
   ].map((table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`]),
   ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],
   ['memberships', `project_id in ${GONE_PROJECTS}`],
