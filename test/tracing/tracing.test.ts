@@ -106,7 +106,7 @@ test('an event is one trace from the request through its acceptance to the attem
   });
 
   const sent = collector.requests.map(({ body }) => body).join('\n');
-  for (const secret of ['4242', 't0ps3cret', 'wh1sper3d', 'k3yv4lue', app.project.key]) {
+  for (const secret of ['4242-4242', 't0ps3cret', 'wh1sper3d', 'k3yv4lue', app.project.key]) {
     expect(sent).not.toContain(secret);
   }
   expect(collector.problems).toEqual([]);
