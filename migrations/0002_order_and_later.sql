@@ -20,13 +20,13 @@ alter table events
 alter table event_deliveries
   -- null: never
   add column expires_at timestamptz,
-  -- null: it has no order
-  add column ordering_key text;
+  -- the ordering key that it belongs to; null: it has no order
+  add column ordering_id text collate "C";
 
 alter table delivery_queue
-  -- its row of ordering_keys; null: it has no order
+  -- as in event_deliveries
   add column ordering_id text collate "C",
-  -- its place in the key; null: it takes one when it becomes due
+  -- its place in the key; null: it takes one when it is claimed
   add column place bigint;
 
 alter table expansions
@@ -36,11 +36,10 @@ alter table expansions
 -- commits, and a head that ends sees every delivery that waits behind it.
 create table ordering_keys (
   project_id text collate "C" not null,
-  -- a hash of the subscription (or of the endpoint, where that is the key) and the key
+  -- the subscription (or the endpoint, if that is the key), a colon, and the key
   id text collate "C" not null,
   subscription_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  key text not null,
   -- the last place that was given
   last_place bigint not null,
   -- the one delivery of the key that may be sent; it holds the key if it has failed. Null: nothing is open in the key
@@ -52,7 +51,7 @@ create table ordering_keys (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index ordering_keys_held on ordering_keys (project_id, held_at) where held_at is not null;
 
--- Deliveries that wait behind the head of their key. Their rows of the queue are in lanes that no node claims.
+-- Deliveries that wait behind the head of their key. Their rows of the queue are in lanes of their own and never due.
 create table ordered_deliveries (
   project_id text collate "C" not null,
   ordering_id text collate "C" not null,

@@ -48,6 +48,7 @@ import { registerTestConnection } from './sources/test-connection.ts';
 import { registerStream } from './stream/stream.ts';
 import { registerFilters } from './subscriptions/filters.ts';
 import { registerNewEndpoint } from './subscriptions/new-endpoint.ts';
+import { registerOrderingKeys } from './subscriptions/ordering-keys.ts';
 import { registerSubscriptions } from './subscriptions/subscriptions.ts';
 import { registerEndpointTest } from './trials/endpoint-test.ts';
 import { registerExplainEvent } from './trials/explain-event.ts';
@@ -72,6 +73,7 @@ const resources = [
   registerEventDeliveries,
   registerFailures,
   registerFailureMutes,
+  registerOrderingKeys,
   registerEndpointTest,
   registerTryEndpoint,
   registerReceiver,

@@ -40,6 +40,7 @@ export const auditActions = {
   'event.replayed': '`after.deliveries` counts its new deliveries, those still being created included',
   'event_delivery.resent': 'it had failed or was discarded',
   'event_delivery.force_resent': 'they had succeeded; `after.ids` names them',
+  'ordering_keys.skipped': 'they were held; `after.ids` names them',
   'meta_event.resent': '',
   'person.created': '',
   'person.updated': 'name, address, activation or administration',

@@ -58,6 +58,7 @@ export const deliveryGates = [
   'circuit_breaker',
   'rate_limit',
   'retry',
+  'order',
   'sending',
   'pull',
   'node',
@@ -90,6 +91,12 @@ export const isReceiver = (url: string): boolean => url.startsWith(RECEIVER_URL)
  * of pull endpoints have taken. A row becomes due there when its lease ends without a result.
  */
 export const LANE = { first: 0, retry: 1, replay: 2, leased: 3 } as const;
+
+/**
+ * A row that waits for its turn in its ordering key is this many lanes above its own. No node claims from there: the end of
+ * the delivery before it puts it back.
+ */
+export const WAITS_FOR_TURN = 4;
 
 /** The queue key of a project's meta events. */
 export type MetaQueueKey = string & { readonly metaQueueKey: true };
@@ -146,6 +153,10 @@ export interface LeasedDelivery extends LeasedWork {
   eventId: EventId;
   endpointId: EndpointId;
   subscriptionId: SubscriptionId | null;
+  /** Its ordering key. Null: it has no order. */
+  orderingId: string | null;
+  /** It has its place in the key, or needs none. Delayed, replayed and resent ones take it when they are claimed. */
+  isPlaced: boolean;
   /** The source of its event, for counts. */
   sourceId: SourceId | null;
   /** `body` was made by a function; else it is the event's payload. */

@@ -127,7 +127,11 @@ export class Engine {
     const lease = new Lease(systemClock);
     const templates = new AttemptTemplates();
     this.#finisher = new Finisher({
-      store: (batch) => finishBatch(db, { nodeId: this.nodeId, templates }, batch),
+      store: async (batch) => {
+        const { moved, released } = await finishBatch(db, { nodeId: this.nodeId, templates }, batch);
+        this.#intake.released(released);
+        return moved;
+      },
       clock: systemClock,
       metrics,
       log,
@@ -187,7 +191,7 @@ export class Engine {
     this.#reaper = this.#createReaper();
     this.#deviceWatch = deviceWatch(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
-    this.#janitor = new Janitor({ ...deps, metaEventsStored });
+    this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released });
   }
 
   async #beat(inFlightFrom: string): Promise<number> {
@@ -280,6 +284,7 @@ export class Engine {
       clock: systemClock,
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
       attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
+      released: (places) => this.#intake.released(places),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)

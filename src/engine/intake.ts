@@ -1,5 +1,6 @@
 import type { LeasedDelivery, QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink, Destination, QueueRowKey } from '../domain/delivery-sink.ts';
+import type { Released } from '../store/ordering/release-next.ts';
 import type { Pull } from './pull/pull.ts';
 import type { Claimer } from './queue/claimer.ts';
 import type { Dispatcher } from './queue/dispatcher.ts';
@@ -43,6 +44,11 @@ export class Intake implements DeliverySink {
     (delivers ? claimer : notifier).waiting(projectId, where, dueInMs);
     if (dueInMs <= 0) pull.stored(where.key);
   }
+
+  /** The next deliveries of ordering keys are due. */
+  readonly released = (places: readonly Released[]): void => {
+    for (const { projectId, key, lane } of places) this.waiting(projectId, { key, lane });
+  };
 
   expansionStored(): void {
     if (this.#deps.delivers) this.#deps.expander.wake();

@@ -268,7 +268,7 @@ export class EventAcceptor {
     const current = await this.#alignVersions(items);
     this.#places.reserve(current);
     try {
-      const { staleProjects, duplicates, knownEvents } = await this.#insert(current);
+      const { staleProjects, duplicates, knownEvents, waiting } = await this.#insert(current);
       const known = await this.#readKnown(current.filter(({ event }) => knownEvents.has(event.id)));
       return current.map((item) => {
         const { id, projectId } = item.event;
@@ -277,7 +277,7 @@ export class EventAcceptor {
           return STALE;
         }
         if (knownEvents.has(id)) return this.#storedBefore(item, known.get(id));
-        return this.#stored(item, duplicates.get(id));
+        return this.#stored(item, duplicates.get(id), waiting);
       });
     } catch (error) {
       this.#places.unreserve(current);
@@ -345,8 +345,12 @@ export class EventAcceptor {
     return acceptedEvent(item.event, duplicateOf);
   }
 
-  #stored(item: PreparedEvent, duplicateOf: string | null | undefined): AcceptedEvent {
-    if (duplicateOf === undefined) this.#places.stored(item);
+  #stored(
+    item: PreparedEvent,
+    duplicateOf: string | null | undefined,
+    waiting: ReadonlySet<string>,
+  ): AcceptedEvent {
+    if (duplicateOf === undefined) this.#places.stored(item, waiting);
     else this.#places.unreserve([item]);
     return acceptedEvent(item.event, duplicateOf);
   }

@@ -99,6 +99,7 @@ function asNewEvent(sealer: Sealer, stored: StoredEvent): NewEvent {
     urlQueryParams: stored.url_query_params,
     urlPath: stored.url_path,
     metadata: stored.metadata,
+    orderingKey: stored.ordering_key,
   };
 }
 

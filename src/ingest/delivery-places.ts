@@ -36,12 +36,17 @@ export class DeliveryPlaces {
     this.#sink.unsure(items.flatMap((item) => item.deliveries));
   }
 
-  /** The event is committed: deliveries with a place are sent, the others wait in the queue. */
-  stored(item: PreparedEvent): void {
+  /**
+   * The event is committed: deliveries with a place are sent, the others wait in the queue. Those in `waiting` wait for
+   * their turn in their ordering key.
+   */
+  stored(item: PreparedEvent, waiting: ReadonlySet<string>): void {
     if (item.event.eventType !== TEST_EVENT_TYPE) this.#counts.accepted(item.event, item.deliveries);
     if (item.expansion !== null) this.#sink.expansionStored();
     for (const delivery of item.deliveries) {
-      if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
+      if (waiting.has(delivery.id)) {
+        if (delivery.leased) this.#sink.unreserve(delivery.id);
+      } else if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
       else this.#sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
     }
   }

@@ -122,9 +122,10 @@ export class EventReplayer {
     const decoded = await decodeStoredEvent(this.#deps, stored, context.routing);
     const { deliveries, expansion } = this.#match(decoded, context);
     const { subscriptions } = context.routing;
-    return expansion === null
-      ? deliveries.map(({ endpointId }) => endpointId)
-      : expansion.flatMap((id) => subscriptions.get(id)?.row.endpoint_id ?? []);
+    return [
+      ...deliveries.map(({ endpointId }) => endpointId),
+      ...(expansion ?? []).flatMap((id) => subscriptions.get(id)?.row.endpoint_id ?? []),
+    ];
   }
 
   /** As many of the events as can be decoded within the time, one at least. */
@@ -153,7 +154,7 @@ export class EventReplayer {
       const asExpansion = expansion && { id: this.#deps.ids.next(), subscriptionIds: expansion };
       const replay = { event, deliveries, expansion: asExpansion, lane: context.lane };
       const isKept = await insertReplay(tx, replay);
-      all.counts.push(isKept ? (expansion ?? deliveries).length : 0);
+      all.counts.push(isKept ? (expansion ?? []).length + deliveries.length : 0);
       if (isKept) all.deliveries.push(...deliveries);
       all.isExpanding = isKept && expansion !== null;
       if (all.isExpanding) return all;
@@ -170,9 +171,11 @@ export class EventReplayer {
     const many = (prepared.expansion ?? [])
       .flatMap((id) => routing.subscriptions.get(id) ?? [])
       .filter(({ row }) => isWanted(row.endpoint_id));
-    if (many.length > MAX_DIRECT) return { event, deliveries: [], expansion: many.map(({ row }) => row.id) };
+    const direct = prepared.deliveries.filter(({ endpointId }) => isWanted(endpointId));
+    if (many.length > MAX_DIRECT)
+      return { event, deliveries: direct, expansion: many.map(({ row }) => row.id) };
     const deliveries = [
-      ...prepared.deliveries.filter(({ endpointId }) => isWanted(endpointId)),
+      ...direct,
       ...many.map((subscription) => buildDelivery(event, subscription, context)),
     ];
     return { event, deliveries, expansion: null };

@@ -29,4 +29,6 @@ export interface NewEvent {
   urlQueryParams: string | null;
   urlPath: string | null;
   metadata: string | null;
+  /** Overrides the key expressions of subscriptions. */
+  orderingKey?: string | null;
 }

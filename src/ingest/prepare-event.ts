@@ -1,9 +1,10 @@
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
-import { LANE, type LeasedDelivery } from '../domain/delivery.ts';
+import { LANE, type LeasedDelivery, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
+import { orderingIdOf } from '../routing/ordering.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { RoutedSubscription } from '../routing/routed-subscription.ts';
 import { MAX_HOPS, withHops } from '../signing/hops.ts';
@@ -69,13 +70,20 @@ export function prepareEvent(
     metadata: source.metadata,
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
     target: storedTarget(source.target),
+    orderingKey: source.orderingKey ?? null,
   };
-  const isLarge = matched.length > MAX_DIRECT;
+  const { direct, later } = inCommit(matched);
+  const { orderingKey = null, eventType } = source;
+  const orderingId = (m: RoutedSubscription) =>
+    eventType === TEST_EVENT_TYPE ? null : orderingIdOf(m.row, { orderingKey, subject });
   return {
     source,
     event,
-    deliveries: isLarge ? [] : matched.map((m) => buildDelivery(event, m, { ...context, routing })),
-    expansion: isLarge ? matched.map((m) => m.row.id) : null,
+    deliveries: direct.map((m) => ({
+      ...buildDelivery(event, m, { ...context, routing }),
+      orderingId: orderingId(m),
+    })),
+    expansion: later.length > 0 ? later.map((m) => m.row.id) : null,
   };
 }
 
@@ -118,8 +126,23 @@ function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent:
   return overspent === 0 ? NOTHING_MATCHED : `${NOTHING_MATCHED} ${RAN_OUT} ${overspent}.`;
 }
 
+/**
+ * The matches whose deliveries are stored together with the event. Of a large fan-out these are only the ordered ones,
+ * because the place in an ordering key is given when the event is stored.
+ */
+function inCommit(matched: RoutedSubscription[]): {
+  direct: RoutedSubscription[];
+  later: RoutedSubscription[];
+} {
+  if (matched.length <= MAX_DIRECT) return { direct: matched, later: [] };
+  const { direct = [], later = [] } = Object.groupBy(matched, ({ row }) =>
+    row.ordering === null ? 'later' : 'direct',
+  );
+  return { direct, later };
+}
+
 function eventStatus(matched: RoutedSubscription[]): string {
-  if (matched.length > MAX_DIRECT) return 'Processing';
+  if (inCommit(matched).later.length > 0) return 'Processing';
   return matched.length > 0 ? 'Success' : 'Failure';
 }
 
@@ -136,6 +159,8 @@ export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDe
     endpointId: delivery.endpointId,
     target: delivery.endpointId,
     subscriptionId: delivery.subscriptionId,
+    orderingId: delivery.orderingId,
+    isPlaced: true,
     eventType: delivery.eventType,
     deliveryMode: delivery.deliveryMode,
     retry: delivery.retry,

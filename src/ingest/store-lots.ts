@@ -12,7 +12,7 @@ import {
 } from '../store/brokers/broker-lots.ts';
 import type { Database, HotQueryable } from '../store/database/database.ts';
 import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
-import { acceptEventsIn, type Duplicates } from '../store/queue/accept-events.ts';
+import { type AcceptResult, acceptEventsIn } from '../store/queue/accept-events.ts';
 import type { DeliveryPlaces } from './delivery-places.ts';
 import type { IntakeLimits } from './intake-limits.ts';
 import type { Lot, LotMessage } from './lot.ts';
@@ -59,6 +59,8 @@ export interface LotStoreDeps {
   makePartitions(): Promise<void>;
   prepare(event: NewEvent, eventId?: EventId): Promise<PreparedEvent>;
 }
+
+type Accepted = Pick<AcceptResult, 'duplicates' | 'waiting'>;
 
 /** Thrown inside of a transaction, to undo it. */
 class StaleProjects extends Error {
@@ -171,8 +173,8 @@ export class LotStore {
     for (let tries = 1; ; tries++) {
       const reserved: PreparedEvent[] = [];
       try {
-        const { fresh, duplicates } = await db.hotTransaction((tx) => this.#insert(tx, lots, reserved));
-        return fresh.map((items, n) => this.#stored(items, duplicates, lots[n]!));
+        const { fresh, accepted } = await db.hotTransaction((tx) => this.#insert(tx, lots, reserved));
+        return fresh.map((items, n) => this.#stored(items, accepted, lots[n]!));
       } catch (error) {
         places.unreserve(reserved);
         // The commit may have been done: then deliveries are leased by this node that the dispatcher does not know.
@@ -187,19 +189,23 @@ export class LotStore {
     tx: HotQueryable,
     lots: readonly PreparedLot[],
     reserved: PreparedEvent[],
-  ): Promise<{ fresh: PreparedEvent[][]; duplicates: Duplicates }> {
+  ): Promise<{ fresh: PreparedEvent[][]; accepted: Accepted }> {
     const { fresh, positions } = await freshItems(tx, lots);
     const items = fresh.flat();
-    if (items.length === 0) return { fresh, duplicates: new Map() };
+    if (items.length === 0) return { fresh, accepted: { duplicates: new Map(), waiting: new Set() } };
     this.#deps.places.reserve(items);
     reserved.push(...items);
     const accepted = await acceptEventsIn(tx, acceptBatch(items, this.#deps.nodeId));
     if (accepted.staleProjects.size > 0) throw new StaleProjects(accepted.staleProjects);
     await movePositions(tx, positions);
-    return { fresh, duplicates: accepted.duplicates };
+    return { fresh, accepted };
   }
 
-  #stored(items: readonly PreparedEvent[], duplicates: Duplicates, { lot }: PreparedLot): LotResult {
+  #stored(
+    items: readonly PreparedEvent[],
+    { duplicates, waiting }: Accepted,
+    { lot }: PreparedLot,
+  ): LotResult {
     const { metrics, places } = this.#deps;
     if (items.length > 0) metrics.batchSize.accept.observe(items.length);
     for (const item of items) {
@@ -208,7 +214,7 @@ export class LotStore {
         metrics.events.duplicate.inc();
         continue;
       }
-      places.stored(item);
+      places.stored(item, waiting);
       if (item.event.status === 'Failure') metrics.events.unmatched.inc();
       else metrics.events.stored.inc();
     }

@@ -53,18 +53,23 @@ export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: Deliver
       before: job.id,
       limit,
     });
-    const done = await endOpenDeliveries({ tx, metaEvents: deps.metaEvents }, job.project_id, {
-      ids,
-      status: 'Discarded',
-      description: 'Cancelled.',
-      isCancelled: true,
-    });
+    const { count: done, released } = await endOpenDeliveries(
+      { tx, metaEvents: deps.metaEvents },
+      job.project_id,
+      {
+        ids,
+        status: 'Discarded',
+        description: 'Cancelled.',
+        isCancelled: true,
+      },
+    );
     return {
       cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
       done,
       failed: 0,
       committed: () => {
         if (done === 0) return;
+        for (const { key, lane } of released) deps.sink.waiting(job.project_id, { key, lane });
         deps.sink.waiting(job.project_id, { key: metaQueueKey(job.project_id), lane: LANE.first });
       },
     };

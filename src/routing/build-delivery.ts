@@ -23,6 +23,7 @@ export function buildDelivery(
     deliveryMode: row.delivery_mode,
     retry: { ...retry, maxRetrySeconds: context.maxRetrySeconds },
     key,
+    orderingId: null,
     isUngated: goesAtOnce(gateOf(routing, { key }, nowMs)),
     leased: false,
   };

@@ -1,5 +1,5 @@
 import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
-import { LANE } from '../domain/delivery.ts';
+import { LANE, WAITS_FOR_TURN } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 
 /**
@@ -15,6 +15,8 @@ export type Gate =
   | { kind: 'breaker'; untilMs: number }
   /** The next try is later. */
   | { kind: 'due'; untilMs: number }
+  /** An earlier delivery of its ordering key has not ended. */
+  | { kind: 'order' }
   /** A consumer has to fetch it. */
   | { kind: 'pull' }
   /** The breaker is half open: it goes if it is the one probe, and if the breaker has not changed since then. */
@@ -44,8 +46,10 @@ const GONE: StandingGate = { kind: 'gone' };
 const PAUSED: StandingGate = { kind: 'paused' };
 const PULL: Gate = { kind: 'pull' };
 const LIMITED: Gate = { kind: 'limited' };
+const ORDER: Gate = { kind: 'order' };
 
 export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): Gate {
+  if (row.lane !== undefined && row.lane >= WAITS_FOR_TURN) return ORDER;
   const gate = gateNow(routing, row, nowMs);
   const { dueMs = null } = row;
   if (dueMs === null || dueMs <= nowMs) return gate;

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../domain/config/rate-limit.ts';
-import type { DeliveryGate } from '../domain/delivery.ts';
+import { type DeliveryGate, LANE } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { GateSets } from '../store/history/delivery-gates.ts';
 import { type Gate, gateOf } from './gate.ts';
@@ -25,6 +25,10 @@ interface WaitingDelivery {
   is_leased: boolean | null;
   /** When the lease of the consumer that has it ends. Null: no consumer has it. */
   leased_until: number | null;
+  /** Its lane. Null: it is not in the queue. */
+  lane: number | null;
+  /** When the head of its ordering key failed. Null: its key is not held. */
+  key_held_at?: number | null;
 }
 
 /** Null for an ended delivery. */
@@ -37,11 +41,17 @@ export function waitingFor(
   if (untilMs !== null) return { gate: 'sending', untilMs, text: 'A consumer leases it.' };
   if (delivery.is_leased) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
   const key = routing.keyOf(delivery.endpoint_id, delivery.subscription_id);
-  const gate = gateOf(routing, { key, dueMs: delivery.next_send_at }, nowMs);
+  const lane = delivery.lane ?? LANE.first;
+  // The lease of a consumer is known above.
+  const row = { key, dueMs: delivery.next_send_at, ...(lane !== LANE.leased && { lane }) };
+  const gate = gateOf(routing, row, nowMs);
   return {
     gate: words[gate.kind],
     untilMs: 'untilMs' in gate ? gate.untilMs : null,
-    text: describe(gate, routing, { endpointId: delivery.endpoint_id, key }),
+    text:
+      gate.kind === 'order'
+        ? orderText(delivery)
+        : describe(gate, routing, { endpointId: delivery.endpoint_id, key }),
   };
 }
 
@@ -81,11 +91,21 @@ const words: Record<Gate['kind'], DeliveryGate> = {
   breaker: 'circuit_breaker',
   probe: 'circuit_breaker',
   due: 'retry',
+  order: 'order',
   pull: 'pull',
   limited: 'rate_limit',
 };
 
-function describe(gate: Gate, routing: ProjectRouting, place: { endpointId: string; key: string }): string {
+const orderText = ({ key_held_at = null }: WaitingDelivery): string =>
+  key_held_at === null
+    ? 'It waits for its turn: an earlier delivery of its ordering key has not ended.'
+    : 'Held: an earlier delivery of its ordering key failed. Resend or skip that one.';
+
+function describe(
+  gate: Exclude<Gate, { kind: 'order' }>,
+  routing: ProjectRouting,
+  place: { endpointId: string; key: string },
+): string {
   switch (gate.kind) {
     case 'open':
     case 'inactive':

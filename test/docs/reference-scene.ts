@@ -82,6 +82,7 @@ export class ReferenceScene {
     if (operation === 'pullEndpoint') return { endpoint_id: await this.#pullEndpointWithEvent() };
     if (operation === 'reportResults') return { endpoint_id: this.#pullEndpoint };
     if (operation === 'resendEventDelivery') return { event_delivery_id: await this.#failedDelivery() };
+    if (operation.endsWith('OrderingKeys')) return { ordering_key_id: await this.#heldKey() };
     if (operation === 'endSession') return { session_id: await this.#otherSession() };
     if (operation === 'passSecondFactor')
       // As if the session had begun before the second factor was set up.
@@ -120,10 +121,16 @@ export class ReferenceScene {
     return source.uid;
   }
 
-  async #failedDelivery(): Promise<string> {
+  async #heldKey(): Promise<string> {
+    await this.#failedDelivery({ ordering: { key: 'endpoint', on_failure: 'hold' } });
+    const { content } = await this.app.project.get('/ordering-keys?held=true');
+    return content[0].uid;
+  }
+
+  async #failedDelivery(more: object = {}): Promise<string> {
     const { project } = this.app;
     const { endpoint } = await subscribe(project, `${RECEIVER}status/500`, {
-      subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 } },
+      subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 }, ...more },
     });
     await project.post('/events', { endpoint_id: endpoint.uid, event_type: 'invoice.paid', data: {} });
     const { content } = await eventually(

@@ -104,6 +104,7 @@ const shapes: Record<string, Record<string, Check>> = {
     alert_config: nullable(object),
     rate_limit_config: nullable(object),
     retry_config: nullable(object),
+    ordering: nullable(object),
     key: text,
     ...times,
   },

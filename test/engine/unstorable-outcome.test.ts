@@ -76,7 +76,8 @@ test('only the unstorable attempts of a batch are replaced, and every delivery i
     [11, { outcome: 'zero\0byte' }],
   ]);
   const finisher = new Finisher({
-    store: (batch) => finishBatch(app.app.db, { nodeId: NODE, templates: new AttemptTemplates() }, batch),
+    store: async (batch) =>
+      (await finishBatch(app.app.db, { nodeId: NODE, templates: new AttemptTemplates() }, batch)).moved,
     clock: systemClock,
     metrics: createMetrics().metrics,
     log: quietLog,

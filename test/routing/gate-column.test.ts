@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Breaker } from '../../src/domain/config/circuit-breaker.ts';
 import { endpointStatuses } from '../../src/domain/config/endpoint.ts';
-import { deliveryGates } from '../../src/domain/delivery.ts';
+import { deliveryGates, LANE, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../src/domain/ids.ts';
 import type { ProjectRouting } from '../../src/routing/project-routing.ts';
 import { gateSets, waitingFor } from '../../src/routing/waiting-for.ts';
@@ -40,9 +40,10 @@ function configs(): RoutingFields[] {
 const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].flatMap((subscription_id) =>
   [null, NOON - 1, NOON, NOON + 10_000, HALF_OPEN, HALF_OPEN + 1].flatMap((next_send_at) =>
     [
-      { is_leased: false, leased_until: null },
-      { is_leased: true, leased_until: null },
-      { is_leased: false, leased_until: NOON + 5_000 },
+      { is_leased: false, leased_until: null, lane: LANE.first },
+      { is_leased: true, leased_until: null, lane: LANE.retry },
+      { is_leased: false, leased_until: NOON + 5_000, lane: LANE.leased },
+      { is_leased: false, leased_until: null, lane: LANE.first + WAITS_FOR_TURN },
     ].map((row) => ({ endpoint_id: asId<EndpointId>('e'), subscription_id, next_send_at, ...row })),
   ),
 );
@@ -57,13 +58,14 @@ async function listed(routing: ProjectRouting): Promise<string[]> {
     subscription_id,
     next_send_at: next_send_at === null ? null : new Date(next_send_at).toISOString(),
   }));
-  const queue = rows.map(({ is_leased, leased_until }, n) => ({
+  const queue = rows.map(({ is_leased, leased_until, lane }, n) => ({
     n,
+    lane,
     node_id: is_leased ? 'node' : null,
     pulled_at: leased_until === null ? null : new Date(NOON).toISOString(),
   }));
   const from = where.place(
-    `jsonb_to_recordset(?::jsonb) as q(n int, node_id text, pulled_at timestamptz)
+    `jsonb_to_recordset(?::jsonb) as q(n int, lane int, node_id text, pulled_at timestamptz)
      join jsonb_to_recordset(?::jsonb)
        as d(n int, endpoint_id text, subscription_id text, next_send_at timestamptz) using (n)`,
     JSON.stringify(queue),

@@ -53,7 +53,7 @@ test('a batch that finishes every delivery of its pages touches no index', async
     }),
   );
   expect(
-    (await finishDeliveries(db, { nodeId: NODE, templates: new AttemptTemplates() }, finishes)).size,
+    (await finishDeliveries(db, { nodeId: NODE, templates: new AttemptTemplates() }, finishes)).moved.size,
   ).toBe(DELIVERIES);
 
   const [updates] = await eventually(

@@ -92,9 +92,8 @@ test('the id of a row has no effect in another project', async () => {
     delayMs: null,
     numTrials: 1,
   };
-  expect(await finishDeliveries(db, { nodeId: 'n', templates: new AttemptTemplates() }, [finish])).toEqual(
-    new Set(),
-  );
+  const { moved } = await finishDeliveries(db, { nodeId: 'n', templates: new AttemptTemplates() }, [finish]);
+  expect(moved).toEqual(new Set());
   expect(await finishMetaEvents(db, 'n', [finish])).toEqual(new Set());
   expect(await queued()).toEqual(before);
   expect(await markStarted(db, 'n', { ...held, projectId: asId('mine') })).toBe(true);

@@ -19,6 +19,7 @@ const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
   deliveryMode: 'at_least_once',
   retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 2, retryLimit: 3 },
   key: asId<EndpointId>('e'),
+  orderingId: null,
   isUngated: true,
   leased: false,
 };

@@ -79,6 +79,8 @@ import type {
   ListInstanceAuditQuery,
   ListJobsQuery,
   ListMetaEventsQuery,
+  ListOrderingKeysQuery,
+  ListOrderingKeysResult,
   ListPortalLinksQuery,
   ListProvidersResult,
   ListSourcesQuery,
@@ -111,6 +113,8 @@ import type {
   SendNowEventDeliveriesQuery,
   Session,
   SignInBody,
+  SkipOrderingKeysBody,
+  SkipOrderingKeysResult,
   Source,
   Subscription,
   TestFilterBody,
@@ -376,6 +380,19 @@ export class Subscriptions extends Resource {
     return this.scope.data('POST', this.scope.at`/subscriptions/${subscriptionId}/preview`, {
       body,
       repeatable: true,
+      options,
+    });
+  }
+
+  /** List the ordering keys in which a delivery is open or failed. */
+  listOrderingKeys(query: ListOrderingKeysQuery = {}, options?: CallOptions): List<ListOrderingKeysResult> {
+    return this.scope.list(this.scope.at`/ordering-keys`, query, options);
+  }
+
+  /** Let the next deliveries of held ordering keys go. The failed ones stay failed. */
+  skipOrderingKeys(body: SkipOrderingKeysBody, options?: CallOptions): Promise<SkipOrderingKeysResult> {
+    return this.scope.data('PUT', this.scope.at`/ordering-keys/skip`, {
+      body: asLists(body, 'ids'),
       options,
     });
   }
@@ -1029,7 +1046,18 @@ export class PortalResources {
     | 'pull'
     | 'reportResults'
   >;
-  readonly subscriptions: Subscriptions;
+  readonly subscriptions: Pick<
+    Subscriptions,
+    | 'create'
+    | 'list'
+    | 'get'
+    | 'update'
+    | 'delete'
+    | 'toggleStatus'
+    | 'testFilter'
+    | 'preview'
+    | 'testFunction'
+  >;
   readonly filters: Filters;
   readonly eventTypes: Pick<EventTypes, 'list'>;
   readonly events: Pick<Events, 'create' | 'list' | 'get' | 'replay' | 'batchReplay' | 'countBatchReplay'>;

@@ -61,6 +61,7 @@ export interface AuditEntry {
     | 'event.replayed'
     | 'event_delivery.resent'
     | 'event_delivery.force_resent'
+    | 'ordering_keys.skipped'
     | 'meta_event.resent'
     | 'person.created'
     | 'person.updated'
@@ -237,12 +238,14 @@ export interface EventDelivery {
   description: string;
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
-    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node';
+    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'order' | 'sending' | 'pull' | 'node';
     until: string | null;
   } | null;
   /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
   last_outcome: string;
   delivery_mode: string;
+  /** The ordering key that it belongs to. Absent: it has no order. */
+  ordering_key?: string;
   target_url: string;
   headers: Record<string, string[]>;
   idempotency_key: string;
@@ -443,6 +446,8 @@ export interface Event {
   /** The payload as text. */
   raw: string;
   metadata: string;
+  /** As given with the event. */
+  ordering_key?: string;
   idempotency_key: string;
   is_duplicate_event: boolean;
   /** For a duplicate: the id of the first event with its idempotency key, while it is known. */
@@ -779,6 +784,12 @@ export interface Subscription {
     /** Seconds. */
     duration: number;
     retry_count: number;
+  };
+  ordering?: {
+    /** Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it. */
+    key: string;
+    /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
+    on_failure: 'hold' | 'skip';
   };
   filter_config: {
     event_types: string[];
@@ -1223,6 +1234,13 @@ export interface SubscriptionOfEndpoint {
   rate_limit_config?: RateLimitConfigInput | null;
   /** Retries. `{}`: as the project. */
   retry_config?: RetryConfigInput | null;
+  /** Order by key. `on_failure` is `hold` unless given. `{}` removes it. */
+  ordering?: {
+    /** Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it. */
+    key?: string | null;
+    /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
+    on_failure?: 'hold' | 'skip' | null;
+  } | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
   filter_config?: FilterConfigInput | null;
@@ -1289,6 +1307,8 @@ export interface BroadcastEvent {
   source_id?: string | null;
   /** Free text stored with the event. */
   metadata?: string | null;
+  /** The key of its deliveries to ordered subscriptions, instead of what `ordering.key` finds. */
+  ordering_key?: string | null;
 }
 
 export interface CreateEvent extends BroadcastEvent {
@@ -1680,6 +1700,13 @@ export interface UpdateSubscription {
   rate_limit_config?: RateLimitConfigInput | null;
   /** Retries. `{}`: as the project. */
   retry_config?: RetryConfigInput | null;
+  /** Order by key. `on_failure` is `hold` unless given. `{}` removes it. */
+  ordering?: {
+    /** Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it. */
+    key?: string | null;
+    /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
+    on_failure?: 'hold' | 'skip' | null;
+  } | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
   /** Deprecated: use `endpoint_id`. */
@@ -1945,6 +1972,7 @@ export interface GetWaitingTotalsResult {
   circuit_breaker: number;
   rate_limit: number;
   retry: number;
+  order: number;
   sending: number;
   pull: number;
   node: number;
@@ -2016,6 +2044,15 @@ export interface MuteFailuresResult {
   outcome: string;
   /** RFC 3339, UTC, milliseconds. */
   until: string;
+}
+
+export interface SkipOrderingKeysBody {
+  ids: string | string[];
+}
+
+export interface SkipOrderingKeysResult {
+  /** Deliveries that are due now. */
+  released: number;
 }
 
 export interface TryEndpointBody {
@@ -2389,7 +2426,9 @@ export interface DeliveryFilterQuery extends DateQuery {
   /** Only deliveries whose last attempt had one of these results: `http_503`, `http_5xx`, `timeout` and the like, or `not_sent` for deliveries without an attempt. */
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
-  waitingFor?: Array<'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'sending' | 'pull' | 'node'>;
+  waitingFor?: Array<
+    'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'order' | 'sending' | 'pull' | 'node'
+  >;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
   idempotencyKey?: string;
@@ -2498,6 +2537,25 @@ export interface ListFailuresQuery extends DateQuery {
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
   eventType?: string;
+}
+
+export interface ListOrderingKeysQuery extends PageQuery {
+  /** Only keys that a failed delivery holds. */
+  held?: boolean;
+  subscriptionId?: string;
+}
+
+export interface ListOrderingKeysResult {
+  uid: string;
+  /** As the expression or `ordering_key` of the event gave it. */
+  key: string;
+  subscription_id: string;
+  endpoint_id: string;
+  /** The one delivery of the key that may be sent, or that holds it. */
+  head_id: string;
+  held_at: Timestamp | null;
+  /** Deliveries behind the head, 10000 at most. */
+  waiting: number;
 }
 
 export type ListJobsQuery = PageQuery;

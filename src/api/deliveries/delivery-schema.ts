@@ -3,6 +3,7 @@ import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { oneOf, Type } from '../../platform/type.ts';
+import { keyInId } from '../../routing/ordering.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
 import type { StoredAttempt } from '../../store/attempts/read-attempts.ts';
@@ -49,6 +50,9 @@ export const EventDelivery = Type.Object({
       'The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt.',
   }),
   delivery_mode: Type.String(),
+  ordering_key: Type.Optional(
+    Type.String({ description: 'The ordering key that it belongs to. Absent: it has no order.' }),
+  ),
   target_url: Type.String(),
   headers: HeaderValues,
   idempotency_key: Type.String(),
@@ -135,6 +139,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
     last_outcome: row.last_outcome ?? '',
     delivery_mode: row.delivery_mode,
+    ...(row.ordering_id !== null && { ordering_key: keyInId(row.ordering_id) }),
     target_url: endpoint?.url ?? '',
     headers: shownHeaders(row.headers, visibleHeaders(links.routing.project.config)),
     idempotency_key: row.idempotency_key ?? '',

@@ -58,6 +58,7 @@ export const Event = Type.Object({
   data: AnyJson('The payload.'),
   raw: Type.String({ description: 'The payload as text.' }),
   metadata: Type.String(),
+  ordering_key: Type.Optional(Type.String({ description: 'As given with the event.' })),
   idempotency_key: Type.String(),
   is_duplicate_event: Type.Boolean(),
   duplicate_of: Type.String({
@@ -91,6 +92,9 @@ const eventFields = {
   acknowledged_at: Type.Optional(Type.String({ format: 'date-time' })),
   source_id: Type.Optional(Text(64, 'The source of the event, of type rest_api.')),
   metadata: Type.Optional(Text(65_536, 'Free text stored with the event.')),
+  ordering_key: Type.Optional(
+    Text(512, 'The key of its deliveries to ordered subscriptions, instead of what `ordering.key` finds.'),
+  ),
 };
 
 export const BroadcastEvent = Type.Object(eventFields);
@@ -137,6 +141,7 @@ export function acceptedEvent(
     url_query_params: event.urlQueryParams,
     url_path: event.urlPath,
     metadata: event.metadata,
+    ordering_key: event.orderingKey,
     acknowledged_at: event.acknowledgedAtMs,
     forwarded_headers: event.forwardedHeaders,
     target: event.target,
@@ -174,6 +179,7 @@ export function toEvent(
     // The text of JSON is the payload itself.
     raw: row.content_type === null ? data.text : row.payload.toString(),
     metadata: row.metadata ?? '',
+    ...(row.ordering_key !== null && { ordering_key: row.ordering_key }),
     idempotency_key: row.idempotency_key ?? '',
     is_duplicate_event: row.is_duplicate,
     duplicate_of: row.duplicate_of ?? '',

@@ -49,6 +49,7 @@ export async function newEvent(
     urlQueryParams: null,
     urlPath: null,
     metadata: body.metadata || null,
+    orderingKey: body.ordering_key ?? null,
   };
 }
 

@@ -75,6 +75,7 @@ export const requestExamples: Record<string, RequestExample> = {
     body: { endpoint_id: '$endpoint_id', event_type: 'invoice.paid', data: { invoice: 7, amount: '12.50' } },
   },
   batchReplayEvents: { query: 'endpointId=$endpoint_id' },
+  skipOrderingKeys: { body: { ids: ['$ordering_key_id'] } },
   forceResendEventDeliveries: { body: { ids: ['$event_delivery_id'] } },
   batchRetryEventDeliveries: { query: 'endpointId=$endpoint_id&status=Failure' },
   sendNowEventDeliveries: { query: 'endpointId=$endpoint_id' },

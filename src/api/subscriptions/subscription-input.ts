@@ -43,7 +43,7 @@ export function changedSubscriptionFields(
 const NONE = asId<EndpointId>('');
 
 function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig): SubscriptionFields {
-  const { alert_config, rate_limit_config, retry_config, source_id } = input;
+  const { alert_config, ordering, rate_limit_config, retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
       ...input,
@@ -55,6 +55,7 @@ function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig)
       alert_config: alert_config && alertConfig(alert_config),
       rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
       retry_config: retry_config && retryConfig(retry_config, config),
+      ordering: ordering && orderingConfig(ordering),
     }),
     ...filterConfig(fields, input.filter_config),
   };
@@ -133,4 +134,11 @@ function rateLimitConfig(
   if (count === undefined) throw invalid('rate_limit_config.count', 'is required');
   if (duration === undefined) throw invalid('rate_limit_config.duration', 'is required');
   return { count, duration };
+}
+
+function orderingConfig(given: NonNullable<Input['ordering']>): SubscriptionFields['ordering'] {
+  if (isEmpty(given)) return null;
+  const { key, on_failure = 'hold' } = given;
+  if (key === undefined) throw invalid('ordering.key', 'is required');
+  return { key, on_failure };
 }

@@ -64,7 +64,7 @@ async function test(
   const { metaEvents } = context;
   const end = { ids: [deliveryId], status: 'Failure', description: 'A test has one attempt.' } as const;
   const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
-  if (ended > 0) context.metaEventsStored(project.id);
+  if (ended.count > 0) context.metaEventsStored(project.id);
   if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
   return toAttempt(attempt, VERSION);
 }

@@ -103,6 +103,7 @@ const REMOVABLE = [
   'alert_config',
   'rate_limit_config',
   'retry_config',
+  'ordering',
 ];
 
 function cleared(body: Fields): Fields {

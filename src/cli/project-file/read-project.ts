@@ -226,6 +226,7 @@ function subscriptionItem(
     alert_config: alert_config ?? null,
     rate_limit_config: rate_limit_config ?? null,
     retry_config: retry_config ?? null,
+    ordering: subscription.ordering ?? null,
   };
 }
 

@@ -29,6 +29,18 @@ export interface RetryConfig {
   retry_count: number;
 }
 
+export const failureActions = ['hold', 'skip'] as const;
+
+/** Deliveries with the same key go one after another, in the order in which their events were accepted. */
+export interface Ordering {
+  /** `$.body.account.id`, `$.headers.X-Account`, or `endpoint`: one order for all deliveries of the endpoint. */
+  key: string;
+  /** After a failure the key is held until the delivery is resent or skipped, or the next one goes. */
+  on_failure: (typeof failureActions)[number];
+}
+
+export const ORDERING_KEY_PATTERN = String.raw`^(endpoint|\$\.body(\.[^.]+)+|\$\.headers\.[^\s:]+)$`;
+
 export const noConditions = (): FilterConditions => ({ body: {}, headers: {}, query: {}, path: {} });
 
 export function recordConditions(subscription: FilterConditions, record: FilterRecord): FilterConditions {

@@ -2,7 +2,10 @@ import { oneOf, Text, Type } from '../../platform/type.ts';
 import {
   type FilterConditions,
   type FilterRecord,
+  failureActions,
   noConditions,
+  ORDERING_KEY_PATTERN,
+  type Ordering,
   type RetryConfig,
 } from '../config/subscription.ts';
 import { type DeliveryMode, deliveryModes } from '../delivery.ts';
@@ -45,6 +48,19 @@ export const ShownRetryConfig = Type.Object({
   type: oneOf(retryTypes),
   duration: Type.Integer({ description: 'Seconds.' }),
   retry_count: Type.Integer(),
+});
+
+export const OrderingConfig = Type.Object({
+  key: Type.String({
+    maxLength: 256,
+    pattern: ORDERING_KEY_PATTERN,
+    description:
+      'Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it.',
+  }),
+  on_failure: oneOf(
+    failureActions,
+    '`hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes.',
+  ),
 });
 
 /** Responses name linked resources as a whole, and leave out settings that are not made: `hidden`. */
@@ -162,6 +178,19 @@ export const subscriptionFields = {
       output: ShownRetryConfig,
     },
     { text: 'Retries. `{}`: as the project.', label: 'Retries', hidden: true, meta: true },
+  ),
+  ordering: field(
+    {
+      usual: null as Ordering | null,
+      input: Type.Partial(OrderingConfig),
+      output: OrderingConfig,
+    },
+    {
+      text: '[Order by key](ordering.md). `on_failure` is `hold` unless given. `{}` removes it.',
+      label: 'Order by key',
+      hidden: true,
+      meta: true,
+    },
   ),
   key,
 };

@@ -99,6 +99,7 @@ export class DeliverySender {
       case 'pull':
         return notOurs(delivery, routing);
       case 'paused':
+      case 'order':
       case 'breaker':
       case 'probe':
       case 'due':

@@ -9,6 +9,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
 import type { Database } from '../../store/database/database.ts';
+import type { Released } from '../../store/ordering/release-next.ts';
 import { finishPulledBatch } from '../../store/queue/batches.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
@@ -37,6 +38,8 @@ export interface PullResultsDeps {
   now(): number;
   /** A consumer's attempt, for alerts. */
   attempted(delivery: LeasedDelivery, sent: Tried): void;
+  /** The next deliveries of ordering keys are due. */
+  released(places: readonly Released[]): void;
   /** A delivery waits for its next try, or a meta event was stored. */
   waiting(sent: Sent): void;
 }
@@ -137,7 +140,8 @@ export class PullResults {
     const { db, templates, metrics, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
     const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
-    const moved = await finishPulledBatch(db, templates, finishes);
+    const { moved, released } = await finishPulledBatch(db, templates, finishes);
+    this.#deps.released(released);
     for (const sent of withMeta) {
       const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);

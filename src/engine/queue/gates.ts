@@ -51,6 +51,7 @@ export function decideGate(
   const gate = gateOf(routing, place, nowMs);
   switch (gate.kind) {
     case 'paused':
+    case 'order':
       return shut(endpointId, ASK_AGAIN_MS);
     case 'pull':
       return isOldKey(routing, key) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);

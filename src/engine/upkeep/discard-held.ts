@@ -4,6 +4,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type Gate, gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
+import type { Released } from '../../store/ordering/release-next.ts';
 import {
   endOpenMetaEvents,
   type LongOpenRow,
@@ -27,6 +28,8 @@ export interface DiscardHeldDeps {
   metrics: Metrics;
   /** New meta events of a project may wait in the queue. */
   metaEventsStored(projectId: string): void;
+  /** The next deliveries of ordering keys are due. */
+  released(places: readonly Released[]): void;
 }
 
 const CHUNK = 500;
@@ -66,14 +69,17 @@ interface Holding {
 async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<number> {
   const { projectId, heldMs, nowMs } = holding;
   const { metaEvents } = deps;
+  const released: Released[] = [];
   const rows = await deps.db.transaction(async (tx) => {
     const held = await lockHeld(tx, projectId, {
       below: firstIdAt(nowMs - heldMs),
       evenIfSending: firstIdAt(nowMs - heldMs - SENDING_MS),
       limit: CHUNK,
     });
-    for (const [description, ids] of byReason(held, holding))
-      await endOpenDeliveries({ tx, metaEvents }, projectId, { ids, status: 'Discarded', description });
+    for (const [description, ids] of byReason(held, holding)) {
+      const end = { ids, status: 'Discarded', description } as const;
+      released.push(...(await endOpenDeliveries({ tx, metaEvents }, projectId, end)).released);
+    }
     const ofMeta = held.filter((row) => row.is_meta_event).map((row) => row.id);
     if (ofMeta.length > 0)
       await endOpenMetaEvents(tx, projectId, { ids: ofMeta, description: describe(heldMs, 'not sent') });
@@ -81,16 +87,17 @@ async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<nu
   });
   const ended = rows.filter((row) => !row.is_meta_event).length;
   if (ended > 0) deps.metaEventsStored(projectId);
+  deps.released(released);
   deps.metrics.deliveriesFinished.discarded.inc(ended);
   return rows.length;
 }
 
 function byReason(held: readonly LongOpenRow[], holding: Holding): Map<string, string[]> {
   const reasons = new Map<string, string[]>();
-  for (const { id, key, is_meta_event } of held) {
-    if (is_meta_event) continue;
-    const reason = describe(holding.heldMs, whyHeld(holding, key));
-    reasons.set(reason, [...(reasons.get(reason) ?? []), id]);
+  for (const row of held) {
+    if (row.is_meta_event) continue;
+    const reason = describe(holding.heldMs, whyHeld(holding, row));
+    reasons.set(reason, [...(reasons.get(reason) ?? []), row.id]);
   }
   return reasons;
 }
@@ -100,8 +107,8 @@ function describe(heldMs: number, reason: string): string {
   return `Open for more than ${hours} hours, twice the retention: ${reason}.`;
 }
 
-function whyHeld({ routing, nowMs }: Holding, key: string): string {
-  return routing === null ? 'the project was deleted' : reasons[gateOf(routing, { key }, nowMs).kind];
+function whyHeld({ routing, nowMs }: Holding, { key, lane }: LongOpenRow): string {
+  return routing === null ? 'the project was deleted' : reasons[gateOf(routing, { key, lane }, nowMs).kind];
 }
 
 const reasons: Record<Gate['kind'], string> = {
@@ -112,6 +119,7 @@ const reasons: Record<Gate['kind'], string> = {
   breaker: 'the circuit breaker of the endpoint is open',
   probe: 'the circuit breaker of the endpoint is open',
   limited: 'it waited for the rate limit',
+  order: 'an earlier delivery of its ordering key had not ended',
   due: 'it waited to be sent',
   open: 'it waited to be sent',
 };

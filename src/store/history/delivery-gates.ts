@@ -1,4 +1,4 @@
-import type { DeliveryGate } from '../../domain/delivery.ts';
+import { type DeliveryGate, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { Where } from '../database/list-page.ts';
 
 /**
@@ -28,6 +28,7 @@ export function gateColumn(where: Where, sets: GateSets): string {
   const { nowMs } = sets;
   const otherwise: DeliveryGate = 'node';
   const cases: [DeliveryGate, string, ...unknown[]][] = [
+    ['order', `q.lane >= ${WAITS_FOR_TURN}`],
     ['sending', 'q.node_id is not null or q.pulled_at is not null'],
     ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
     ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],

@@ -44,6 +44,8 @@ export interface StoredDelivery extends RetryColumns {
   body: Buffer | null;
   updated_at: number;
   cancelled_at: number | null;
+  /** Its ordering key. Null: it has no order. */
+  ordering_id: string | null;
   payload: Buffer;
   content_type: string | null;
   headers: string | null;
@@ -55,15 +57,20 @@ export interface StoredDelivery extends RetryColumns {
   is_leased: boolean | null;
   /** When the lease of the consumer that has it ends. Null: no consumer has it. */
   leased_until: number | null;
+  /** Its lane. Null: it is not in the queue. */
+  lane: number | null;
+  /** When the head of its ordering key failed. Null: its key is not held. */
+  key_held_at: number | null;
 }
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   ${modeField('d')}, ${retryFields('d')}, d.num_trials, d.next_send_at,
-  d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, e.payload, e.content_type, e.headers, e.idempotency_key,
-  e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until`;
+  d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, d.ordering_id, e.payload, e.content_type, e.headers, e.idempotency_key,
+  e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until, q.lane, q.key_held_at`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (
-    select node_id is not null as is_leased, case when pulled_at is not null then due_at end as leased_until
+    select node_id is not null as is_leased, case when pulled_at is not null then due_at end as leased_until, lane,
+      (select held_at from ordering_keys k where k.project_id = d.project_id and k.id = ordering_id) as key_held_at
     from delivery_queue
     where (project_id, delivery_id) = (d.project_id, d.id) offset 0) q on true`;
 

@@ -32,6 +32,7 @@ export interface StoredEvent {
   forwarded_headers: string | null;
   /** JSON of its target. Null: every matching subscription. */
   target: string | null;
+  ordering_key: string | null;
 }
 
 /** For a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
@@ -39,7 +40,7 @@ const DUPLICATE_OF = `case when is_duplicate then (
     select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
   ) end as duplicate_of`;
 const NAMES =
-  'id, project_id, event_type, source_id, app_id, status, failure_reason, source_function_failed, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target';
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, source_function_failed, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target, ordering_key';
 const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
 
 export async function getEvent(

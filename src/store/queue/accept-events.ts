@@ -1,8 +1,9 @@
-import { LANE } from '../../domain/delivery.ts';
+import { LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { EndpointId, EventId, ProjectId, SourceId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
+import { placeDeliveries } from '../ordering/place-deliveries.ts';
 import {
   deliveryColumns,
   insertDeliveries,
@@ -50,6 +51,8 @@ export interface EventRow {
   acknowledgedAtMs: number;
   /** JSON of its target. Null: every matching subscription. */
   target: string | null;
+  /** Overrides the key expressions of subscriptions. */
+  orderingKey: string | null;
 }
 
 /** An event with too many deliveries for one commit. They are created from this list afterwards. */
@@ -71,6 +74,8 @@ export interface AcceptResult {
    * duplicate.
    */
   knownEvents: Set<string>;
+  /** Deliveries that wait for their turn in their ordering key. This node does not lease them. */
+  waiting: Set<string>;
 }
 
 interface Batch {
@@ -111,6 +116,7 @@ const events = accept.rows(
     ['metadata', 'text', (e) => e.metadata],
     ['acknowledged_at', 'time', (e) => e.acknowledgedAtMs],
     ['target', 'text', (e) => e.target],
+    ['ordering_key', 'text', (e) => e.orderingKey],
   ],
 );
 const deliveries = accept.rows((batch) => batch.deliveries, deliveryColumns);
@@ -132,9 +138,30 @@ const AS_DUPLICATE = {
   endpoints: "case when is_duplicate then '{}' else endpoints::text[] end",
 };
 
-const ACCEPT = bothForms(
-  'accept-events',
-  (onConflict) => `
+const LEASED_BY = `case when leased then ${nodeId} end`;
+
+const UNORDERED = `new_queue as (
+  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, nodeId: LEASED_BY })}
+  -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
+  where coalesce(id in (select id from new_deliveries), false) and ordering_id is null
+)`;
+
+const PLACED_COLUMNS = [...QUEUED_COLUMNS, 'subscription_id', 'endpoint_id'];
+
+/** The queue rows of ordered deliveries: only the heads of their keys can be sent. */
+const ORDERED = `${UNORDERED}, ${placeDeliveries(`(
+  select * from ${deliveries.as('o', PLACED_COLUMNS)}
+  where ordering_id is not null and coalesce(id in (select id from new_deliveries), false))`)}, ordered_queue as (
+  ${insertQueueRows({
+    from: 'turns',
+    lane: `case when waits then ${LANE.first + WAITS_FOR_TURN} else ${LANE.first} end`,
+    nodeId: `case when leased and not waits then ${nodeId} end`,
+    isOrdered: true,
+  })}
+)`;
+
+const acceptText = (newQueue: string) => (onConflict: OnConflict) =>
+  `
 with wanted as materialized (
   select w.id, w.version, p.version as now_version
   from ${projects.as('w')}
@@ -171,11 +198,7 @@ with wanted as materialized (
   order by id
   ${onConflict}
   returning id
-), new_queue as (
-  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, nodeId: `case when leased then ${nodeId} end` })}
-  -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
-  where coalesce(id in (select id from new_deliveries), false)
-), new_expansions as (
+), ${newQueue}, new_expansions as (
   insert into expansions (id, lane, ${expansions.names()})
   select event_id, ${LANE.first}, ${expansions.stored()} from ${expansions.as('x')}
   where project_id = any(array(select id from wanted where version = now_version))
@@ -187,8 +210,18 @@ select 'stale' as what, id from wanted where version is distinct from now_versio
 union all
 select 'duplicate', id from duplicate
 union all
-select 'known', id from e where not coalesce(id in (select id from new_events), false)`,
-);
+select 'known', id from e where not coalesce(id in (select id from new_events), false)`;
+
+/** A batch without ordered deliveries pays nothing for them. */
+const ACCEPT = {
+  plain: bothForms('accept-events', acceptText(UNORDERED)),
+  ordered: bothForms(
+    'accept-ordered-events',
+    (onConflict) => `${acceptText(ORDERED)(onConflict)}
+union all
+select 'waiting', id from turns where waits`,
+  ),
+};
 
 export type AcceptBatch = Omit<Batch, 'projects'>;
 
@@ -212,7 +245,8 @@ async function insertEvents(
   batch: AcceptBatch,
   { values, onConflict }: { values: unknown[]; onConflict: OnConflict },
 ): Promise<AcceptResult> {
-  const { name, text } = ACCEPT[onConflict];
+  const isOrdered = batch.deliveries.some(({ orderingId }) => orderingId !== null);
+  const { name, text } = ACCEPT[isOrdered ? 'ordered' : 'plain'][onConflict];
   const rows = await db.hot<{ what: string; id: string }>(name, text, values);
   const pick = (what: string) => new Set(rows.filter((row) => row.what === what).map((row) => row.id));
   const duplicates = pick('duplicate');
@@ -223,6 +257,7 @@ async function insertEvents(
       batch.events.filter(({ id }) => duplicates.has(id)),
     ),
     knownEvents: pick('known'),
+    waiting: pick('waiting'),
   };
 }
 

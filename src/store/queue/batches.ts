@@ -2,10 +2,12 @@ import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
+import { inTheirPlaces } from '../ordering/enter-keys.ts';
+import { lockKeys } from '../ordering/release-next.ts';
 import { claimDeliveries } from './claim-deliveries.ts';
 import { claimMetaEvents } from './claim-meta-events.ts';
 import type { Finish } from './finish.ts';
-import { finishDeliveries, finishPulled } from './finish-deliveries.ts';
+import { endsInOrder, type Finished, finishDeliveries, finishPulled } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
 import { insertTwice, type OnConflict } from './insert-twice.ts';
@@ -13,23 +15,23 @@ import type { Claim, Want } from './lease-due.ts';
 
 /**
  * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
- * stored in the same commit, for those that were moved. Only such a batch is a transaction (4 round trips
- * instead of 1). All others are one statement.
+ * stored in the same commit, for those that were moved. Only such a batch, and one in which an ordered delivery ends, is a
+ * transaction (4 round trips instead of 1). All others are one statement.
  */
 export async function finishBatch(
   db: Database,
   node: { nodeId: string; templates: AttemptTemplates },
   batch: Finish[],
-): Promise<Set<string>> {
+): Promise<Finished> {
   const metaEvents = batch.filter((finish) => finish.delivery.kind === 'meta');
   const deliveries = batch.filter(isOfDelivery);
   // In this order: if the second fails the batch is repeated, and recording a meta event twice changes
   // nothing.
   const ended = await finishMetaEvents(db, node.nodeId, metaEvents);
-  const moved = await recordDeliveries(db, deliveries, (to, onConflict) =>
+  const { moved, released } = await recordDeliveries(db, deliveries, (to, onConflict) =>
     finishDeliveries(to, node, deliveries, onConflict),
   );
-  return new Set([...ended, ...moved]);
+  return { moved: new Set([...ended, ...moved]), released };
 }
 
 /** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
@@ -37,7 +39,7 @@ export function finishPulledBatch(
   db: Database,
   templates: AttemptTemplates,
   batch: readonly Finish<LeasedDelivery>[],
-): Promise<Set<string>> {
+): Promise<Finished> {
   return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, templates, batch, onConflict));
 }
 
@@ -47,34 +49,50 @@ const isOfDelivery = (finish: Finish): finish is Finish<LeasedDelivery> =>
 async function recordDeliveries(
   db: Database,
   finishes: readonly Finish<LeasedDelivery>[],
-  finish: (to: HotQueryable, onConflict?: OnConflict) => Promise<Set<string>>,
-): Promise<Set<string>> {
-  if (finishes.length === 0) return new Set();
-  if (finishes.every((finish) => finish.metaEvent === null)) {
+  finish: (to: HotQueryable, onConflict?: OnConflict) => Promise<Finished>,
+): Promise<Finished> {
+  if (finishes.length === 0) return { moved: new Set(), released: [] };
+  const ordered = finishes.filter(endsInOrder).map(({ delivery }) => delivery);
+  if (ordered.length === 0 && finishes.every((finish) => finish.metaEvent === null)) {
     return insertTwice((onConflict) => finish(db, onConflict));
   }
   return db.hotTransaction(async (tx) => {
-    const moved = await finish(tx);
+    if (ordered.length > 0) await lockKeys(tx, ordered);
+    const { moved, released } = await finish(tx);
     const recorded = finishes.filter(({ delivery }) => moved.has(delivery.id));
     await insertMetaEvents(
       tx,
       recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
     );
-    return moved;
+    return { moved, released };
   });
 }
 
 /** Claims for a round, deliveries and meta events: one result per want, in order. */
 export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
   const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
-  if (metaWants.length === 0) return claimDeliveries(db, nodeId, wants);
+  if (metaWants.length === 0) return claimInOrder(db, nodeId, wants);
   const others = wants.filter((want) => !isMetaQueueKey(want.key));
   const claims = (
     await Promise.all([
       claimMetaEvents(db, nodeId, metaWants),
-      others.length === 0 ? [] : claimDeliveries(db, nodeId, others),
+      others.length === 0 ? [] : claimInOrder(db, nodeId, others),
     ])
   ).flat();
   const byWant = new Map(claims.map((claim) => [claim.want, claim]));
   return wants.map((want) => byWant.get(want) as Claim);
+}
+
+/** Those that only now take their places in ordering keys, and have to wait there, are left out. */
+async function claimInOrder(db: Database, nodeId: string, wants: Want[]): Promise<Claim<LeasedDelivery>[]> {
+  const claims = await claimDeliveries(db, nodeId, wants);
+  const placed = await inTheirPlaces(
+    db,
+    claims.flatMap(({ deliveries }) => deliveries),
+  );
+  return claims.map((claim) => {
+    const deliveries = claim.deliveries.filter((delivery) => placed.has(delivery));
+    // More rows may be due where some were left out.
+    return deliveries.length === claim.deliveries.length ? claim : { ...claim, deliveries, nextDueInMs: 0 };
+  });
 }

@@ -1,4 +1,9 @@
-import type { DeliveryMode, LeasedDelivery, QueueKey } from '../../domain/delivery.ts';
+import {
+  type DeliveryMode,
+  type LeasedDelivery,
+  type QueueKey,
+  WAITS_FOR_TURN,
+} from '../../domain/delivery.ts';
 import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import {
   asId,
@@ -63,6 +68,8 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     endpointId: row.endpoint_id,
     target: row.endpoint_id,
     subscriptionId: row.subscription_id,
+    orderingId: row.ordering_id,
+    isPlaced: row.ordering_id === null || row.place !== null,
     sourceId: row.source_id,
     eventType: row.event_type,
     deliveryMode: row.delivery_mode,
@@ -108,8 +115,9 @@ with recursive w as (
 )
 select project_id, key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
 
+/** Without those whose rows wait for their turn in an ordering key. */
 export function waitingKeys(db: Database): Promise<WaitingKey[]> {
-  return db.hot<WaitingKey>('waiting-keys', WAITING, []);
+  return db.hot<WaitingKey>('waiting-keys', `${WAITING} where lane < ${WAITS_FOR_TURN}`, []);
 }
 
 /** A row of the queue as its holder knows it. */

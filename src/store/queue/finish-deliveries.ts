@@ -1,10 +1,11 @@
-import type { LeasedDelivery } from '../../domain/delivery.ts';
+import type { LeasedDelivery, QueueKey } from '../../domain/delivery.ts';
 import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
 import { latencyBucket } from '../counts/latency.ts';
 import { isCounted } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters, type Rows } from '../database/parameters.ts';
+import { type Released, releaseNext } from '../ordering/release-next.ts';
 import { type Finish, type PackedBatch, type PackedFinish, packedBatch } from './finish.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
 import { LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
@@ -74,8 +75,30 @@ const KEPT: readonly [column: string, name: string][] = [
   ['attempt_at', 'requested_at'],
 ];
 
-const finishText = (f: Rows, templates: Rows, isLeased: string) => (onConflict: OnConflict) =>
-  `
+const orderedColumns: readonly Column<PackedFinish>[] = [
+  ...columns,
+  ['ordering_id', 'text', ({ delivery }) => delivery.orderingId],
+  ['subscription_id', 'id', ({ delivery }) => delivery.subscriptionId],
+];
+
+/** An ordered delivery that ended lets the next of its key go, in the same commit. */
+const ENDED = `ended as materialized (
+  select f.project_id, f.ordering_id, f.delivery_id, f.status = 'Failure' and exists (
+    select from subscriptions s
+    where s.id = f.subscription_id and s.deleted_at is null and s.ordering ->> 'on_failure' = 'hold') as holds
+  from f where f.ordering_id is not null and coalesce(f.delivery_id in (select delivery_id from gone), false)
+), ${releaseNext()}`;
+
+interface FinishRows {
+  f: Rows;
+  templates: Rows;
+  isOrdered: boolean;
+}
+
+const finishText =
+  ({ f, templates, isOrdered }: FinishRows, isLeased: string) =>
+  (onConflict: OnConflict) =>
+    `
 with f as materialized (
   select * from ${f.as('f')}
 ), ${moveQueueRows(isLeased)}, templates as (
@@ -117,29 +140,59 @@ with f as materialized (
   ) outcomes
   where is_attempt or is_end
   group by project_id, endpoint_id, source_id
-)
-select delivery_id from moved`;
+)${isOrdered ? `, ${ENDED}` : ''}
+select delivery_id${isOrdered ? ', null as project_id, null as key, null::int as lane from moved union all select null, project_id, key, lane from released' : ' from moved'}`;
 
-const ofNode = new Parameters<PackedBatch & { nodeId: string }>();
-const nodeId = ofNode.one('text', (batch) => batch.nodeId);
-const ofConsumer = new Parameters<PackedBatch>();
-const rowsOf = <B extends PackedBatch>(of: Parameters<B>): [Rows, Rows] => [
-  of.rows(({ finishes }) => finishes, columns),
-  of.rows(({ templates }) => templates, templateColumns),
-];
-const TEXTS = {
-  node: bothForms('finish-deliveries', finishText(...rowsOf(ofNode), leasedByNode(nodeId))),
-  consumer: bothForms('finish-pulled', finishText(...rowsOf(ofConsumer), LEASED_BY_CONSUMER)),
-};
+type NodeBatch = PackedBatch & { nodeId: string };
 
-/** Ids of the deliveries that were moved. Other nodes had claimed the rest. */
+function rowsOf<B extends PackedBatch>(of: Parameters<B>, isOrdered: boolean): FinishRows {
+  const f = of.rows(({ finishes }) => finishes, isOrdered ? orderedColumns : columns);
+  return { f, templates: of.rows(({ templates }) => templates, templateColumns), isOrdered };
+}
+
+function ofNode(isOrdered: boolean) {
+  const parameters = new Parameters<NodeBatch>();
+  const nodeId = parameters.one('text', (batch) => batch.nodeId);
+  const name = isOrdered ? 'finish-ordered' : 'finish-deliveries';
+  return {
+    parameters,
+    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), leasedByNode(nodeId))),
+  };
+}
+
+function ofConsumer(isOrdered: boolean) {
+  const parameters = new Parameters<PackedBatch>();
+  const name = isOrdered ? 'finish-ordered-pulled' : 'finish-pulled';
+  return {
+    parameters,
+    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), LEASED_BY_CONSUMER)),
+  };
+}
+
+const NODE = { plain: ofNode(false), ordered: ofNode(true) };
+const CONSUMER = { plain: ofConsumer(false), ordered: ofConsumer(true) };
+
+/** Whether it lets the next delivery of its ordering key go, or holds the key. */
+export const endsInOrder = ({ delivery, delayMs }: Finish<LeasedDelivery>): boolean =>
+  delivery.orderingId !== null && delayMs === null;
+
+const formOf = (finishes: readonly Finish<LeasedDelivery>[]) =>
+  finishes.some(endsInOrder) ? 'ordered' : 'plain';
+
+/** `moved`: ids of the deliveries that were moved. Other nodes had claimed the rest. `released`: where others are due now. */
+export interface Finished {
+  moved: Set<string>;
+  released: Released[];
+}
+
 export function finishDeliveries(
   db: HotQueryable,
   { nodeId, templates }: { nodeId: string; templates: AttemptTemplates },
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
-): Promise<Set<string>> {
-  return run(db, TEXTS.node[onConflict], ofNode.values({ nodeId, ...packedBatch(templates, finishes) }));
+): Promise<Finished> {
+  const { texts, parameters } = NODE[formOf(finishes)];
+  return run(db, texts[onConflict], parameters.values({ nodeId, ...packedBatch(templates, finishes) }));
 }
 
 /** The same for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
@@ -148,15 +201,28 @@ export function finishPulled(
   templates: AttemptTemplates,
   finishes: readonly Finish<LeasedDelivery>[],
   onConflict: OnConflict = 'on conflict do nothing',
-): Promise<Set<string>> {
-  return run(db, TEXTS.consumer[onConflict], ofConsumer.values(packedBatch(templates, finishes)));
+): Promise<Finished> {
+  const { texts, parameters } = CONSUMER[formOf(finishes)];
+  return run(db, texts[onConflict], parameters.values(packedBatch(templates, finishes)));
+}
+
+interface FinishedRow {
+  delivery_id: string | null;
+  project_id: string;
+  key: QueueKey;
+  lane: number;
 }
 
 async function run(
   db: HotQueryable,
   { name, text }: { name: string; text: string },
   values: unknown[],
-): Promise<Set<string>> {
-  const rows = await db.hot<{ delivery_id: string }>(name, text, values);
-  return new Set(rows.map((row) => row.delivery_id));
+): Promise<Finished> {
+  const finished: Finished = { moved: new Set(), released: [] };
+  for (const row of await db.hot<FinishedRow>(name, text, values)) {
+    const { delivery_id, project_id, key, lane } = row;
+    if (delivery_id === null) finished.released.push({ projectId: project_id, key, lane });
+    else finished.moved.add(delivery_id);
+  }
+  return finished;
 }

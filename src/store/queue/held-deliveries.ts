@@ -1,3 +1,4 @@
+import { LANE } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 
@@ -5,6 +6,7 @@ import type { Queryable } from '../database/database.ts';
 export interface LongOpenRow {
   id: string;
   key: string;
+  lane: number;
   is_meta_event: boolean;
 }
 
@@ -30,19 +32,27 @@ export async function projectsHolding(db: Queryable, below: string): Promise<Pro
 
 /**
  * Locks the oldest below an id. A row that a node leases is being sent and about to end, so it is skipped,
- * except below `evenIfSending`.
+ * except below `evenIfSending`. A row of an ordering key is not locked: the row of the key has to be locked first.
  */
-export function lockHeld(
+export async function lockHeld(
   tx: Queryable,
   projectId: string,
   held: { below: string; evenIfSending: string; limit: number },
 ): Promise<LongOpenRow[]> {
-  return tx.query<LongOpenRow>(
-    `select delivery_id as id, key, kind = 1 as is_meta_event from delivery_queue
-     where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3)
-     order by delivery_id limit $4 for update skip locked`,
-    [projectId, held.below, held.evenIfSending, held.limit],
+  const { below, evenIfSending, limit } = held;
+  const ordered = await tx.query<LongOpenRow>(
+    `select delivery_id as id, key, lane, false as is_meta_event from delivery_queue
+     where project_id = $1 and delivery_id < $2 and node_id is null and lane <> ${LANE.leased} and ordering_id is not null
+     order by delivery_id limit $3`,
+    [projectId, below, limit],
   );
+  const others = await tx.query<LongOpenRow>(
+    `select delivery_id as id, key, lane, kind = 1 as is_meta_event from delivery_queue
+     where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3) and ordering_id is null
+     order by delivery_id limit $4 for update skip locked`,
+    [projectId, below, evenIfSending, limit],
+  );
+  return [...ordered, ...others];
 }
 
 /** Ends open meta events whose queue rows are locked. */

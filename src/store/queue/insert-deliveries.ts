@@ -16,6 +16,8 @@ export interface NewDelivery {
   deliveryMode: DeliveryMode;
   retry: RetryPolicy;
   key: QueueKey;
+  /** Its ordering key. Null: it has no order. */
+  orderingId: string | null;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
   /** Inserted as leased by the accepting node, or waiting for a claim. */
@@ -30,6 +32,7 @@ const stored: readonly Column<NewDelivery>[] = [
   ['subscription_id', 'id', (d) => d.subscriptionId],
   ['event_type', 'text', (d) => d.eventType],
   ['is_at_most_once', 'bool', (d) => d.deliveryMode === 'at_most_once'],
+  ['ordering_id', 'text', (d) => d.orderingId],
   ...retryColumns,
 ];
 
@@ -40,7 +43,7 @@ export const deliveryColumns: readonly Column<NewDelivery>[] = [
 ];
 
 export const STORED_COLUMNS = namesOf(stored);
-export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'leased'];
+export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'leased', 'ordering_id'];
 
 /** The one statement that inserts deliveries, as a part of others. `from` has the stored columns. */
 export function insertDeliveries(from: string): string {
@@ -59,7 +62,7 @@ with d as materialized (
 ), stored as (
   ${insertDeliveries('d order by id')}
 )
-${insertQueueRows({ from: 'd order by id', lane })}`;
+${insertQueueRows({ from: '(select d.*, null::bigint as place from d) d order by id', lane, isOrdered: true })}`;
 
 /** Stores deliveries that wait for any node. */
 export async function insertWaiting(

@@ -38,6 +38,8 @@ export interface TakenRow {
   /** A consumer had taken it, and its lease ended. */
   pulled_at: number | null;
   pulled_headers: string | null;
+  ordering_id: string | null;
+  place: number | null;
 }
 
 const parameters = new Parameters<{ nodeId: string; wants: readonly Want[] }>();
@@ -67,7 +69,7 @@ with picked as materialized (
   update delivery_queue q set node_id = ${node}, fence = q.fence + 1
   from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
-    q.is_second_request, q.pulled_at, q.pulled_headers, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
+    q.is_second_request, q.pulled_at, q.pulled_headers, q.ordering_id, q.place, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
 )
 select want.n, (
     select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q

@@ -1,8 +1,9 @@
 import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import type { DeliveryId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
-import type { HotQueryable } from '../database/database.ts';
+import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
+import { inTheirPlaces } from '../ordering/enter-keys.ts';
 import { CLAIMED_COLUMNS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
 import { LEASED_BY_CONSUMER } from './move-queue-rows.ts';
 
@@ -63,15 +64,15 @@ with picked as materialized (
   from summed
   where ${byKey('q.delivery_id', 'summed.delivery_id')} and summed.before < ${mostBytes}
   returning q.delivery_id, q.event_id, q.project_id, q.key, summed.lane, q.fence, q.is_started, q.is_second_request,
-    null::timestamptz as pulled_at, null as pulled_headers, 0::float8 as late_ms
+    null::timestamptz as pulled_at, null as pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
 )
 select leased.*, ${CLAIMED_COLUMNS} from leased ${CLAIMED_JOIN}
 order by leased.delivery_id`;
 
 /** Takes due rows for a consumer. They have the lanes in which they waited. */
-export async function takeForConsumer(db: HotQueryable, taken: Take): Promise<LeasedDelivery[]> {
+export async function takeForConsumer(db: Database, taken: Take): Promise<LeasedDelivery[]> {
   const rows = await db.hot<ClaimedDeliveryRow>('take-for-consumer', TAKE, take.values(taken));
-  return rows.map(fromRow);
+  return [...(await inTheirPlaces(db, rows.map(fromRow)))];
 }
 
 interface Fenced {

@@ -19,7 +19,7 @@ export async function reportedDeliveries(
      from (
        select d.id as delivery_id, d.event_id, d.project_id, coalesce(q.key, d.endpoint_id) as key,
          coalesce(q.lane, 0) as lane, coalesce(q.fence, 0) as fence, false as is_started, false as is_second_request,
-         q.pulled_at, q.pulled_headers, 0::float8 as late_ms
+         q.pulled_at, q.pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
        from event_deliveries d
        left join delivery_queue q on ${byKey('q.delivery_id', 'd.id')}
        where d.project_id = $1 and d.id = any($3) and d.endpoint_id = $2

@@ -12,9 +12,12 @@ export function insertQueueRows(row: {
   lane: string | number;
   nodeId?: string;
   hadRowBefore?: boolean;
+  /** `from` also has ordering_id and place. */
+  isOrdered?: boolean;
 }): string {
   const fence = row.hadRowBefore === true ? '1000000 + floor(random() * 1000000000)::int' : '1';
-  return `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, node_id, fence)
-  select id, event_id, project_id, key, ${row.lane}, ${row.kind ?? 0}, now(), ${row.nodeId ?? 'null'}, ${fence}
+  const ordering = row.isOrdered === true ? ', ordering_id, place' : '';
+  return `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, node_id, fence${ordering})
+  select id, event_id, project_id, key, ${row.lane}, ${row.kind ?? 0}, now(), ${row.nodeId ?? 'null'}, ${fence}${ordering}
   from ${row.from}`;
 }

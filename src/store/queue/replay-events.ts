@@ -33,7 +33,7 @@ export async function insertReplay(
       subscription_ids: expansion.subscriptionIds,
       lane,
     });
-  else await insertWaiting(tx, { deliveries, lane });
+  if (deliveries.length > 0) await insertWaiting(tx, { deliveries, lane });
   await tx.query(
     `update events set status = case when $4 or status = 'Processing' then 'Processing' else 'Success' end, failure_reason = null,
        endpoints = array(select distinct unnest(endpoints || $3::text[]) limit 1000)

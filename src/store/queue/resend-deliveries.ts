@@ -1,9 +1,12 @@
-import type { DeliveryStatus, QueueKey } from '../../domain/delivery.ts';
+import { type DeliveryStatus, LANE, type QueueKey } from '../../domain/delivery.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
 import { countEnded } from '../counts/recent-counts.ts';
+import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import type { StoredDelivery } from '../history/event-deliveries.ts';
+import { endHolds } from '../ordering/held-keys.ts';
+import { lockKeysOf, type Released, releaseNext } from '../ordering/release-next.ts';
 import { recordEndedMetaEvents } from './ended-meta-events.ts';
 import type { MetaEventRecorder } from './meta-event-recorder.ts';
 import { insertQueueRows } from './queue-rows.ts';
@@ -14,7 +17,7 @@ import { insertQueueRows } from './queue-rows.ts';
  */
 export type LockedDelivery = Pick<
   StoredDelivery,
-  'id' | 'event_id' | 'endpoint_id' | 'subscription_id' | 'event_type' | 'status'
+  'id' | 'event_id' | 'endpoint_id' | 'subscription_id' | 'event_type' | 'status' | 'ordering_id'
 >;
 
 /** Locks those of the given deliveries that are in one of the states. */
@@ -24,7 +27,7 @@ export function lockDeliveries(
   wanted: { ids: readonly string[]; statuses?: readonly DeliveryStatus[] },
 ): Promise<LockedDelivery[]> {
   return tx.query<LockedDelivery>(
-    `select id, event_id, endpoint_id, subscription_id, event_type, status from event_deliveries
+    `select id, event_id, endpoint_id, subscription_id, event_type, status, ordering_id from event_deliveries
      where id = any($1) and project_id = $2 and ($3::text[] is null or status = any($3))
      order by id for update`,
     [wanted.ids, projectId, wanted.statuses ?? null],
@@ -32,7 +35,13 @@ export function lockDeliveries(
 }
 
 interface Resend {
-  deliveries: readonly { id: string; event_id: EventId; key: QueueKey }[];
+  deliveries: readonly {
+    id: string;
+    event_id: EventId;
+    key: QueueKey;
+    /** Null: it has no order, or is sent without regard to it. */
+    ordering_id: string | null;
+  }[];
   lane: number;
 }
 
@@ -45,10 +54,12 @@ const queued = requeue.rows(
     ['id', 'id', (d) => d.id],
     ['event_id', 'id', (d) => d.event_id],
     ['key', 'id', (d) => d.key],
+    ['ordering_id', 'text', (d) => d.ordering_id],
+    ['place', 'bigint', () => null],
   ],
 );
 const REQUEUE = `
-${insertQueueRows({ from: `(select *, ${project} as project_id from ${queued.as('d')}) q order by id`, lane, hadRowBefore: true })}
+${insertQueueRows({ from: `(select *, ${project} as project_id from ${queued.as('d')}) q order by id`, lane, hadRowBefore: true, isOrdered: true })}
 on conflict do nothing`;
 
 /** Locked, ended deliveries become due at once, with a fresh retry budget. */
@@ -62,11 +73,36 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
     [deliveries.map((d) => d.id), projectId],
   );
   await tx.query(REQUEUE, requeue.values({ projectId, ...resend }));
+  await endHolds(tx, projectId, deliveries);
+}
+
+/** Keys are locked before: an ordered delivery that ends lets the next of its key go. */
+const REMOVE = `
+with mine as materialized (
+  select project_id, delivery_id, ordering_id, place from delivery_queue
+  where project_id = $1 and delivery_id = any($2)
+    and (ordering_id is null or node_id is null and lane <> ${LANE.leased})
+  order by delivery_id for update
+), gone as (
+  delete from delivery_queue q using mine where ${byKey('q.delivery_id', 'mine.delivery_id')} returning q.delivery_id
+), unplaced as (
+  delete from ordered_deliveries w using mine
+  where ${byKey('w.ordering_id', 'mine.ordering_id')} and w.place = mine.place and w.delivery_id = mine.delivery_id
+), ended as materialized (
+  select project_id, ordering_id, delivery_id, false as holds from mine where ordering_id is not null
+), ${releaseNext()}
+select delivery_id as id, null as key, null::int as lane from gone
+union all select null, key, lane from released`;
+
+export interface Ended {
+  count: number;
+  /** Where deliveries of ordering keys are due now. */
+  released: Released[];
 }
 
 /**
- * Ends those of the given deliveries that are still open, with their meta events. Returns how many. One being
- * sent ends too: its outcome comes too late.
+ * Ends those of the given deliveries that are still open, with their meta events. One being sent ends too: its outcome
+ * comes too late. An ordered one being sent does not: the next of its key must not overtake it.
  */
 export async function endOpenDeliveries(
   { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
@@ -77,16 +113,14 @@ export async function endOpenDeliveries(
     description: string;
     isCancelled?: boolean;
   },
-): Promise<number> {
-  const gone = await tx.query<{ id: string }>(
-    `with mine as materialized (
-       select delivery_id from delivery_queue where delivery_id = any($1) and project_id = $2
-       order by delivery_id for update
-     )
-     delete from delivery_queue q using mine where q.project_id = $2 and q.delivery_id = mine.delivery_id
-     returning q.delivery_id as id`,
-    [end.ids, projectId],
-  );
+): Promise<Ended> {
+  await lockKeysOf(tx, projectId, end.ids);
+  const rows = await tx.query<{ id: string | null; key: QueueKey; lane: number }>(REMOVE, [
+    projectId,
+    end.ids,
+  ]);
+  const gone = rows.flatMap(({ id }) => id ?? []);
+  const released = rows.filter(({ id }) => id === null).map(({ key, lane }) => ({ projectId, key, lane }));
   const ended = await tx.query<{ id: string }>(
     `with ended as (
        update event_deliveries set status = $3, description = $4, updated_at = now(),
@@ -94,9 +128,9 @@ export async function endOpenDeliveries(
        where id = any($1) and project_id = $2 returning id, event_id, endpoint_id, event_type, status
      ), counted as (${countEnded('$2')})
      select id from ended`,
-    [gone.map((row) => row.id), projectId, end.status, end.description, end.isCancelled === true],
+    [gone, projectId, end.status, end.description, end.isCancelled === true],
   );
   const outcome = { ids: ended.map((row) => row.id).sort(), status: end.status };
   await recordEndedMetaEvents({ tx, metaEvents }, projectId, outcome);
-  return ended.length;
+  return { count: ended.length, released };
 }

@@ -3,7 +3,10 @@ import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 
-/** Makes waiting deliveries due. A row that a node or a consumer has is not touched: it is being sent. */
+/**
+ * Makes waiting deliveries due. A row that a node or a consumer has is not touched: it is being sent. Neither is one that
+ * waits for its turn in an ordering key.
+ */
 export interface WaitingRow {
   id: string;
   key: QueueKey;
@@ -22,7 +25,7 @@ export function lockWaiting(tx: Queryable, projectId: string, ids: readonly stri
   return tx.query<WaitingRow>(
     `select q.delivery_id as id, q.key, q.lane, q.due_at > now() as is_later, d.endpoint_id, d.subscription_id
      from delivery_queue q join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
-     where q.project_id = $2 and q.delivery_id = any($1) and coalesce(q.node_id, '') = '' and q.lane <> ${LANE.leased}
+     where q.project_id = $2 and q.delivery_id = any($1) and coalesce(q.node_id, '') = '' and q.lane < ${LANE.leased}
      order by q.delivery_id for update of q`,
     [ids, projectId],
   );

@@ -24,15 +24,29 @@ export const newLink = ({ project }: Scene, more: object = {}): Promise<Json> =>
   project.post('/portal-links', { name: 'old', owner_id: OWNER, ...more });
 
 /** A delivery that has ended in the state that the path it went to leads to. */
-export async function ended({ project, receiver }: Scene, path: '/e' | '/fail'): Promise<Json> {
+export async function ended(
+  { project, receiver }: Scene,
+  path: '/e' | '/fail',
+  subscription: object = {},
+): Promise<Json> {
   const type = unique('type');
-  await subscribe(project, `${receiver.url}${path}`, { eventTypes: [type], endpoint: { owner_id: OWNER } });
+  await subscribe(project, `${receiver.url}${path}`, {
+    eventTypes: [type],
+    endpoint: { owner_id: OWNER },
+    subscription,
+  });
   const event = await project.post('/events/broadcast', { event_type: type, data: {} });
   const { content } = await eventually(
     () => project.get(`/eventdeliveries?eventId=${event.uid}`),
     (page) => ['Success', 'Failure'].includes(page.content[0]?.status),
   );
   return content[0];
+}
+
+/** The id of an ordering key that a failed delivery holds. */
+export async function heldKey(scene: Scene): Promise<string> {
+  const { endpoint_id } = await ended(scene, '/fail', { ordering: { key: 'endpoint' } });
+  return `${endpoint_id}:`;
 }
 
 async function subscriptionIds({ project, receiver }: Scene) {

@@ -1,5 +1,5 @@
 import { created, deleted, type OperationCase, OWNER, updated } from './scene.ts';
-import { ended, newEndpoint, unique } from './things.ts';
+import { ended, heldKey, newEndpoint, unique } from './things.ts';
 
 /** Operations on events and deliveries, and those that watch them. */
 const PLAIN_EVENT = 'plain events are not audited: they have lists of their own';
@@ -44,6 +44,10 @@ const deliveries: Record<string, OperationCase> = {
     // A pull endpoint of the scene has deliveries of the other types, which would be refused.
     prepare: () => ({ query: { eventType: 'waits' } }),
     audit: [jobStarted('send_now', { eventType: 'waits' })],
+  },
+  skipOrderingKeys: {
+    prepare: async (scene) => ({ body: { ids: [await heldKey(scene)] } }),
+    audit: [created('ordering_keys.skipped', { ids: [/^\w{26}:$/] })],
   },
   cancelEventDeliveries: {
     prepare: () => ({ query: { eventType: 'x' } }),

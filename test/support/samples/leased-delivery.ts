@@ -25,6 +25,8 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     endpointId: 'e',
     target: 'e',
     subscriptionId: 's',
+    orderingId: null,
+    isPlaced: true,
     eventType: 'order.paid',
     deliveryMode: 'at_least_once',
     retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },

@@ -93,6 +93,7 @@ function subscriptionRow(fields: Partial<SubscriptionRow> = {}): SubscriptionRow
     alert_config: null,
     rate_limit_config: null,
     retry_config: null,
+    ordering: null,
     key: '',
     ...fields,
   };

@@ -94,6 +94,7 @@ function Counts({ health, time }: { health: EndpointHealth; time: string | undef
     [waiting.circuit_breaker, 'held by the circuit breaker', 'circuit_breaker'],
     [waiting.paused, 'held by the pause', 'paused'],
     [waiting.rate_limit, 'throttled', 'rate_limit'],
+    [waiting.order, 'waiting for their turn', 'order'],
   ];
   const parts = gates.flatMap(([count, word, gate]) =>
     count === undefined || count === 0

@@ -131,6 +131,10 @@ export const subscriptionForm = {
     label: 'Retries',
     kind: 'other',
   },
+  ordering: {
+    label: 'Order by key',
+    kind: 'other',
+  },
 } as const;
 
 export const portalLinkForm = {

@@ -67,6 +67,8 @@ export const neededRoles = {
   listFailures: 'viewer',
   muteFailures: 'developer',
   unmuteFailures: 'developer',
+  listOrderingKeys: 'viewer',
+  skipOrderingKeys: 'developer',
   testEndpoint: 'developer',
   tryEndpoint: 'developer',
   getReceiver: 'developer',

@@ -37,7 +37,12 @@ type Told = Pick<
   'status' | 'waiting_for' | 'cancelled_at' | 'last_outcome' | 'metadata' | 'latency'
 >;
 
-const HOLDS = { paused: 'paused', circuit_breaker: 'breaker', rate_limit: 'limited' } as const;
+const HOLDS = {
+  paused: 'paused',
+  circuit_breaker: 'breaker',
+  rate_limit: 'limited',
+  order: 'order',
+} as const;
 
 /** The result of a delivery, the advice, and the next step. `when` words a time, such as "in 4 min". */
 export function tellDelivery(words: Messages, delivery: Told, when: (at: string) => string): string {

@@ -137,6 +137,7 @@ export const words: Messages = {
     breaker:
       'Der Circuit Breaker hält sie an, weil der Endpunkt fehlschlägt. Ab und zu wird ein Versuch gemacht.',
     limited: 'Das Rate-Limit des Endpunkts hält sie an.',
+    order: 'Sie wartet, bis sie an der Reihe ist: eine frühere Zustellung ist noch offen.',
     tries: (used, all) => `${used} von ${all} Versuchen verbraucht.`,
   },
   fields: { name: 'Name', url: 'URL', support_email: 'E-Mail für Warnungen' },
@@ -182,6 +183,7 @@ export const words: Messages = {
         `${number(count)} ${count === 1 ? 'wartet' : 'warten'}, bis sich der Endpunkt erholt`,
       paused: (count) => `${number(count)} wegen der Pause angehalten`,
       rate_limit: (count) => `${number(count)} vom Rate-Limit angehalten`,
+      order: (count) => `${number(count)} warten, bis sie an der Reihe sind`,
       pull: (count) => `${number(count)} noch nicht abgeholt`,
       sending: (count) => `${number(count)} unterwegs`,
     },

@@ -115,6 +115,7 @@ export const words = {
     breaker:
       'Paused by the circuit breaker, because the endpoint is failing. A probe is sent from time to time.',
     limited: 'It is held by the rate limit of the endpoint.',
+    order: 'It waits for its turn: an earlier delivery has not ended.',
     tries: (used: number, all: number) => `${used} of ${all} attempts used.`,
   },
   /** The labels of fields, by their names in the API. */
@@ -165,6 +166,7 @@ export const words = {
       circuit_breaker: (count: number) => `${number(count)} held until the endpoint recovers`,
       paused: (count: number) => `${number(count)} held by the pause`,
       rate_limit: (count: number) => `${number(count)} held by the rate limit`,
+      order: (count: number) => `${number(count)} waiting for their turn`,
       pull: (count: number) => `${number(count)} waiting to be fetched`,
       sending: (count: number) => `${number(count)} being sent`,
     },

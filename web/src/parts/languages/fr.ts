@@ -136,6 +136,7 @@ export const words: Messages = {
     breaker:
       'Suspendue par le disjoncteur, car l’endpoint échoue. Une tentative est faite de temps en temps.',
     limited: 'Elle attend à cause de la limite de débit de l’endpoint.',
+    order: 'Elle attend son tour : une livraison antérieure n’est pas terminée.',
     tries: (used, all) => `${used} tentative${s(used)} sur ${all}.`,
   },
   fields: { name: 'Nom', url: 'URL', support_email: 'E-mail d’alerte' },
@@ -180,6 +181,7 @@ export const words: Messages = {
       circuit_breaker: (count) => `${number(count)} en attente du rétablissement de l’endpoint`,
       paused: (count) => `${number(count)} en attente à cause de la pause`,
       rate_limit: (count) => `${number(count)} en attente à cause de la limite de débit`,
+      order: (count) => `${number(count)} en attente de leur tour`,
       pull: (count) => `${number(count)} pas encore récupérée${s(count)}`,
       sending: (count) => `${number(count)} en cours d’envoi`,
     },

@@ -21,13 +21,14 @@ export const STATE_CHOICES: readonly Choice[] = [
 
 export const HELD_CHOICES: readonly Choice[] = [
   ['', 'Held or not'],
-  ['paused,circuit_breaker,rate_limit', 'Held'],
+  ['paused,circuit_breaker,rate_limit,order', 'Held'],
   ['paused', 'Held: endpoint paused'],
   ['circuit_breaker', 'Held: circuit breaker'],
   ['pull', 'Waits for a consumer'],
   ['sending', 'Being sent, or with a consumer'],
   ['retry', 'Waits for its next attempt'],
   ['rate_limit', 'Held: rate limit'],
+  ['order', 'Held: waits for its turn'],
 ];
 
 /** The API has no state for cancelled deliveries: they are discarded ones with a time of cancelling. */

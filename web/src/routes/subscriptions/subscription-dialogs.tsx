@@ -60,7 +60,12 @@ export function EditSubscription({ subscription, onClose }: Props) {
 
 /** The fields of a new subscription and of one that is stored. */
 function Fields({ stored }: { stored?: Subscription }) {
-  const { source_metadata: source = null, rate_limit_config: rate, alert_config: alert } = stored ?? {};
+  const {
+    source_metadata: source = null,
+    rate_limit_config: rate,
+    alert_config: alert,
+    ordering,
+  } = stored ?? {};
   const { sources } = useSourceChoices();
   const known =
     source === null || sources.some(({ uid }) => uid === source.uid) ? sources : [source, ...sources];
@@ -98,6 +103,24 @@ function Fields({ stored }: { stored?: Subscription }) {
           first={['Failed attempts', 'alert_config.count', alert?.count, '0 for no alert.']}
           second={['within', 'alert_config.threshold', alert?.threshold ?? '', 'Such as 30s or 1h.']}
         />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Order by key"
+            name="ordering.key"
+            placeholder="$.body.account.id"
+            defaultValue={ordering?.key}
+            hint="Optional. Also $.headers.X-Account, or endpoint for all its deliveries."
+          />
+          <SelectField
+            label="After a failure"
+            name="ordering.on_failure"
+            defaultValue={ordering?.on_failure ?? 'hold'}
+            choices={[
+              ['hold', 'Hold the key'],
+              ['skip', 'Go on with the next'],
+            ]}
+          />
+        </div>
       </Fold>
     </>
   );
@@ -136,8 +159,15 @@ function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
     },
     rate_limit_config: rate.count === 0 ? {} : rate,
     alert_config: alert.count === 0 ? {} : alert,
+    ordering: orderingOf(form),
     ...retriesOf(form),
   };
+}
+
+function orderingOf(form: FormData): NonNullable<UpdateSubscription['ordering']> {
+  const key = formText(form, 'ordering.key').trim();
+  if (key === '') return {};
+  return { key, on_failure: formText(form, 'ordering.on_failure') === 'skip' ? 'skip' : 'hold' };
 }
 
 export function DeleteSubscription({ subscription, onClose }: Props) {

@@ -102,6 +102,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
     source_metadata: source,
     alert_config: alert,
     rate_limit_config: rate,
+    ordering,
     uid,
   } = subscription;
   return (
@@ -135,6 +136,10 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
         [
           'Alert',
           alert === undefined ? 'none' : `after ${alert.count} failed attempts within ${alert.threshold}`,
+        ],
+        [
+          'Order',
+          ordering === undefined ? 'none' : `by ${ordering.key}, after a failure ${ordering.on_failure}`,
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
+import { wrongState } from '../../domain/errors.ts';
+import { parsePageRequest, queryFlag, queryValue } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
+import { keyInId } from '../../routing/ordering.ts';
+import { audited } from '../../store/audit/audit-entries.ts';
+import { listKeys, MOST_COUNTED, type OrderingKeyRow, skipHeld } from '../../store/ordering/held-keys.ts';
+import type { ApiContext } from '../http/context.ts';
+import { isoOrNull, mapPage, NullableTime, PageOf, pageQuery } from '../http/fields.ts';
+import { operationsOf } from '../http/operation.ts';
+
+const path = '/api/v1/projects/:projectID/ordering-keys';
+const route = operationsOf('Subscriptions');
+
+const OrderingKey = Type.Object({
+  uid: Type.String(),
+  key: Type.String({ description: 'As the expression or `ordering_key` of the event gave it.' }),
+  subscription_id: Type.String(),
+  endpoint_id: Type.String(),
+  head_id: Type.String({ description: 'The one delivery of the key that may be sent, or that holds it.' }),
+  held_at: NullableTime,
+  waiting: Type.Integer({ description: `Deliveries behind the head, ${MOST_COUNTED} at most.` }),
+});
+
+/** Ordering keys in which a delivery is open, and what people do about those that are held. */
+export function registerOrderingKeys(app: FastifyInstance, context: ApiContext): void {
+  const { db } = context;
+  route.get(app, path, {
+    id: 'listOrderingKeys',
+    summary: 'List the ordering keys in which a delivery is open or failed.',
+    query: Type.Object({
+      ...pageQuery,
+      held: Type.Optional(Type.Boolean({ description: 'Only keys that a failed delivery holds.' })),
+      subscriptionId: Type.Optional(Type.String()),
+    }),
+    message: 'Ordering keys fetched',
+    data: PageOf(OrderingKey),
+    access: 'viewer',
+    handle: async ({ project, query }) => {
+      const filter = {
+        page: parsePageRequest(query),
+        isHeld: queryFlag(query, 'held') === true,
+        subscriptionId: queryValue(query, 'subscriptionId'),
+      };
+      return mapPage(await db.reading(project.id, (tx) => listKeys(tx, project.id, filter)), toKey);
+    },
+  });
+  route.put(app, `${path}/skip`, {
+    id: 'skipOrderingKeys',
+    summary: 'Let the next deliveries of held ordering keys go. The failed ones stay failed.',
+    body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 512 }), { minItems: 1, maxItems: 1000 }) }),
+    acts: true,
+    message: 'Ordering keys skipped',
+    data: Type.Object({ released: Type.Integer({ description: 'Deliveries that are due now.' }) }),
+    access: 'developer',
+    handle: async ({ by, body }) => {
+      const released = await audited(context, by, async (tx) => {
+        const result = await skipHeld(tx, by.projectId, body.ids);
+        if (result === null) throw wrongState('None of these ordering keys is held.');
+        const after = { ids: body.ids };
+        return {
+          result,
+          audit: [{ action: 'ordering_keys.skipped', resourceId: null, before: null, after }],
+        };
+      });
+      for (const { key, lane } of released) context.wake(by.projectId, { key, lane });
+      return { released: released.length };
+    },
+  });
+}
+
+const toKey = (row: OrderingKeyRow): Static<typeof OrderingKey> => ({
+  uid: row.id,
+  key: keyInId(row.id),
+  subscription_id: row.subscription_id,
+  endpoint_id: row.endpoint_id,
+  head_id: row.head_id,
+  held_at: isoOrNull(row.held_at),
+  waiting: row.waiting,
+});

@@ -1,0 +1,85 @@
+import type { Page, PageRequest } from '../../domain/pagination.ts';
+import type { Queryable } from '../database/database.ts';
+import { listPage, Where } from '../database/list-page.ts';
+import { type Released, releaseNext } from './release-next.ts';
+
+/**
+ * Keys that are held: their head failed, and the subscription asks to wait. A resend of the head ends the hold, and the
+ * head keeps its place. A skip lets the next delivery go.
+ */
+export async function endHolds(
+  tx: Queryable,
+  projectId: string,
+  deliveries: readonly { id: string; ordering_id: string | null }[],
+): Promise<void> {
+  const ordered = deliveries.filter(({ ordering_id }) => ordering_id !== null);
+  if (ordered.length === 0) return;
+  await tx.query(
+    `with held as materialized (
+       select id, head_id from ordering_keys
+       where project_id = $1 and id = any($2) and head_id = any($3) and held_at is not null
+       order by id for update
+     ), free as (
+       update ordering_keys k set held_at = null, used_at = now() from held where k.project_id = $1 and k.id = held.id
+     )
+     update delivery_queue q set place = 0 from held where q.project_id = $1 and q.delivery_id = held.head_id`,
+    [projectId, ordered.map(({ ordering_id }) => ordering_id), ordered.map(({ id }) => id)],
+  );
+}
+
+const SKIP = `
+with ended as materialized (
+  select project_id, id as ordering_id, head_id as delivery_id, false as holds from ordering_keys
+  where project_id = $1 and id = any($2) and held_at is not null
+), ${releaseNext()}
+select project_id as "projectId", key, lane from released`;
+
+/** Lets the next deliveries of held keys go. Null: none of them is held. */
+export async function skipHeld(
+  tx: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Released[] | null> {
+  const held = await tx.query(
+    `select id from ordering_keys where project_id = $1 and id = any($2) and held_at is not null
+     order by id for update`,
+    [projectId, ids],
+  );
+  return held.length === 0 ? null : tx.query<Released>(SKIP, [projectId, ids]);
+}
+
+/** A key in which a delivery is open, or that is held. */
+export interface OrderingKeyRow {
+  id: string;
+  subscription_id: string;
+  endpoint_id: string;
+  head_id: string;
+  held_at: number | null;
+  /** Deliveries behind the head, `MOST_COUNTED` at most. */
+  waiting: number;
+}
+
+/** A count reads every row that it counts. */
+export const MOST_COUNTED = 10_000;
+
+export function listKeys(
+  db: Queryable,
+  projectId: string,
+  filter: { page: PageRequest; isHeld: boolean; subscriptionId?: string | undefined },
+): Promise<Page<OrderingKeyRow>> {
+  const where = new Where()
+    .add('k.project_id = ?', projectId)
+    .add('k.head_id is not null')
+    .addIf('k.subscription_id = ?', filter.subscriptionId);
+  if (filter.isHeld) where.add('k.held_at is not null');
+  return listPage(db, {
+    select: `k.id, k.subscription_id, k.endpoint_id, k.head_id, k.held_at, (
+      select count(*)::int from (
+        select from ordered_deliveries w where w.project_id = k.project_id and w.ordering_id = k.id limit ${MOST_COUNTED}
+      ) w) as waiting`,
+    from: 'ordering_keys k',
+    where,
+    page: filter.page,
+    id: 'k.id',
+  });
+}

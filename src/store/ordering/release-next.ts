@@ -1,0 +1,77 @@
+import { type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { byKey } from '../database/by-key.ts';
+import type { HotQueryable, Queryable } from '../database/database.ts';
+import { Parameters } from '../database/parameters.ts';
+
+/** A place in the queue where a row became due. */
+export interface Released {
+  projectId: string;
+  key: QueueKey;
+  lane: number;
+}
+
+/**
+ * Lets the next delivery of each ordering key go, as a part of the statements that end deliveries. `ended` has the columns
+ * `project_id`, `ordering_id`, `delivery_id` and `holds`. If the head of a key ended, the first that waits becomes the head
+ * and due, unless the key is held from now on. The result is `released`, with `project_id`, `key` and `lane`.
+ *
+ * The rows of the keys must have been locked by a statement before (`lockKeys`, `lockKeysOf`). Only then does this one see
+ * every delivery that was accepted behind the head.
+ */
+export function releaseNext(): string {
+  return `turned as materialized (
+  select e.project_id, e.ordering_id, e.holds, n.place, n.delivery_id
+  from ended e
+  join ordering_keys k on ${byKey('k.id', 'e.ordering_id')} and k.head_id = e.delivery_id
+  left join lateral (
+    select w.place, w.delivery_id from ordered_deliveries w
+    where w.project_id = e.project_id and w.ordering_id = e.ordering_id
+      and not coalesce(w.delivery_id in (select delivery_id from ended), false)
+    order by w.place limit 1
+  ) n on not e.holds
+), headed as (
+  update ordering_keys k
+  set head_id = case when t.holds then k.head_id else t.delivery_id end, held_at = case when t.holds then now() end, used_at = now()
+  from turned t where ${byKey('k.id', 't.ordering_id')}
+), taken as (
+  delete from ordered_deliveries w using turned t
+  where w.project_id = any(array[t.project_id]) and w.ordering_id = t.ordering_id and w.place = t.place
+), released as (
+  update delivery_queue q set lane = q.lane - ${WAITS_FOR_TURN}, due_at = now()
+  from turned t where ${byKey('q.delivery_id', 't.delivery_id')} and q.lane >= ${WAITS_FOR_TURN}
+  returning q.project_id, q.key, q.lane
+)`;
+}
+
+interface OrderedDelivery {
+  projectId: string;
+  orderingId: string | null;
+}
+
+const lock = new Parameters<readonly OrderedDelivery[]>();
+const ordered = lock.rows(
+  (deliveries) => deliveries,
+  [
+    ['project_id', 'id', (d) => d.projectId],
+    ['ordering_id', 'text', (d) => d.orderingId],
+  ],
+);
+/** In sorted order, as every lock of keys. */
+const LOCK = `
+select k.id from ordering_keys k join (
+  select distinct project_id, ordering_id from ${ordered.as('d')}) d on ${byKey('k.id', 'd.ordering_id')}
+order by k.project_id, k.id for update of k`;
+
+export async function lockKeys(tx: HotQueryable, deliveries: readonly OrderedDelivery[]): Promise<void> {
+  await tx.hot('lock-ordering-keys', LOCK, lock.values(deliveries));
+}
+
+/** Locks the keys of those of the deliveries that are open. */
+export async function lockKeysOf(tx: Queryable, projectId: string, ids: readonly string[]): Promise<void> {
+  await tx.query(
+    `select k.id from ordering_keys k where k.project_id = $1 and k.id = any(array(
+       select ordering_id from delivery_queue where project_id = $1 and delivery_id = any($2) and ordering_id is not null))
+     order by k.id for update`,
+    [projectId, ids],
+  );
+}
