@@ -6,8 +6,8 @@
 alter table subscriptions
   -- {"key", "on_failure"}; null: its deliveries have no order
   add column ordering jsonb,
-  -- a delivery that is not made within this time is discarded; null: never
-  add column ttl_seconds integer;
+  -- a delivery that is not made within this time is discarded; 0: never
+  add column ttl_seconds integer not null default 0;
 
 alter table events
   -- overrides the key expressions of subscriptions; null: not given

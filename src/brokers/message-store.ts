@@ -32,6 +32,8 @@ export interface MessageStoreDeps {
   sandbox: Sandbox;
   ids: IdFactory;
   now(): number;
+  /** That of the instance. */
+  retentionMs: number;
   metrics: Metrics;
   budget: ByteBudget;
 }
@@ -148,12 +150,12 @@ export class MessageStore {
     { id, projectId }: StoreJob['source'],
     { key, ...message }: ReceivedMessage,
   ): Promise<LotMessage> {
-    const { cache, sandbox, ids, now } = this.#deps;
+    const { cache, sandbox, ids, now, retentionMs } = this.#deps;
     const routing = cache.peek(projectId) ?? (await cache.get(projectId));
     const source = routing.sources.get(id);
     if (source === undefined) throw new AppError('not_found', { resource: 'source', id });
     const refresh = () => cache.refresh(projectId);
-    const reader = { sandbox, source, routing, refresh, seed: ids.next(), nowMs: now() };
+    const reader = { sandbox, source, routing, refresh, seed: ids.next(), nowMs: now(), retentionMs };
     return {
       key,
       event: await readBrokerMessage(reader, message),

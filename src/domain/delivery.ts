@@ -57,6 +57,7 @@ export const deliveryGates = [
   'paused',
   'circuit_breaker',
   'rate_limit',
+  'delayed',
   'retry',
   'order',
   'sending',
@@ -129,7 +130,7 @@ interface LeasedWork {
   body: Buffer;
   /** The endpoint dropped the connection of the first request of this try. */
   isSecondRequest: boolean;
-  /** When we accepted the event, in the database's time: latency counts from here. */
+  /** When the event was accepted, or was to be delivered, in the database's time: latency counts from here. */
   acceptedAtMs: number;
   /** When it became due, by the monotonic clock; null for one that never waited in the queue. */
   dueAt: number | null;
@@ -159,6 +160,8 @@ export interface LeasedDelivery extends LeasedWork {
   isPlaced: boolean;
   /** The source of its event, for counts. */
   sourceId: SourceId | null;
+  /** No byte is sent after this time, in the database's time. Null: it does not expire. */
+  expiresAtMs: number | null;
   /** `body` was made by a function; else it is the event's payload. */
   hasOwnBody: boolean;
   /** At most once: its sending had begun before. */

@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { AppError } from '../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
 import { isObject, isTexts } from '../platform/json/is-object.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
+import { type EventTimes, eventTimes, type GivenTimes, MAX_SECONDS, retentionOf } from './event-times.ts';
 import type { NewEvent } from './new-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
@@ -32,6 +34,8 @@ export interface MessageReader {
   /** Randomness and clock of the functions. */
   seed: string;
   nowMs: number;
+  /** That of the instance. */
+  retentionMs: number;
 }
 
 export const UNREADABLE = 'broker.unreadable';
@@ -55,6 +59,8 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   const headers = { ...lowerCaseNames(customHeaders(envelope)), ...lowerCaseNames(made.headers) };
   const target = await readTarget(envelope, headers, reader);
   if (typeof target === 'string') return unreadable(raw, target);
+  const times = readTimes(envelope, reader);
+  if (typeof times === 'string') return unreadable(raw, times);
   return {
     ...raw,
     target,
@@ -64,6 +70,7 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
     headers,
     forwardedHeaders: forwardedHeaders(headers),
     idempotencyKey: envelope.idempotency_key || null,
+    times,
   };
 }
 
@@ -124,7 +131,7 @@ function contentType(body: Buffer): string | null {
   }
 }
 
-interface Envelope {
+interface Envelope extends GivenTimes {
   endpoint_id?: string;
   owner_id?: string;
   event_type: string;
@@ -133,8 +140,9 @@ interface Envelope {
   idempotency_key?: string;
 }
 
-const FIELDS = ['endpoint_id', 'owner_id', 'event_type', 'data', 'custom_headers', 'idempotency_key'];
-const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key'];
+const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key', 'deliver_at', 'expires_at'];
+const SECONDS = { delay_seconds: 0, ttl_seconds: 1 };
+const FIELDS = [...TEXTS, ...Object.keys(SECONDS), 'data', 'custom_headers'];
 
 /** The envelope, or why there is none. */
 function readEnvelope(payload: Buffer): Envelope | string {
@@ -146,6 +154,9 @@ function readEnvelope(payload: Buffer): Envelope | string {
   if (unknown !== undefined) return `The message has an unknown field: ${unknown.slice(0, 100)}.`;
   const wrong = TEXTS.find((name) => (fields[name] ?? '') !== '' && typeof fields[name] !== 'string');
   if (wrong !== undefined) return `The field ${wrong} of the message must be a string.`;
+  for (const [name, least] of Object.entries(SECONDS))
+    if (fields[name] !== undefined && !isSeconds(fields[name], least))
+      return `The field ${name} of the message must be a whole number of seconds from ${least} up.`;
   const { event_type: type, custom_headers: headers } = fields;
   if (typeof type !== 'string' || type === '') return 'The message has no event_type.';
   if (type.length > MAX_EVENT_TYPE_CHARS)
@@ -153,6 +164,23 @@ function readEnvelope(payload: Buffer): Envelope | string {
   if (!('data' in fields)) return 'The message has no data.';
   if (!isTexts(headers ?? {})) return 'The field custom_headers of the message must be an object of strings.';
   return { ...fields, event_type: type, data: Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null')) };
+}
+
+const isSeconds = (value: unknown, least: number): boolean =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= MAX_SECONDS;
+
+/** When it is delivered and until when, or why that cannot be. */
+function readTimes(envelope: Envelope, { routing, nowMs, retentionMs }: MessageReader): EventTimes | string {
+  // Empty text is not given, as in the other fields.
+  const given = { ...envelope };
+  if (given.deliver_at === '') delete given.deliver_at;
+  if (given.expires_at === '') delete given.expires_at;
+  try {
+    return eventTimes(given, { nowMs, retentionMs: retentionOf(routing.project.config, retentionMs) });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return `The message cannot be delivered at its time: ${error.message}.`;
+  }
 }
 
 function parse(text: string): unknown {

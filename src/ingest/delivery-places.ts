@@ -10,10 +10,19 @@ export class DeliveryPlaces {
   readonly #inFlight: InFlightIds;
   readonly #counts: Pick<AcceptedCounts, 'accepted'>;
 
-  constructor(deps: { sink: DeliverySink; inFlight: InFlightIds; counts: Pick<AcceptedCounts, 'accepted'> }) {
+  readonly #now: () => number;
+
+  constructor(deps: {
+    sink: DeliverySink;
+    inFlight: InFlightIds;
+    counts: Pick<AcceptedCounts, 'accepted'>;
+    /** The database's time in milliseconds. */
+    now(): number;
+  }) {
     this.#sink = deps.sink;
     this.#inFlight = deps.inFlight;
     this.#counts = deps.counts;
+    this.#now = deps.now;
   }
 
   reserve(items: readonly PreparedEvent[]): void {
@@ -47,7 +56,12 @@ export class DeliveryPlaces {
       if (waiting.has(delivery.id)) {
         if (delivery.leased) this.#sink.unreserve(delivery.id);
       } else if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
-      else this.#sink.waiting(delivery.projectId, { key: delivery.key, lane: LANE.first });
+      else this.#waits(delivery);
     }
+  }
+
+  #waits({ projectId, key, dueAtMs }: PreparedEvent['deliveries'][number]): void {
+    const dueInMs = dueAtMs === null ? 0 : dueAtMs - this.#now();
+    this.#sink.waiting(projectId, { key, lane: LANE.first }, dueInMs);
   }
 }

@@ -164,7 +164,7 @@ export class EventReplayer {
 
   #match({ stored, event: source }: DecodedEvent, { routing, only }: Omit<ReplayContext, 'lane'>): Rematched {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
-    const context = { ids, nowMs: now(), maxRetrySeconds, routing };
+    const context = { ids, nowMs: now(), maxRetrySeconds, routing, isReplay: true };
     const prepared = prepareEvent(source, routing, { ...context, sealer, eventId: stored.id });
     const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
     const event = { ...prepared.event, endpointIds: prepared.event.endpointIds.filter(isWanted) };

@@ -1,6 +1,7 @@
 import type { ProjectId, SourceId } from '../domain/ids.ts';
 import type { EventTarget } from '../routing/project-routing.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
+import type { EventTimes } from './event-times.ts';
 
 /** An incoming event: decoded and checked, not yet stored. */
 export interface NewEvent {
@@ -31,4 +32,6 @@ export interface NewEvent {
   metadata: string | null;
   /** Overrides the key expressions of subscriptions. */
   orderingKey?: string | null;
+  /** Absent: it is delivered at once, and does not expire by itself. */
+  times?: EventTimes;
 }

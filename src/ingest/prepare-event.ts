@@ -33,7 +33,14 @@ const RAN_OUT = 'Filters that needed more work than allowed, and so did not matc
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
-  context: { ids: IdFactory; nowMs: number; maxRetrySeconds: number; sealer: Sealer; eventId?: EventId },
+  context: {
+    ids: IdFactory;
+    nowMs: number;
+    maxRetrySeconds: number;
+    sealer: Sealer;
+    eventId?: EventId;
+    isReplay?: boolean;
+  },
 ): PreparedEvent {
   const subject = eventSubject(source);
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
@@ -71,6 +78,8 @@ export function prepareEvent(
     acknowledgedAtMs: source.acknowledgedAtMs ?? context.nowMs,
     target: storedTarget(source.target),
     orderingKey: source.orderingKey ?? null,
+    deliverAtMs: source.times?.deliverAtMs ?? null,
+    expiresAtMs: source.times?.expiresAtMs ?? null,
   };
   const { direct, later } = inCommit(matched);
   const { orderingKey = null, eventType } = source;
@@ -103,7 +112,14 @@ export function acceptBatch(items: readonly PreparedEvent[], nodeId: string): Ac
     expansions: items.flatMap(({ event, expansion }) =>
       expansion === null
         ? []
-        : [{ eventId: event.id, projectId: event.projectId, subscriptionIds: expansion }],
+        : [
+            {
+              eventId: event.id,
+              projectId: event.projectId,
+              subscriptionIds: expansion,
+              deliverAtMs: event.deliverAtMs,
+            },
+          ],
     ),
     nodeId,
   };
@@ -179,6 +195,7 @@ export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDe
     sourceId: event.sourceId,
     acknowledgedAtMs: event.acknowledgedAtMs,
     acceptedAtMs: idTime(event.id),
+    expiresAtMs: delivery.expiresAtMs,
     dueAt: null,
   };
 }

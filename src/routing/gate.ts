@@ -13,8 +13,8 @@ export type Gate =
   | StandingGate
   | { kind: 'open' }
   | { kind: 'breaker'; untilMs: number }
-  /** The next try is later. */
-  | { kind: 'due'; untilMs: number }
+  /** The next try is later. Delayed: it is the first, at the time that its event asks for. */
+  | { kind: 'due' | 'delayed'; untilMs: number }
   /** An earlier delivery of its ordering key has not ended. */
   | { kind: 'order' }
   /** A consumer has to fetch it. */
@@ -38,6 +38,8 @@ export interface GatedRow {
   probeFence?: string | null;
   /** The time of the next try. Null: now. */
   dueMs?: number | null;
+  /** It was neither tried nor handed back. */
+  isUntouched?: boolean;
 }
 
 const OPEN: Gate = { kind: 'open' };
@@ -53,7 +55,8 @@ export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): G
   const gate = gateNow(routing, row, nowMs);
   const { dueMs = null } = row;
   if (dueMs === null || dueMs <= nowMs) return gate;
-  return dueMs > endOf(gate) ? { kind: 'due', untilMs: dueMs } : gate;
+  if (dueMs <= endOf(gate)) return gate;
+  return { kind: row.isUntouched === true ? 'delayed' : 'due', untilMs: dueMs };
 }
 
 /** The gate of an endpoint that no time opens. Null: it is active. */

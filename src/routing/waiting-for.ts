@@ -21,6 +21,8 @@ interface WaitingDelivery {
   endpoint_id: EndpointId;
   subscription_id: SubscriptionId | null;
   next_send_at: number | null;
+  num_trials: number;
+  description: string | null;
   /** Whether a node leases it. Null: it is not in the queue. */
   is_leased: boolean | null;
   /** When the lease of the consumer that has it ends. Null: no consumer has it. */
@@ -41,9 +43,10 @@ export function waitingFor(
   if (untilMs !== null) return { gate: 'sending', untilMs, text: 'A consumer leases it.' };
   if (delivery.is_leased) return { gate: 'sending', untilMs: null, text: 'A node is sending it.' };
   const key = routing.keyOf(delivery.endpoint_id, delivery.subscription_id);
+  const isUntouched = delivery.num_trials === 0 && delivery.description === null;
   const lane = delivery.lane ?? LANE.first;
   // The lease of a consumer is known above.
-  const row = { key, dueMs: delivery.next_send_at, ...(lane !== LANE.leased && { lane }) };
+  const row = { key, dueMs: delivery.next_send_at, isUntouched, ...(lane !== LANE.leased && { lane }) };
   const gate = gateOf(routing, row, nowMs);
   return {
     gate: words[gate.kind],
@@ -92,6 +95,7 @@ const words: Record<Gate['kind'], DeliveryGate> = {
   probe: 'circuit_breaker',
   due: 'retry',
   order: 'order',
+  delayed: 'delayed',
   pull: 'pull',
   limited: 'rate_limit',
 };
@@ -119,6 +123,8 @@ function describe(
       return 'Paused by the circuit breaker, which is half open: one delivery at a time is sent as a probe.';
     case 'due':
       return '';
+    case 'delayed':
+      return 'Its event is to be delivered later.';
     case 'pull':
       return 'It waits for a consumer to pull it.';
     case 'limited':

@@ -139,7 +139,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   });
   const rules = peopleRules(config);
   const limits = { ...rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
-  const known = { db, ids, now, sealer, publicUrl };
+  const known = { db, ids, now, sealer, publicUrl, retentionMs: config.retentionHours * 3_600_000 };
   const authenticator = new Authenticator({ ...known, cache, ...limits });
   const forgetCallers = (id: string) => authenticator.forget(id);
   const informed = { metaEvents, alerts, forgetCallers };
@@ -215,7 +215,7 @@ async function buildServer(
     settings: shownSettings(config),
     oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
-    wake: (projectId, where) => engine.sink.waiting(projectId, where),
+    wake: (projectId, where, dueInMs) => engine.sink.waiting(projectId, where, dueInMs),
     wakeJobs: () => jobs.wake(),
   };
   const server = await createServer({

@@ -245,6 +245,8 @@ function eventRow(
     target: null,
     orderingKey: null,
     acknowledgedAtMs: Date.now(),
+    deliverAtMs: null,
+    expiresAtMs: null,
   };
 }
 
@@ -266,6 +268,8 @@ function deliveryRow(
     orderingId: null,
     isUngated: true,
     leased: true,
+    dueAtMs: null,
+    expiresAtMs: null,
   };
 }
 

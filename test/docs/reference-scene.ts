@@ -83,6 +83,7 @@ export class ReferenceScene {
     if (operation === 'reportResults') return { endpoint_id: this.#pullEndpoint };
     if (operation === 'resendEventDelivery') return { event_delivery_id: await this.#failedDelivery() };
     if (operation.endsWith('OrderingKeys')) return { ordering_key_id: await this.#heldKey() };
+    if (operation === 'rescheduleEvent') return { event_id: await this.#delayedEvent() };
     if (operation === 'endSession') return { session_id: await this.#otherSession() };
     if (operation === 'passSecondFactor')
       // As if the session had begun before the second factor was set up.
@@ -138,6 +139,11 @@ export class ReferenceScene {
       (page) => page.content.length > 0,
     );
     return content[0].uid;
+  }
+
+  async #delayedEvent(): Promise<string> {
+    const event = { event_type: 'invoice.paid', data: {}, delay_seconds: 600 };
+    return (await this.app.project.post('/events/broadcast', event)).uid;
   }
 
   async #pullEndpointWithEvent(): Promise<string> {

@@ -36,7 +36,7 @@ function configs(): RoutingFields[] {
   );
 }
 
-/** Every state of a row: of this or no subscription, due at different times, with a node, a consumer or neither. */
+/** Every state of a row: of this or no subscription, due at different times, with a node, a consumer or neither, tried or not. */
 const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].flatMap((subscription_id) =>
   [null, NOON - 1, NOON, NOON + 10_000, HALF_OPEN, HALF_OPEN + 1].flatMap((next_send_at) =>
     [
@@ -44,7 +44,19 @@ const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].
       { is_leased: true, leased_until: null, lane: LANE.retry },
       { is_leased: false, leased_until: NOON + 5_000, lane: LANE.leased },
       { is_leased: false, leased_until: null, lane: LANE.first + WAITS_FOR_TURN },
-    ].map((row) => ({ endpoint_id: asId<EndpointId>('e'), subscription_id, next_send_at, ...row })),
+    ].flatMap((row) =>
+      [
+        { num_trials: 0, description: null },
+        { num_trials: 0, description: 'Not sent.' },
+        { num_trials: 1, description: null },
+      ].map((tries) => ({
+        endpoint_id: asId<EndpointId>('e'),
+        subscription_id,
+        next_send_at,
+        ...row,
+        ...tries,
+      })),
+    ),
   ),
 );
 
@@ -52,12 +64,16 @@ const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].
 async function listed(routing: ProjectRouting): Promise<string[]> {
   const where = new Where();
   const column = gateColumn(where, gateSets(routing, NOON));
-  const deliveries = rows.map(({ endpoint_id, subscription_id, next_send_at }, n) => ({
-    n,
-    endpoint_id,
-    subscription_id,
-    next_send_at: next_send_at === null ? null : new Date(next_send_at).toISOString(),
-  }));
+  const deliveries = rows.map(
+    ({ endpoint_id, subscription_id, next_send_at, num_trials, description }, n) => ({
+      n,
+      num_trials,
+      description,
+      endpoint_id,
+      subscription_id,
+      next_send_at: next_send_at === null ? null : new Date(next_send_at).toISOString(),
+    }),
+  );
   const queue = rows.map(({ is_leased, leased_until, lane }, n) => ({
     n,
     lane,
@@ -67,7 +83,7 @@ async function listed(routing: ProjectRouting): Promise<string[]> {
   const from = where.place(
     `jsonb_to_recordset(?::jsonb) as q(n int, lane int, node_id text, pulled_at timestamptz)
      join jsonb_to_recordset(?::jsonb)
-       as d(n int, endpoint_id text, subscription_id text, next_send_at timestamptz) using (n)`,
+       as d(n int, endpoint_id text, subscription_id text, next_send_at timestamptz, num_trials int, description text) using (n)`,
     JSON.stringify(queue),
     JSON.stringify(deliveries),
   );

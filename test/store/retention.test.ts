@@ -22,6 +22,8 @@ const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
   orderingId: null,
   isUngated: true,
   leased: false,
+  dueAtMs: null,
+  expiresAtMs: null,
 };
 const database = await shared(createTestDatabase());
 const db = database.open();

@@ -106,6 +106,7 @@ import type {
   ReportResultsBody,
   ReportResultsResult,
   RequestResetBody,
+  RescheduleEventBody,
   SavedView,
   SaveViewBody,
   SearchQuery,
@@ -566,6 +567,11 @@ export class Events extends Resource {
     return this.scope.data('GET', this.scope.at`/events/countbatchreplayevents`, { query, options });
   }
 
+  /** Change the time at which a delayed event is delivered, until that time has come. */
+  reschedule(eventId: string, body: RescheduleEventBody, options?: CallOptions): Promise<Event> {
+    return this.scope.data('PUT', this.scope.at`/events/${eventId}/deliver_at`, { body, options });
+  }
+
   /** Explain for each subscription why it matches an event or not, under the current config. */
   explain(eventId: string, options?: CallOptions): Promise<ExplainEventResult> {
     return this.scope.data('GET', this.scope.at`/events/${eventId}/explain`, { options });
@@ -625,7 +631,7 @@ export class EventDeliveries extends Resource {
     return this.scope.data('POST', this.scope.at`/eventdeliveries/cancel`, { query, options });
   }
 
-  /** Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due. */
+  /** Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due. Deliveries of delayed events only if `waitingFor`, `eventId` or `deliveryId` names them. */
   sendNow(query: SendNowEventDeliveriesQuery = {}, options?: CallOptions): Promise<Job> {
     return this.scope.data('POST', this.scope.at`/eventdeliveries/sendnow`, { query, options });
   }

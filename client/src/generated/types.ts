@@ -59,6 +59,7 @@ export interface AuditEntry {
     | 'job.started'
     | 'job.cancelled'
     | 'event.replayed'
+    | 'event.rescheduled'
     | 'event_delivery.resent'
     | 'event_delivery.force_resent'
     | 'ordering_keys.skipped'
@@ -238,7 +239,16 @@ export interface EventDelivery {
   description: string;
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
-    gate: 'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'order' | 'sending' | 'pull' | 'node';
+    gate:
+      | 'paused'
+      | 'circuit_breaker'
+      | 'rate_limit'
+      | 'delayed'
+      | 'retry'
+      | 'order'
+      | 'sending'
+      | 'pull'
+      | 'node';
     until: string | null;
   } | null;
   /** The result of the last attempt as one word: `http_503` for a response, `timeout` and the like for an error. Empty before the first attempt. */
@@ -454,6 +464,10 @@ export interface Event {
   duplicate_of: string;
   url_query_params: string;
   url_path: string;
+  /** It is not delivered before; null: at once. */
+  deliver_at: string | null;
+  /** What is not delivered by then is discarded. Subscriptions may set an earlier time. */
+  expires_at: string | null;
   acknowledged_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
@@ -762,6 +776,8 @@ export interface Subscription {
   function: string;
   /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode: 'at_least_once' | 'at_most_once';
+  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  ttl_seconds: number;
   /** Name in the file of a project, unique per kind. */
   key: string;
   endpoint_metadata: Endpoint | null;
@@ -1241,6 +1257,8 @@ export interface SubscriptionOfEndpoint {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
   } | null;
+  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  ttl_seconds?: number | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
   filter_config?: FilterConfigInput | null;
@@ -1309,6 +1327,14 @@ export interface BroadcastEvent {
   metadata?: string | null;
   /** The key of its deliveries to ordered subscriptions, instead of what `ordering.key` finds. */
   ordering_key?: string | null;
+  /** It is not delivered before. At most the retention ahead. Not together with `delay_seconds`. */
+  deliver_at?: string | Date | null;
+  /** The same as seconds from now. */
+  delay_seconds?: number | null;
+  /** What is not delivered by then is discarded. Not together with `ttl_seconds`. */
+  expires_at?: string | Date | null;
+  /** The same as seconds after its acceptance or `deliver_at`. */
+  ttl_seconds?: number | null;
 }
 
 export interface CreateEvent extends BroadcastEvent {
@@ -1707,6 +1733,8 @@ export interface UpdateSubscription {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
   } | null;
+  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  ttl_seconds?: number | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
   /** Deprecated: use `endpoint_id`. */
@@ -1950,6 +1978,13 @@ export interface CountBatchReplayEventsResult {
   num: number;
 }
 
+export interface RescheduleEventBody {
+  /** It is not delivered before. At most the retention ahead. Not together with `delay_seconds`. */
+  deliver_at?: string | Date | null;
+  /** The same as seconds from now. */
+  delay_seconds?: number | null;
+}
+
 export interface ExplainEventResult {
   event_id: string;
   event_type: string;
@@ -1971,6 +2006,7 @@ export interface GetWaitingTotalsResult {
   paused: number;
   circuit_breaker: number;
   rate_limit: number;
+  delayed: number;
   retry: number;
   order: number;
   sending: number;
@@ -2427,7 +2463,7 @@ export interface DeliveryFilterQuery extends DateQuery {
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
   waitingFor?: Array<
-    'paused' | 'circuit_breaker' | 'rate_limit' | 'retry' | 'order' | 'sending' | 'pull' | 'node'
+    'paused' | 'circuit_breaker' | 'rate_limit' | 'delayed' | 'retry' | 'order' | 'sending' | 'pull' | 'node'
   >;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;
@@ -2446,6 +2482,8 @@ export interface EventFilterQuery extends DateQuery {
   unmatched?: boolean;
   /** Whether repeats of an idempotency key count too. True by default; a replay skips them. */
   duplicates?: boolean;
+  /** Only events that are delivered at a later time. */
+  delayed?: boolean;
   idempotencyKey?: string;
   brokerMessageId?: string;
   /** Part of the event type, the idempotency key or the name of the source, or the beginning of the id. A JSON object in it counts as `body`. */

@@ -22,12 +22,16 @@ import { dryRunOfDeliveries } from './dry-run-deliveries.ts';
 
 /** A delivery that waits for one of these can be made due. The others are being sent, or go by themselves. */
 const HELD: readonly DeliveryGate[] = ['retry', 'circuit_breaker', 'paused', 'rate_limit'];
+/** A delayed one only where the filter names its gate, its event or itself: it is not held, it has its time. */
+const SENDABLE: readonly DeliveryGate[] = [...HELD, 'delayed'];
+
+const isNamed = ({ eventId, ids = [] }: DeliveryFilter): boolean => eventId !== undefined || ids.length > 0;
 
 export function registerSendNow(app: FastifyInstance, context: ApiContext): void {
   operationsOf('Event deliveries').post(app, '/api/v1/projects/:projectID/eventdeliveries/sendnow', {
     id: 'sendNowEventDeliveries',
     summary:
-      'Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due.',
+      'Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due. Deliveries of delayed events only if `waitingFor`, `eventId` or `deliveryId` names them.',
     query: Type.Object({ ...deliveryFilterQuery, ...jobQuery }),
     acts: true,
     alsoKnown: [...pageNames, ...deliveryFilterAliases],
@@ -42,7 +46,8 @@ export function registerSendNow(app: FastifyInstance, context: ApiContext): void
       const input = waitingOnly(await deliveryFilter(context, call, call.query));
       const routing = await context.cache.get(project.id);
       const exceptEndpointIds = [...routing.pullEndpoints()];
-      const gates = input.gates ?? { names: [...HELD], sets: gateSets(routing, context.now()) };
+      const names = input.exceptDelayed === true ? HELD : SENDABLE;
+      const gates = input.gates ?? { names: [...names], sets: gateSets(routing, context.now()) };
       const filter = { ...input, gates, exceptEndpointIds };
       const count = async (tx: Queryable) => {
         const held = await countDeliveries(tx, project.id, filter);
@@ -62,9 +67,9 @@ export function registerSendNow(app: FastifyInstance, context: ApiContext): void
 
 function waitingOnly(asked: DeliveryFilter): DeliveryFilter {
   const filter = onlyStatuses(asked, openStatuses, 'only Scheduled, Processing and Retry can be sent now');
-  if (filter.gates === undefined) return filter;
-  const names = filter.gates.names.filter((name) => HELD.includes(name));
-  if (names.length === 0) throw badQuery('waitingFor', `must be one of ${HELD.join(', ')}`);
+  if (filter.gates === undefined) return { ...filter, exceptDelayed: !isNamed(filter) };
+  const names = filter.gates.names.filter((name) => SENDABLE.includes(name));
+  if (names.length === 0) throw badQuery('waitingFor', `must be one of ${SENDABLE.join(', ')}`);
   return { ...filter, gates: { ...filter.gates, names } };
 }
 

@@ -25,6 +25,7 @@ export const eventFilterQuery = {
       description: 'Whether repeats of an idempotency key count too. True by default; a replay skips them.',
     }),
   ),
+  delayed: Type.Optional(Type.Boolean({ description: 'Only events that are delivered at a later time.' })),
   idempotencyKey: Type.Optional(Type.String()),
   brokerMessageId: Type.Optional(Type.String()),
   query: Type.Optional(
@@ -69,6 +70,7 @@ export async function eventSearch(
           ? endpointIds
           : await ofOwner(context, project, { ownerId, endpointIds }),
       unmatched: isUnmatched ? { ownerId } : undefined,
+      isDelayed: queryFlag(query, 'delayed') === true,
       withoutDuplicates: queryFlag(query, 'duplicates') === false,
       sourceIds: queryValues(query, 'sourceId'),
       idempotencyKey: queryValue(query, 'idempotencyKey'),

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { idTime } from '../../domain/ids.ts';
+import { MAX_SECONDS } from '../../ingest/event-times.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -8,7 +9,7 @@ import { shownHeaders } from '../../store/database/stored-headers.ts';
 import type { StoredEvent } from '../../store/history/events.ts';
 import type { EventRow } from '../../store/queue/accept-events.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, NullableTime, Time } from '../http/fields.ts';
+import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
 import { waitingForSchema } from '../http/waiting-for-schema.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
@@ -66,6 +67,10 @@ export const Event = Type.Object({
   }),
   url_query_params: Type.String(),
   url_path: Type.String(),
+  deliver_at: Type.Union([Time, Type.Null()], { description: 'It is not delivered before; null: at once.' }),
+  expires_at: Type.Union([Time, Type.Null()], {
+    description: 'What is not delivered by then is discarded. Subscriptions may set an earlier time.',
+  }),
   acknowledged_at: NullableTime,
   created_at: Time,
   updated_at: Time,
@@ -77,6 +82,21 @@ export const WholeEvent = Type.Object({
   ...Event.properties,
   endpoint_metadata: Type.Array(Endpoint),
 });
+
+/** Of calls that say when an event is delivered. */
+const deliverAtFields = {
+  deliver_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'It is not delivered before. At most the retention ahead. Not together with `delay_seconds`.',
+    }),
+  ),
+  delay_seconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MAX_SECONDS, description: 'The same as seconds from now.' }),
+  ),
+};
+export const DeliverAt = Type.Object(deliverAtFields);
 
 const eventFields = {
   event_type: RequiredText(256),
@@ -94,6 +114,20 @@ const eventFields = {
   metadata: Type.Optional(Text(65_536, 'Free text stored with the event.')),
   ordering_key: Type.Optional(
     Text(512, 'The key of its deliveries to ordered subscriptions, instead of what `ordering.key` finds.'),
+  ),
+  ...deliverAtFields,
+  expires_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'What is not delivered by then is discarded. Not together with `ttl_seconds`.',
+    }),
+  ),
+  ttl_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_SECONDS,
+      description: 'The same as seconds after its acceptance or `deliver_at`.',
+    }),
   ),
 };
 
@@ -145,6 +179,8 @@ export function acceptedEvent(
     acknowledged_at: event.acknowledgedAtMs,
     forwarded_headers: event.forwardedHeaders,
     target: event.target,
+    deliver_at: event.deliverAtMs,
+    expires_at: event.expiresAtMs,
   };
   const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
   const shown = toEvent(stored, config);
@@ -185,6 +221,8 @@ export function toEvent(
     duplicate_of: row.duplicate_of ?? '',
     url_query_params: row.url_query_params ?? '',
     url_path: row.url_path ?? '',
+    deliver_at: isoOrNull(row.deliver_at),
+    expires_at: isoOrNull(row.expires_at),
     acknowledged_at: iso(row.acknowledged_at),
     created_at: createdAt,
     updated_at: createdAt,

@@ -28,6 +28,7 @@ import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
+import { registerDeliverAt } from './deliver-at.ts';
 import { dryRunOfEvents } from './dry-run-events.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
@@ -41,7 +42,7 @@ import {
   toEvent,
   WholeEvent,
 } from './event-schema.ts';
-import { newEvent } from './new-event.ts';
+import { newEvent, timesOf } from './new-event.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const route = operationsOf('Events');
@@ -52,6 +53,7 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
   registerCreation(app, context);
   registerReading(app, context);
   registerReplay(app, context);
+  registerDeliverAt(app, context);
 }
 
 function registerCreation(app: FastifyInstance, context: ApiContext): void {
@@ -86,6 +88,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: async (call) => {
       requireEventTypes(call.scope, [call.body.event_type]);
+      timesOf(context, call.project, call.body);
       const endpointIds = await targetEndpoints(context, call, call.body);
       return accept(call, { kind: 'endpoints', endpointIds });
     },
@@ -110,6 +113,7 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: async (call) => {
       const { project, actor, body } = call;
+      timesOf(context, project, body);
       return accept(call, await dynamicTarget(context, { project, actor }, body));
     },
   });

@@ -3,6 +3,7 @@ import { DEFAULT_REQUEST_ID_HEADER } from '../../domain/config/project-config.ts
 import { AppError, invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import type { SourceId } from '../../domain/ids.ts';
+import { type EventTimes, eventTimes, type GivenTimes, retentionOf } from '../../ingest/event-times.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
@@ -50,7 +51,14 @@ export async function newEvent(
     urlPath: null,
     metadata: body.metadata || null,
     orderingKey: body.ordering_key ?? null,
+    times: timesOf(context, project, body),
   };
+}
+
+/** Throws before anything is made for the event. */
+export function timesOf(context: ApiContext, { config }: ProjectRow, body: GivenTimes): EventTimes {
+  const retentionMs = retentionOf(config, context.retentionMs);
+  return eventTimes(body, { nowMs: context.now(), retentionMs });
 }
 
 /** A project with its own header for the key relies on it, so every event must have a key. */

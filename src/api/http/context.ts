@@ -34,6 +34,8 @@ export interface ApiContext {
   sandbox: Sandbox;
   /** The database's time in milliseconds. */
   now(): number;
+  /** That of the instance. */
+  retentionMs: number;
   metaEvents: MetaEventRecorder;
   changes: ConfigChanges;
   people: PeopleDeps;
@@ -56,8 +58,8 @@ export interface ApiContext {
   publicUrl(): string;
   /** Whether deliveries may go to a URL, as far as the URL alone shows. */
   checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
-  /** Call when due deliveries wait in the queue. */
-  wake(projectId: string, where: { key: QueueKey; lane: number }): void;
+  /** Call when deliveries wait in the queue that are due, now or after this time. */
+  wake(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number): void;
   log: Logger;
   /** The settings of this node, without secrets. */
   settings: readonly {

@@ -74,6 +74,7 @@ export const requestExamples: Record<string, RequestExample> = {
   createEvent: {
     body: { endpoint_id: '$endpoint_id', event_type: 'invoice.paid', data: { invoice: 7, amount: '12.50' } },
   },
+  rescheduleEvent: { body: { delay_seconds: 3_600 } },
   batchReplayEvents: { query: 'endpointId=$endpoint_id' },
   skipOrderingKeys: { body: { ids: ['$ordering_key_id'] } },
   forceResendEventDeliveries: { body: { ids: ['$event_delivery_id'] } },

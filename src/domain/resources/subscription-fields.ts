@@ -10,7 +10,7 @@ import {
 } from '../config/subscription.ts';
 import { type DeliveryMode, deliveryModes } from '../delivery.ts';
 import { asId, type EndpointId, type SourceId } from '../ids.ts';
-import { choice, field, key, name, text, type Values } from './fields.ts';
+import { choice, count, field, key, name, text, type Values } from './fields.ts';
 
 const byKey = { why: 'the file names it by its key' };
 const inFilterConfig = {
@@ -192,6 +192,11 @@ export const subscriptionFields = {
       meta: true,
     },
   ),
+  ttl_seconds: count(2_147_483_647, {
+    text: 'Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never.',
+    label: 'Expires after',
+    meta: true,
+  }),
   key,
 };
 

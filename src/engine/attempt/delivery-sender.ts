@@ -103,6 +103,7 @@ export class DeliverySender {
       case 'breaker':
       case 'probe':
       case 'due':
+      case 'delayed':
         return back(delivery);
       case 'open':
       case 'limited':

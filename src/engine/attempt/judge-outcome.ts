@@ -61,7 +61,8 @@ export function judgeOutcome(
       status: 'Success',
       delayMs: null,
       description: null,
-      latencyMs: context.nowMs - delivery.acceptedAtMs,
+      // Sent by hand, it may go before its time.
+      latencyMs: Math.max(0, context.nowMs - delivery.acceptedAtMs),
     };
   }
   const reason =

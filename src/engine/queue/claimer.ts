@@ -57,6 +57,8 @@ const ROOM_PACE_MS = 10;
 const PROBE_TAKEN_MS = 1_000;
 /** Deliveries that were passed over within this time start one round. */
 const PASSED_OVER_MS = 20;
+/** A timer takes 24 days at most. */
+const LONGEST_TIMER_MS = 3_600_000;
 
 export class Claimer {
   readonly #deps: ClaimerDeps;
@@ -199,7 +201,7 @@ export class Claimer {
     this.#plannedAt = at;
     if (this.#round !== undefined) return;
     this.#cancelRound();
-    const inMs = Math.max(0, at - this.#clock.elapsed());
+    const inMs = Math.min(LONGEST_TIMER_MS, Math.max(0, at - this.#clock.elapsed()));
     this.#cancelRound = this.#clock.after(inMs, () => this.#startRound());
   }
 

@@ -3,9 +3,12 @@ import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
 import { type DuePlace, notifyDue } from '../../store/limits/rate-leases.ts';
 
+/** A sweep of the delivering nodes has found them by then. */
+const FOUND_BY_THEMSELVES_MS = 6_000;
+
 /**
  * On a node that does not deliver: notifies delivering nodes where it stored due rows. They would find them
- * within five seconds; this is earlier. One statement at a time, with all places collected meanwhile.
+ * within five seconds; this is earlier. Nodes that look too early learn when the rows are due. One statement at a time, with all places collected meanwhile.
  */
 export class DueNotifier {
   readonly #deps: { db: HotQueryable; log: Logger };
@@ -17,7 +20,7 @@ export class DueNotifier {
   }
 
   waiting(projectId: string, { key, lane }: { key: QueueKey; lane: number }, dueInMs: number): void {
-    if (dueInMs > 0) return;
+    if (dueInMs > FOUND_BY_THEMSELVES_MS) return;
     this.#places.set(`${lane} ${key}`, { projectId, key, lane });
     this.#start();
   }

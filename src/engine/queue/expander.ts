@@ -105,12 +105,20 @@ export class Expander {
       await removeExpansion(tx, expansion);
       return [];
     }
-    const context = { routing, ids, nowMs: now(), maxRetrySeconds };
+    const isReplay = expansion.id !== id;
+    const context = { routing, ids, nowMs: now(), maxRetrySeconds, isReplay };
+    const event = {
+      id,
+      projectId,
+      eventType,
+      deliverAtMs: expansion.deliver_at,
+      expiresAtMs: expansion.expires_at,
+    };
     const done = Math.min(expansion.done + CHUNK, subscription_ids.length);
     const deliveries = subscription_ids
       .slice(expansion.done, done)
       .flatMap((subscriptionId) => routing.subscriptions.get(subscriptionId) ?? [])
-      .map((subscription) => buildDelivery({ id, projectId, eventType }, subscription, context));
+      .map((subscription) => buildDelivery(event, subscription, context));
     await storeChunk(tx, expansion, { deliveries, done });
     return deliveries;
   }

@@ -57,6 +57,7 @@ export function decideGate(
       return isOldKey(routing, key) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
     case 'breaker':
     case 'due':
+    case 'delayed':
       return shut(endpointId, gate.untilMs - nowMs);
     case 'gone':
     case 'inactive':

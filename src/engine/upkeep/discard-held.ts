@@ -121,5 +121,6 @@ const reasons: Record<Gate['kind'], string> = {
   limited: 'it waited for the rate limit',
   order: 'an earlier delivery of its ordering key had not ended',
   due: 'it waited to be sent',
+  delayed: 'it waited to be sent',
   open: 'it waited to be sent',
 };

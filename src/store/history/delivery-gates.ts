@@ -20,6 +20,9 @@ export interface GateSets {
   limitedSubscriptions: string[];
 }
 
+/** Neither tried nor handed back: if it is due later, its event asks for that. */
+export const IS_UNTOUCHED = 'd.num_trials = 0 and d.description is null';
+
 /** The queue row is `q`, the delivery `d`. */
 export function gateColumn(where: Where, sets: GateSets): string {
   const due = 'coalesce(extract(epoch from d.next_send_at)::float8 * 1000, ?::float8)';
@@ -32,6 +35,7 @@ export function gateColumn(where: Where, sets: GateSets): string {
     ['sending', 'q.node_id is not null or q.pulled_at is not null'],
     ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
     ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],
+    ['delayed', `${due} > ?::float8 and ${IS_UNTOUCHED}`, nowMs, nowMs],
     ['retry', `${due} > ?::float8`, nowMs, nowMs],
     ['pull', 'd.endpoint_id = any(?::text[])', sets.pulled],
     ['circuit_breaker', `${breaker} is not null`, breakers],

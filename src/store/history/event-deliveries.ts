@@ -22,7 +22,7 @@ import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { addIdRange, type ListOptions, listPage, Where } from '../database/list-page.ts';
 import { modeField, type RetryColumns, retryFields } from '../database/retry-columns.ts';
-import { type GateSets, gateColumn } from './delivery-gates.ts';
+import { type GateSets, gateColumn, IS_UNTOUCHED } from './delivery-gates.ts';
 import { brokerMessageHeader } from './events.ts';
 
 /** A delivery with what its event contributes to it. */
@@ -104,6 +104,8 @@ export interface DeliveryFilter {
   isCancelled?: boolean | undefined;
   /** Only deliveries that ended at or after this time. */
   endedFromMs?: number | undefined;
+  /** Not those whose event is to be delivered later. */
+  exceptDelayed?: boolean;
   /** Not the samples of tests. */
   exceptTests?: boolean;
   outcomes?: OutcomeFilter | undefined;
@@ -172,6 +174,8 @@ function deliveryConditions(projectId: string, filter: DeliveryFilter): Where {
     .addIf('(d.cancelled_at is not null) = ?', filter.isCancelled)
     .addIf(ENDED_FROM, filter.endedFromMs)
     .addIf('d.event_type <> ?', filter.exceptTests === true ? TEST_EVENT_TYPE : undefined);
+  if (filter.exceptDelayed === true)
+    where.add(`not (${IS_UNTOUCHED} and coalesce(d.next_send_at > now(), false))`);
   if (filter.outcomes !== undefined) addOutcomes(where, filter.outcomes);
   if (filter.text !== undefined) addText(where, filter.text, filter.textEndpointIds ?? []);
   if (filter.idempotencyKey !== undefined)

@@ -33,6 +33,8 @@ export interface StoredEvent {
   /** JSON of its target. Null: every matching subscription. */
   target: string | null;
   ordering_key: string | null;
+  deliver_at: number | null;
+  expires_at: number | null;
 }
 
 /** For a duplicate: the first event with its key, while that is known. One lookup by key for each such row. */
@@ -40,7 +42,7 @@ const DUPLICATE_OF = `case when is_duplicate then (
     select event_id from event_keys k where k.project_id = events.project_id and k.key = events.idempotency_key
   ) end as duplicate_of`;
 const NAMES =
-  'id, project_id, event_type, source_id, app_id, status, failure_reason, source_function_failed, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target, ordering_key';
+  'id, project_id, event_type, source_id, app_id, status, failure_reason, source_function_failed, is_duplicate, idempotency_key, endpoints, headers, payload, content_type, url_query_params, url_path, metadata, acknowledged_at, forwarded_headers, target, deliver_at, expires_at, ordering_key';
 const COLUMNS = `${NAMES}, ${DUPLICATE_OF}`;
 
 export async function getEvent(
@@ -100,6 +102,8 @@ export interface EventFilter {
   textSourceIds?: string[];
   /** Only events that went nowhere, duplicates aside. With an owner, of those that were sent to this owner. */
   unmatched?: { ownerId: string | undefined } | undefined;
+  /** Only events whose deliveries are not due yet. */
+  isDelayed?: boolean;
 }
 
 /** The form of a broker's message id in an event's stored headers. */
@@ -125,6 +129,11 @@ export function eventConditions(projectId: string, filter: EventFilter): Where {
   where.ofTypes('event_type', filter.eventTypes);
   withinScope(where, filter.scope);
   if (filter.withoutDuplicates === true) where.add('not is_duplicate');
+  if (filter.isDelayed === true)
+    where.add(
+      'id = any(array(select event_id from delayed_events where project_id = ? and deliver_at > now()))',
+      projectId,
+    );
   if (filter.unmatched !== undefined)
     where
       .add('cardinality(endpoints) = 0 and not is_duplicate')

@@ -5,11 +5,13 @@ import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { placeDeliveries } from '../ordering/place-deliveries.ts';
 import {
+  DUE_AT,
   deliveryColumns,
+  INSERTED_COLUMNS,
   insertDeliveries,
+  insertExpiries,
   type NewDelivery,
   QUEUED_COLUMNS,
-  STORED_COLUMNS,
 } from './insert-deliveries.ts';
 import { bothForms, insertTwice, type OnConflict } from './insert-twice.ts';
 import { insertQueueRows } from './queue-rows.ts';
@@ -53,6 +55,10 @@ export interface EventRow {
   target: string | null;
   /** Overrides the key expressions of subscriptions. */
   orderingKey: string | null;
+  /** Null: at once. */
+  deliverAtMs: number | null;
+  /** Null: only its subscriptions say. */
+  expiresAtMs: number | null;
 }
 
 /** An event with too many deliveries for one commit. They are created from this list afterwards. */
@@ -60,6 +66,7 @@ export interface ExpansionRow {
   eventId: EventId;
   projectId: ProjectId;
   subscriptionIds: readonly string[];
+  deliverAtMs: number | null;
 }
 
 /** Duplicates, each with the first event of its idempotency key. Null: that is no longer known. */
@@ -117,6 +124,8 @@ const events = accept.rows(
     ['acknowledged_at', 'time', (e) => e.acknowledgedAtMs],
     ['target', 'text', (e) => e.target],
     ['ordering_key', 'text', (e) => e.orderingKey],
+    ['deliver_at', 'time', (e) => e.deliverAtMs],
+    ['expires_at', 'time', (e) => e.expiresAtMs],
   ],
 );
 const deliveries = accept.rows((batch) => batch.deliveries, deliveryColumns);
@@ -127,6 +136,7 @@ const expansions = accept.rows(
     ['event_id', 'id', (x) => x.eventId],
     ['project_id', 'id', (x) => x.projectId],
     ['subscription_ids', 'ids', (x) => x.subscriptionIds],
+    ['deliver_at', 'time', (x) => x.deliverAtMs],
   ],
 );
 
@@ -140,18 +150,30 @@ const AS_DUPLICATE = {
 
 const LEASED_BY = `case when leased then ${nodeId} end`;
 
+// coalesce keeps these hashed lookups: a bare IN would become a join, and hash joins are off on this pool.
+const IS_NEW = 'coalesce(id in (select id from new_deliveries), false)';
+
 const UNORDERED = `new_queue as (
-  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, nodeId: LEASED_BY })}
-  -- coalesce keeps this a hashed lookup: a bare IN would become a join, and hash joins are off on this pool
-  where coalesce(id in (select id from new_deliveries), false) and ordering_id is null
+  ${insertQueueRows({ from: deliveries.as('q', QUEUED_COLUMNS), lane: LANE.first, dueAt: DUE_AT, nodeId: LEASED_BY })}
+  where ${IS_NEW}
 )`;
 
-const PLACED_COLUMNS = [...QUEUED_COLUMNS, 'subscription_id', 'endpoint_id'];
+const ORDERED_COLUMNS = [...QUEUED_COLUMNS, 'ordering_id'];
+const PLACED_COLUMNS = [...ORDERED_COLUMNS, 'subscription_id', 'endpoint_id'];
 
-/** The queue rows of ordered deliveries: only the heads of their keys can be sent. */
-const ORDERED = `${UNORDERED}, ${placeDeliveries(`(
+/** Only the heads of ordering keys can be sent. A delayed delivery takes its place when it is due. */
+const ORDERED = `new_queue as (
+  ${insertQueueRows({
+    from: `(select o.*, null::bigint as place from ${deliveries.as('o', ORDERED_COLUMNS)}) o`,
+    lane: LANE.first,
+    dueAt: DUE_AT,
+    nodeId: LEASED_BY,
+    isOrdered: true,
+  })}
+  where ${IS_NEW} and (ordering_id is null or due_at is not null)
+), ${placeDeliveries(`(
   select * from ${deliveries.as('o', PLACED_COLUMNS)}
-  where ordering_id is not null and coalesce(id in (select id from new_deliveries), false))`)}, ordered_queue as (
+  where ordering_id is not null and due_at is null and ${IS_NEW})`)}, ordered_queue as (
   ${insertQueueRows({
     from: 'turns',
     lane: `case when waits then ${LANE.first + WAITS_FOR_TURN} else ${LANE.first} end`,
@@ -188,16 +210,22 @@ with wanted as materialized (
   from (select e.*, id in (select id from duplicate) as is_duplicate from e) as e
   order by id
   ${onConflict}
-  returning id
+  returning id, project_id, status, is_duplicate, deliver_at
+), new_delayed as (
+  insert into delayed_events (project_id, event_id, deliver_at)
+  select project_id, id, deliver_at from new_events
+  where deliver_at > now() and status <> 'Failure' and not is_duplicate
 ), new_deliveries as (
-  ${insertDeliveries(deliveries.as('d', STORED_COLUMNS))}
+  ${insertDeliveries(deliveries.as('d', INSERTED_COLUMNS))}
   where project_id = any(array(select id from wanted where version = now_version))
     and event_id not in (select id from duplicate)
     -- an event has the deliveries it was first stored with: matched again after a lost answer it gets no second set
     and coalesce(event_id in (select id from new_events), false)
   order by id
   ${onConflict}
-  returning id
+  returning id, project_id, expires_at
+), new_expiries as (
+  ${insertExpiries('new_deliveries')}
 ), ${newQueue}, new_expansions as (
   insert into expansions (id, lane, ${expansions.names()})
   select event_id, ${LANE.first}, ${expansions.stored()} from ${expansions.as('x')}

@@ -35,13 +35,15 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   idempotency_key: string | null;
   acknowledged_at: number;
   source_id: SourceId | null;
+  deliver_at: number | null;
+  expires_at: number | null;
 }
 
 /** The columns of a delivery and its event that an attempt needs, without the bodies. */
 export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, ${modeField('d')}, ${retryFields('d')},
     d.num_trials, d.budget_from,
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
-    e.idempotency_key, e.acknowledged_at, e.source_id`;
+    e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at`;
 export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
 export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
   join events e on ${byKey('e.id', 'leased.event_id')}`;
@@ -87,7 +89,8 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     urlQueryParams: row.url_query_params,
     idempotencyKey: row.idempotency_key,
     acknowledgedAtMs: row.acknowledged_at,
-    acceptedAtMs: idTime(row.event_id),
+    acceptedAtMs: Math.max(idTime(row.event_id), row.deliver_at ?? 0),
+    expiresAtMs: row.expires_at,
     dueAt: performance.now() - row.late_ms,
   };
 }

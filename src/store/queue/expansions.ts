@@ -12,6 +12,9 @@ export interface Expansion {
   subscription_ids: string[];
   lane: number;
   done: number;
+  deliver_at: number | null;
+  /** Of its event. */
+  expires_at: number | null;
 }
 
 /**
@@ -23,7 +26,7 @@ export async function lockExpansion(
   except: readonly string[],
 ): Promise<Expansion | undefined> {
   const [row] = await tx.query<Expansion>(
-    `select x.id, x.event_id, x.project_id, e.event_type, x.subscription_ids, x.lane, x.done
+    `select x.id, x.event_id, x.project_id, e.event_type, x.subscription_ids, x.lane, x.done, x.deliver_at, e.expires_at
      from expansions x join events e on ${byKey('e.id', 'x.event_id')}
      where x.id <> all($1)
      order by x.id limit 1 for update of x skip locked`,

@@ -20,6 +20,10 @@ export interface NewDelivery {
   orderingId: string | null;
   /** No gate is closed: it may be sent at once. */
   isUngated: boolean;
+  /** It is not sent before. Null: at once. */
+  dueAtMs: number | null;
+  /** It is not sent after. Null: never. */
+  expiresAtMs: number | null;
   /** Inserted as leased by the accepting node, or waiting for a claim. */
   leased: boolean;
 }
@@ -40,17 +44,28 @@ export const deliveryColumns: readonly Column<NewDelivery>[] = [
   ...stored,
   ['key', 'id', (d) => d.key],
   ['leased', 'bool', (d) => d.leased],
+  ['due_at', 'time', (d) => d.dueAtMs],
+  ['expires_at', 'time', (d) => d.expiresAtMs],
 ];
 
-export const STORED_COLUMNS = namesOf(stored);
-export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'leased', 'ordering_id'];
+const STORED_COLUMNS = namesOf(stored);
+export const INSERTED_COLUMNS = [...STORED_COLUMNS, 'due_at', 'expires_at'];
+export const QUEUED_COLUMNS = ['id', 'event_id', 'project_id', 'key', 'leased', 'due_at'];
 
-/** The one statement that inserts deliveries, as a part of others. `from` has the stored columns. */
+/** When a new delivery is due. Null is left out of the comparison. */
+export const DUE_AT = 'greatest(now(), to_timestamp(due_at / 1000))';
+
+/** The one statement that inserts deliveries, as a part of others. `from` has INSERTED_COLUMNS. */
 export function insertDeliveries(from: string): string {
   const names = STORED_COLUMNS.join(', ');
-  return `insert into event_deliveries (${names}, status, next_send_at, updated_at)
-  select ${names}, 'Scheduled', now(), now() from ${from}`;
+  return `insert into event_deliveries (${names}, expires_at, status, next_send_at, updated_at)
+  select ${names}, to_timestamp(expires_at / 1000), 'Scheduled', ${DUE_AT}, now() from ${from}`;
 }
+
+/** The times at which stored deliveries expire. `from` has the columns project_id, id and expires_at. */
+export const insertExpiries = (from: string): string =>
+  `insert into delivery_expiries (expires_at, project_id, delivery_id)
+  select expires_at, project_id, id from ${from} where expires_at is not null`;
 
 const waiting = new Parameters<{ deliveries: readonly NewDelivery[]; lane: number }>();
 const lane = waiting.one('int', (batch) => batch.lane);
@@ -61,8 +76,11 @@ with d as materialized (
   select * from ${rows.as('d')}
 ), stored as (
   ${insertDeliveries('d order by id')}
+  returning project_id, id, expires_at
+), expiries as (
+  ${insertExpiries('stored')}
 )
-${insertQueueRows({ from: '(select d.*, null::bigint as place from d) d order by id', lane, isOrdered: true })}`;
+${insertQueueRows({ from: '(select d.*, null::bigint as place from d) d order by id', lane, dueAt: DUE_AT, isOrdered: true })}`;
 
 /** Stores deliveries that wait for any node. */
 export async function insertWaiting(

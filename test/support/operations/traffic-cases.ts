@@ -21,6 +21,14 @@ const events: Record<string, OperationCase> = {
     ],
   },
   replayEvent: { audit: [created('event.replayed', { deliveries: Number })] },
+  rescheduleEvent: {
+    prepare: async (scene) => {
+      const endpoint_id = (await newEndpoint(scene)).uid;
+      const event = await scene.project.post('/events', { ...EVENT, endpoint_id, delay_seconds: 3_600 });
+      return { params: { eventID: event.uid }, body: { delay_seconds: 7_200 } };
+    },
+    audit: [updated('event.rescheduled', { deliver_at: String }, { deliver_at: String })],
+  },
   batchReplayEvents: {
     prepare: async (scene) => ({ query: { endpointId: (await newEndpoint(scene)).uid } }),
     audit: [jobStarted('batch_replay', { endpointIds: [/^\w{26}$/] })],

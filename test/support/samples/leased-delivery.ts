@@ -45,6 +45,7 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     sourceId: null,
     acknowledgedAtMs: NOON,
     acceptedAtMs: NOON,
+    expiresAtMs: null,
     dueAt: null,
     ...fields,
   };

@@ -135,6 +135,10 @@ export const subscriptionForm = {
     label: 'Order by key',
     kind: 'other',
   },
+  ttl_seconds: {
+    label: 'Expires after',
+    kind: 'number',
+  },
 } as const;
 
 export const portalLinkForm = {

@@ -52,6 +52,7 @@ export const neededRoles = {
   replayEvent: 'developer',
   batchReplayEvents: 'developer',
   countBatchReplayEvents: 'viewer',
+  rescheduleEvent: 'developer',
   explainEvent: 'viewer',
   listEventDeliveries: 'viewer',
   getWaitingTotals: 'viewer',

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { type MessageReader, readBrokerMessage } from '../../src/ingest/broker-message.ts';
+import type { NewEvent } from '../../src/ingest/new-event.ts';
+import type { SourceRow } from '../../src/store/config/sources.ts';
+import { NOON } from '../support/samples/leased-delivery.ts';
+import { routingOf } from '../support/samples/routing.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The event of a message with these fields. Its source has no functions. */
+function read(fields: object): Promise<NewEvent> {
+  const routing = routingOf();
+  const source = { id: 'source', project_id: 'p', type: 'pub_sub', header_function: '', body_function: '' };
+  const reader = {
+    source: source as unknown as SourceRow,
+    routing,
+    refresh: async () => routing,
+    seed: 's',
+    nowMs: NOON + 0.4,
+    retentionMs: HOUR_MS,
+  } as MessageReader;
+  const body = Buffer.from(JSON.stringify({ event_type: 'a', data: {}, endpoint_id: 'e', ...fields }));
+  return readBrokerMessage(reader, { body, headers: {}, id: null });
+}
+
+test('a message says when its event is delivered and until when', async () => {
+  const times = async (fields: object) => (await read(fields)).times;
+  expect(await times({})).toEqual({ deliverAtMs: null, expiresAtMs: null });
+  expect(await times({ deliver_at: '', expires_at: '' })).toEqual({ deliverAtMs: null, expiresAtMs: null });
+  expect(await times({ delay_seconds: 5 })).toEqual({ deliverAtMs: NOON + 5_001, expiresAtMs: null });
+  expect(await times({ delay_seconds: 5, ttl_seconds: 2 })).toEqual({
+    deliverAtMs: NOON + 5_001,
+    expiresAtMs: NOON + 7_001,
+  });
+  expect(
+    await times({ deliver_at: '2026-06-01T12:30:00Z', expires_at: '2026-06-01T14:30:00+01:00' }),
+  ).toEqual({
+    deliverAtMs: NOON + HOUR_MS / 2,
+    expiresAtMs: NOON + 1.5 * HOUR_MS,
+  });
+});
+
+test('a message whose times cannot be is kept as unreadable, with the reason', async () => {
+  for (const [fields, reason] of [
+    [{ deliver_at: 'soon' }, 'deliver_at: must be a time'],
+    [{ deliver_at: 7 }, 'deliver_at of the message must be a string'],
+    [{ delay_seconds: '7' }, 'delay_seconds of the message must be a whole number of seconds from 0 up'],
+    [{ ttl_seconds: 0 }, 'ttl_seconds of the message must be a whole number of seconds from 1 up'],
+    [{ delay_seconds: 1, deliver_at: '2026-06-01T12:30:00Z' }, 'cannot be given together with deliver_at'],
+    [{ ttl_seconds: 1, expires_at: '2026-06-01T12:30:00Z' }, 'cannot be given together with expires_at'],
+    [{ delay_seconds: 3_601 }, 'must not be later than 2026-06-01T13:00:00.000Z'],
+    [{ expires_at: '2026-06-01T12:00:00Z' }, 'expires_at: must be in the future'],
+    [{ expires_at: '2026-06-01T12:10:00Z', delay_seconds: 900 }, 'later than the delivery'],
+  ] as const) {
+    const event = await read(fields);
+    expect(event.eventType).toBe('broker.unreadable');
+    expect(event.functionFailure).toContain(reason);
+  }
+});
