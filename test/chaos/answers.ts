@@ -15,6 +15,8 @@ const ANSWER_MS = 10;
 const SLOW_MS = 400;
 const FLAP_MS = 3_000;
 const DRIP_MS = 250;
+/** The share of requests that `ordered` fails. */
+const FAILS = 0.15;
 /** Requests per connection, if a character limits them. */
 const REQUESTS = 3;
 
@@ -31,6 +33,10 @@ export function answer(character: Character, response: ServerResponse, context: 
       return acknowledge(SLOW_MS);
     case 'flapping':
       if (Math.floor(Date.now() / FLAP_MS) % 2 === 0) return acknowledge();
+      response.writeHead(500).end('no');
+      return;
+    case 'ordered':
+      if (Math.random() > FAILS) return acknowledge();
       response.writeHead(500).end('no');
       return;
     case 'hanging':

@@ -9,6 +9,8 @@ export interface Target {
   path: string;
   body: Record<string, unknown>;
   isRepeatable: boolean;
+  /** Absent: its delivery has no order. */
+  orderingKey?: string;
 }
 
 /** The next event, by its number and the accepted events of each type so far. */
@@ -23,9 +25,17 @@ export interface ChaosLoadOptions {
   next: NextTarget;
 }
 
+export interface Accepted {
+  eventType: string;
+  /** When its call began, and when it was answered. */
+  startedAt: number;
+  at: number;
+  orderingKey: string | undefined;
+}
+
 export class ChaosLoad {
-  /** Event ids of requests answered 201, with the events' types and the time of the answer. */
-  readonly accepted = new Map<string, { eventType: string; at: number }>();
+  /** Event ids of requests answered 201. */
+  readonly accepted = new Map<string, Accepted>();
   /** How many events of each type were accepted. */
   readonly acceptedByType = new Map<string, number>();
   /** Ids of accepted events that were reported as duplicates. */
@@ -71,7 +81,8 @@ export class ChaosLoad {
     }
   }
 
-  async #send(pool: Pool, { path, body }: Target): Promise<boolean> {
+  async #send(pool: Pool, { path, body, orderingKey }: Target): Promise<boolean> {
+    const began = Date.now();
     const startedAt = performance.now();
     try {
       const answer = await pool.request({
@@ -86,7 +97,12 @@ export class ChaosLoad {
         data: { uid: string; event_type: string; is_duplicate_event: boolean };
       };
       if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was returned twice`);
-      this.accepted.set(data.uid, { eventType: data.event_type, at: Date.now() });
+      this.accepted.set(data.uid, {
+        eventType: data.event_type,
+        startedAt: began,
+        at: Date.now(),
+        orderingKey,
+      });
       this.acceptedByType.set(data.event_type, (this.acceptedByType.get(data.event_type) ?? 0) + 1);
       if (data.is_duplicate_event) this.duplicates.add(data.uid);
       return true;

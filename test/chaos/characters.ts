@@ -18,6 +18,7 @@ export const CHARACTERS = [
   'authorised',
   'connecting',
   'sparse',
+  'ordered',
 ] as const;
 export type Character = (typeof CHARACTERS)[number];
 
@@ -35,6 +36,7 @@ export interface Profile {
   limit?: Limit & { of: 'endpoint' | 'subscription' };
   /** Work is always waiting, so the endpoint must use its full limit. */
   isBusy?: true;
+  orderingKey?: string;
 }
 
 const PROFILES: Record<Character, Profile> = {
@@ -79,6 +81,8 @@ const PROFILES: Record<Character, Profile> = {
   },
   // Far below its limit, so nothing has a reason to wait.
   sparse: { takesAll: false, isSteady: true, limit: { count: 60, seconds: 2, of: 'endpoint' } },
+  // One request after another for each key, some of which fail.
+  ordered: { takesAll: false, isSteady: false, orderingKey: '$.body.account' },
 };
 
 export const profileOf = (character: Character): Profile => PROFILES[character];

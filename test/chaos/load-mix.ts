@@ -17,6 +17,7 @@ export interface MixOptions {
 
 /** Windows of its limit that a busy endpoint has work for. */
 const WINDOWS_AHEAD = 5;
+const ORDERING_KEYS = 5;
 const BUSY = CHARACTERS.filter((name) => profileOf(name).isBusy);
 
 export function createMix(options: MixOptions): NextTarget {
@@ -35,10 +36,17 @@ export function createMix(options: MixOptions): NextTarget {
       body: { event_type: type, data, ...(key !== undefined && { idempotency_key: key }) },
       isRepeatable: key !== undefined,
     });
+    const ordered = (account: string) => ({
+      path: `${path}/events`,
+      body: { endpoint_id: endpoints.get('ordered'), event_type: 'ordered', data: { ...data, account } },
+      isRepeatable: false,
+      orderingKey: account,
+    });
     const wanting = backlog.next(accepted);
     if (wanting !== undefined) return create(wanting);
     const dice = random();
     if (dice < 0.06) return broadcast('all');
+    if (dice > 0.9) return ordered(`account-${Math.floor(dice * 1_000) % ORDERING_KEYS}`);
     if (dice < 0.3) return broadcast('healthy', `key-${n}`);
     if (dice < 0.36) return create('slow');
     if (dice < 0.4) return create('sparse');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ChaosLoad } from '../chaos-load.ts';
+import type { Accepted, ChaosLoad } from '../chaos-load.ts';
 import type { Receipt } from '../chaos-receiver.ts';
 import type { Character } from '../characters.ts';
 import type { Fault } from '../fault-injector.ts';
@@ -8,6 +8,7 @@ import type { Stored, StoredDelivery, StoredTry } from '../stored.ts';
 import { calmStretches } from './calm.ts';
 import { judgeLimits, STRICT } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
+import { judgeOrder } from './judge-order.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
 import type { Seen } from './verdict.ts';
@@ -54,13 +55,14 @@ const recorded = ({ deliveryId, sentAt, at }: Receipt): StoredTry => ({
 
 /** A run in which each event was accepted and its requests arrived at the given times. */
 function run(events: Partial<Record<Character, Made[]>>, faults: Fault[] = []) {
-  const accepted = new Map<string, { eventType: string; at: number }>();
+  const accepted = new Map<string, Accepted>();
   const deliveries: StoredDelivery[] = [];
   const receipts: Receipt[] = [];
   for (const [name, all] of Object.entries(events) as [Character, Made[]][]) {
     for (const [n, { at, sent }] of all.entries()) {
       const id = `${name}-${n}`;
-      accepted.set(id, { eventType: name, at });
+      const orderingKey = name === 'ordered' ? 'a key' : undefined;
+      accepted.set(id, { eventType: name, startedAt: at, at, orderingKey });
       deliveries.push(delivery(id, name));
       receipts.push(...sent.map((time) => receipt(id, name, time)));
     }
@@ -93,6 +95,23 @@ test('a limit that is met is neither exceeded nor starved, with the slack of eac
   const [figures] = judgeLimits(stored, seen, problems);
   expect(problems.list).toEqual([]);
   expect(figures).toMatchObject({ most: 10, limit: 10, shares: { '20 ms': '280 of 280 (100 %)' } });
+});
+
+test('a delivery that arrives before the one before it was acknowledged has overtaken it', () => {
+  const made = [
+    { at: 0, sent: [10] },
+    { at: 5, sent: [20] },
+    { at: 6, sent: [15] },
+  ];
+  for (const [sent, broken] of [
+    [[25], 0],
+    [[15], 1],
+  ] as const) {
+    const { stored, seen, problems } = run({ ordered: made.with(2, { at: 6, sent: [...sent] }) });
+    seen.receipts.sort((a, b) => a.at - b.at);
+    judgeOrder(stored, seen, problems);
+    expect(problems.list.length).toBe(broken);
+  }
 });
 
 const burst = (from: number): Made[] => Array.from({ length: 6 }, (_, n) => ({ at: 0, sent: [from + n] }));

@@ -7,6 +7,7 @@ export type Promised =
   | 'our faults use no retry'
   | 'a limit is exact'
   | 'a limited endpoint gets what it may'
+  | 'a key keeps its order'
   | 'nodes end cleanly';
 
 export interface Problem {

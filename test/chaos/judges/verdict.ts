@@ -6,6 +6,7 @@ import type { Stored, StoredDelivery, StoredTry } from '../stored.ts';
 import { type Duplicate, findDuplicates } from './duplicates.ts';
 import { judgeLimits, type LimitFigures, type Strictness } from './judge-limits.ts';
 import { judgeOnce } from './judge-once.ts';
+import { judgeOrder } from './judge-order.ts';
 import { judgeTries } from './judge-tries.ts';
 import { Problems } from './problems.ts';
 
@@ -46,6 +47,7 @@ export function judge(stored: Stored, seen: Seen): Verdict {
   );
   judgeOnce(stored, seen, problems);
   judgeTries(stored, seen, problems);
+  judgeOrder(stored, seen, problems);
   return {
     problems,
     deliveries: stored.deliveries.length,
