@@ -1,13 +1,10 @@
 import type { Database } from '../database/database.ts';
+import { deleteInChunks } from './delete-in-chunks.ts';
 
 /**
- * Removes unneeded rows of plain tables, in chunks, so that no statement holds many locks for long. It never
- * waits for a locked row.
- *
- * Deleted config stays for a while: nodes learn of a deletion from the row, and lists of retained data show
- * its names.
+ * Removes unneeded rows of plain tables. Deleted config stays for a while: nodes learn of a deletion from the row, and
+ * lists of retained data show its names.
  */
-const CHUNK = 1_000;
 
 /** Ended before this: $1 the retention, $2 the time deleted config is kept, both in milliseconds since 1970. */
 const RETENTION = 'to_timestamp($1::float8 / 1000)';
@@ -96,16 +93,9 @@ export async function removeLeftovers(
   before: { retentionMs: number; configMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  for (const [table, condition] of LEFTOVERS) {
-    // Not every condition has both parameters, but each needs a type.
-    const statement = `
-      with limits as (select $1::float8, $2::float8)
-      delete from ${table} where ctid = any(array(
-        select ctid from ${table} where ${condition} limit ${CHUNK} for update skip locked)) returning 1`;
-    let removed: object[];
-    do {
-      if (signal.aborted) return;
-      removed = await db.query(statement, [before.retentionMs, before.configMs]);
-    } while (removed.length === CHUNK);
-  }
+  // Not every condition has both parameters, but each needs a type.
+  const typed = '$1::float8 is not null and $2::float8 is not null';
+  const values = [before.retentionMs, before.configMs];
+  for (const [table, condition] of LEFTOVERS)
+    await deleteInChunks(db, { table, where: `(${condition}) and ${typed}`, values }, signal);
 }
