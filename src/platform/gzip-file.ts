@@ -20,7 +20,8 @@ const compress = promisify(gzip);
 /** A file or directory could not be written: no space, no permission, or it does not exist. */
 export class WriteError extends Error {}
 
-async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** Failures of the work are WriteErrors. */
+export async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

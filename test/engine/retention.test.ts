@@ -211,6 +211,24 @@ describe('a delivery that is open for twice the retention', () => {
   });
 });
 
+test('an open delivery past the retention keeps no other row, is delivered later, and then goes too', async () => {
+  const endpointId = await closedEndpoint('paused');
+  const [open, ended] = [await storeOld(40, endpointId), await storeOld(40)];
+  const holder = project;
+  await makeProject();
+  const other = await storeOld(40);
+  await addTidyingNode();
+  await removed(other);
+  await removed(ended);
+  expect(await isStored(open)).toBe(true);
+  expect((await holder.get(`/eventdeliveries/${open}`)).status).toBe('Scheduled');
+  await holder.put(`/endpoints/${endpointId}/pause`);
+  await shown(holder, `/eventdeliveries/${open}`, { status: 'Success' });
+  expect(receiver.requests.map(({ body }) => body.toString())).toContain('{"n":1.0}');
+  await addTidyingNode();
+  await removed(open);
+});
+
 describe('POSTHORN_EXPORT_DIR', () => {
   async function exportedLines(id: string): Promise<Json[]> {
     const names = (await readdir(directory)).filter((name) => /^events_.*gz$/.test(name));

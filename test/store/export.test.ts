@@ -13,7 +13,7 @@ import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retentio
 import { removeExpired } from '../../src/store/upkeep/retention.ts';
 import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { olderTransactionsEnded } from '../support/older-transactions.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { upkeep } from '../support/upkeep.ts';
 
@@ -47,7 +47,7 @@ beforeEach(async () => {
   );
   await store('short', ROWS);
   await store('other', OTHERS);
-  await olderTransactionsEnded();
+  await olderTransactionsEnded(database);
   return async () => {
     await Promise.all(clients.map((client) => client.end()));
     clients = [];
@@ -56,20 +56,6 @@ beforeEach(async () => {
     await rm(directory, { recursive: true });
   };
 });
-
-/** A transaction that is older than the rows, also one of another test's database, has an export repeated. */
-async function olderTransactionsEnded(): Promise<void> {
-  const xids = await database.query(
-    'select pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1 as newest',
-  );
-  await eventually(
-    () =>
-      database.query('select pg_snapshot_xmin(pg_current_snapshot())::text::bigint > $1 as ended', [
-        xids[0]?.['newest'],
-      ]),
-    ([row]) => row?.['ended'] === true,
-  );
-}
 
 /** Old rows of every table; the payloads take turns. */
 async function store(projectId: string, rows: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { firstIdAt, idTime } from '../../src/domain/ids.ts';
-import { oldestKeptId, removeTemplates } from '../../src/store/upkeep/expired-templates.ts';
+import { removeTemplates, removeTemplatesOfProject } from '../../src/store/upkeep/expired-templates.ts';
+import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -435,24 +436,44 @@ test('more than a chunk is removed at once, and a locked row is left for the nex
   expect(await left('alert_failures', 'subscription_id')).toEqual(['young']);
 });
 
-test('templates of attempts go two days before the oldest partition, in a project before its retention', async () => {
+test('templates of attempts go two days before the deliveries that are left', async () => {
   await database.query('truncate attempt_templates');
-  const oldest = (await oldestKeptId(db)) as string;
+  const nowMs = Date.now();
+  const old = nowMs - 40 * DAY_MS;
+  for (const ms of [old, nowMs - RETENTION_DAYS * DAY_MS]) await ensurePartitions(db, ms, DAY_MS);
+  const expired = firstIdAt(nowMs - RETENTION_DAYS * DAY_MS);
+  const bounds = (await partitionBounds(db)).filter(({ table }) => table === 'event_deliveries');
+  const young = bounds.find(({ to }) => to > expired)?.from as string;
+  const [oldest] = bounds as [(typeof bounds)[number]];
   const at = (id: string, days: number) => new Date(idTime(id) + days * DAY_MS).toISOString();
   const made: [string, number, string][] = [
-    ['p', 1, at(oldest, -2.1)],
-    ['p', 2, at(oldest, -1.9)],
-    ['q', 3, at(oldest, 2.9)],
-    ['q', 4, at(oldest, 3.1)],
-    ['p', 5, at(oldest, 2.9)],
+    ['p', 1, at(oldest.from, -2.1)],
+    ['p', 2, at(oldest.from, -1.9)],
+    ['q', 3, at(oldest.from, -1.9)],
+    ['q', 4, at(young, -2.1)],
+    ['q', 5, at(young, -1.9)],
+    ['own', 6, at(expired, 2.9)],
+    ['own', 7, at(expired, 3.1)],
   ];
   for (const [project_id, id, made_at] of made)
     await insert('attempt_templates', { project_id, id, made_at, slots: '[]' });
+  // An expired partition still has a delivery of p.
+  await insert('event_deliveries', { project_id: 'p', id: oldest.from, event_id: 'e', endpoint_id: 'e' });
   const { signal } = new AbortController();
-  await removeTemplates(db, { from: oldest, projectId: null }, signal);
-  expect(await left('attempt_templates', 'id')).toEqual(['2', '3', '4', '5']);
-  await removeTemplates(db, { from: firstIdAt(idTime(oldest) + 5 * DAY_MS), projectId: 'q' }, signal);
-  expect(await left('attempt_templates', 'id')).toEqual(['2', '4', '5']);
+  await removeTemplates(db, expired, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '5', '6', '7']);
+  const below = firstIdAt(idTime(expired) + 5 * DAY_MS);
+  await removeTemplatesOfProject(db, { projectId: 'own', below }, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '5', '7']);
+  await removeTemplatesOfProject(db, { projectId: 'p', below }, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '5', '7']);
+  // While the partition is detached its deliveries may come back.
+  await db.query(`alter table event_deliveries detach partition ${oldest.name} concurrently`);
+  await removeTemplates(db, expired, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['2', '5', '7']);
+  await db.query(`drop table ${oldest.name}`);
+  await removeTemplates(db, expired, signal);
+  expect(await left('attempt_templates', 'id')).toEqual(['5', '7']);
 });
 
 test('every table is either cleaned up or known not to need it', async () => {

@@ -1,6 +1,7 @@
+import { firstIdAt } from '../../domain/ids.ts';
 import { prepareDirectory, WriteError } from '../../platform/gzip-file.ts';
 import { removeExpiredAudit } from '../../store/upkeep/audit-retention.ts';
-import { oldestKeptId, removeTemplates } from '../../store/upkeep/expired-templates.ts';
+import { removeTemplates } from '../../store/upkeep/expired-templates.ts';
 import { removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';
 import { removeLeftovers } from '../../store/upkeep/remove-leftovers.ts';
 import type { RemovalOptions, RemovedPartitions } from '../../store/upkeep/remove-partitions.ts';
@@ -43,8 +44,7 @@ export function runRetention(
     await removeExpiredAudit(db, { nowMs, retentionMs }, signal);
     const options = { db, session, signal, exportDirectory };
     const partitions = await removeOld(options, { nowMs, retentionMs });
-    const oldest = await oldestKeptId(db);
-    if (oldest !== undefined) await removeTemplates(db, { from: oldest, projectId: null }, signal);
+    await removeTemplates(db, firstIdAt(nowMs - retentionMs), signal);
     const discarded = await discardHeld(deps, { nowMs, retentionMs }, signal);
     return { ...partitions, discarded };
   });
@@ -59,7 +59,7 @@ async function removeOld(
     await removeExpiredOfProjects(options, nowMs);
   } catch (error) {
     if (!(error instanceof WriteError)) throw error;
-    return { removed: [], waiting: [], exportProblem: error.message };
+    return { removed: [], waiting: [], needed: [], exportProblem: error.message };
   }
   return removeExpired(options, { ms: nowMs - retentionMs });
 }

@@ -28,8 +28,8 @@ export async function rowFormat(db: Queryable, table: string): Promise<RowFormat
 }
 
 function selected({ name, type }: { name: string; type: string }): string {
-  if (type !== 'timestamp with time zone') return name;
-  return `to_char(${name} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
+  if (type !== 'timestamp with time zone') return `e.${name}`;
+  return `to_char(e.${name} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${name}`;
 }
 
 function line(row: object): string {

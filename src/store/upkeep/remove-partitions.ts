@@ -1,12 +1,15 @@
 import { WriteError } from '../../platform/gzip-file.ts';
 import type { Database, Queryable } from '../database/database.ts';
+import { attachAgain } from './attach-partition.ts';
 import { exportPartition, isWhollyExported } from './export-partition.ts';
+import { isNeeded } from './needed-partitions.ts';
 import { detachedPartitions, type Partition, type PartitionedTable, partitionBounds } from './partitions.ts';
 import { inTime } from './upkeep-lock.ts';
 
 /**
  * Removes whole partitions. A partition goes through these states. If the node is killed, the next run
  * continues from any of them:
+ *   attached -> attached: an open delivery needs it
  *   attached -> exported: if an export is configured; still in use, and a mark on it records the start of the export
  *   exported -> pending:  queries no longer see it; waits for transactions that may have seen it
  *   pending  -> detached: a separate table that no longer changes
@@ -30,6 +33,8 @@ export interface RemovedPartitions {
   removed: string[];
   /** Not removed yet, because a transaction may still read them. */
   waiting: string[];
+  /** Expired, but some of their rows must stay. */
+  needed: Partition[];
   /** Why the export, and with it the removal, stopped. */
   exportProblem: string | null;
 }
@@ -46,13 +51,14 @@ export async function removePartitions(options: RemovalOptions, below: string): 
     ...attached.filter(({ state }) => state === 'pending'),
     ...attached.filter(({ state, to }) => state === 'attached' && to <= below),
   ];
-  const result: RemovedPartitions = { removed: [], waiting: [], exportProblem: null };
+  const result: RemovedPartitions = { removed: [], waiting: [], needed: [], exportProblem: null };
   for (const table of ORDER) {
     for (const partition of leaving.filter((one) => one.table === table)) {
       if (options.signal.aborted) return result;
       const end = await removeOrSayWhy(options, partition);
       if (end instanceof WriteError) return { ...result, exportProblem: end.message };
       if (end === 'removed') result.removed.push(partition.name);
+      if (end === 'needed' && partition.to <= below) result.needed.push(partition);
       if (end !== 'waiting') continue;
       result.waiting.push(partition.name);
       // A table can have only one partition with a pending detach.
@@ -62,7 +68,7 @@ export async function removePartitions(options: RemovalOptions, below: string): 
   return result;
 }
 
-type End = 'removed' | 'kept' | 'waiting' | 'stopped';
+type End = 'removed' | 'needed' | 'kept' | 'waiting' | 'stopped';
 
 async function removeOrSayWhy(options: RemovalOptions, partition: Partition): Promise<End | WriteError> {
   try {
@@ -77,14 +83,18 @@ async function remove(options: RemovalOptions, partition: Partition): Promise<En
   const { db, session, signal, exportDirectory } = options;
   const { table, name } = partition;
   const toExport = exportDirectory !== '';
+  if (partition.state === 'attached' && (await isNeeded(db, partition))) return 'needed';
   if (toExport && partition.state === 'attached') {
     const to = { directory: exportDirectory, signal };
     const exported = await exportPartition({ db, session }, partition, to);
     if (exported !== 'done') return exported;
   }
   if (!(await isDetached(session, partition))) return 'waiting';
-  if ((await isNeeded(db, partition)) || (toExport && !(await isWhollyExported(db, name))))
-    return (await attachAgain(session, partition)) ? 'kept' : 'waiting';
+  const isOpen = await isNeeded(db, partition);
+  if (isOpen || (toExport && !(await isWhollyExported(db, name)))) {
+    const end = isOpen ? 'needed' : 'kept';
+    return (await attachAgain(session, partition)) ? end : 'waiting';
+  }
   if (table === 'events') await removeKeys(db, name);
   return (await inTime(session, `drop table ${name}`)) ? 'removed' : 'waiting';
 }
@@ -98,28 +108,6 @@ function isDetached(session: Queryable, { table, name, state }: Partition): Prom
     case 'attached':
       return inTime(session, `alter table ${table} detach partition ${name} concurrently`);
   }
-}
-
-/**
- * Whether an open delivery needs the partition, because it was resent or replayed after the check. Reads the
- * queue of all projects once per partition: 100,000 waiting rows take 20 ms.
- */
-async function isNeeded(db: Database, { from, to }: Partition): Promise<boolean> {
-  const [row] = await db.query<{ needed: boolean }>(
-    `select exists (select from delivery_queue
-         where (delivery_id >= $1 and delivery_id < $2) or (event_id >= $1 and event_id < $2))
-       or exists (select from expansions where event_id >= $1 and event_id < $2) as needed`,
-    [from, to],
-  );
-  return row?.needed === true;
-}
-
-/** No rows are read: the check that the detach left proves that they fit. */
-function attachAgain(session: Queryable, { table, name, from, to }: Partition): Promise<boolean> {
-  return inTime(
-    session,
-    `alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`,
-  );
 }
 
 /** Idempotency keys are removed with their events. */

@@ -1,22 +1,24 @@
 import { firstIdAt } from '../../domain/ids.ts';
-import type { Database } from '../database/database.ts';
+import { WriteError } from '../../platform/gzip-file.ts';
 import { type RemovalOptions, type RemovedPartitions, removePartitions } from './remove-partitions.ts';
+import { RowRemover } from './row-remover.ts';
 
 /**
- * Removes data older than the retention, in whole partitions, and only below the oldest open event or
- * delivery. An open delivery is never dropped, nor the event it needs.
+ * Removes data older than the retention. A partition goes as a whole if no open delivery needs it. Otherwise the rows go
+ * that none needs, so that a delivery that waits for weeks does not keep the history of all projects. An open delivery
+ * is never removed, nor its event and attempts.
  */
 export async function removeExpired(
   options: RemovalOptions,
   before: { ms: number },
 ): Promise<RemovedPartitions> {
-  return removePartitions(options, await removableBelow(options.db, firstIdAt(before.ms)));
-}
-
-/** The id below which nothing is open. */
-async function removableBelow(db: Database, expired: string): Promise<string> {
-  const [open] = await db.query<{ oldest: string | null }>(
-    `select least(min(delivery_id), min(event_id), (select min(event_id) from expansions)) as oldest from delivery_queue`,
-  );
-  return open?.oldest != null && open.oldest < expired ? open.oldest : expired;
+  const result = await removePartitions(options, firstIdAt(before.ms));
+  if (result.exportProblem !== null) return result;
+  try {
+    if (result.needed.length > 0) await (await RowRemover.open(options)).removeOfPartitions(result.needed);
+    return result;
+  } catch (error) {
+    if (error instanceof WriteError) return { ...result, exportProblem: error.message };
+    throw error;
+  }
 }
