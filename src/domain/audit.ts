@@ -38,7 +38,7 @@ export const auditActions = {
   'job.started': 'a batch or an onboarding; `after` has its type and filter',
   'job.cancelled': '',
   'event.replayed': '`after.deliveries` counts its new deliveries, those still being created included',
-  'event.rescheduled': 'it is delivered at another time; `before` and `after` have it',
+  'event.rescheduled': '',
   'event_delivery.resent': 'it had failed or was discarded',
   'event_delivery.force_resent': 'they had succeeded; `after.ids` names them',
   'ordering_keys.skipped': 'they were held; `after.ids` names them',

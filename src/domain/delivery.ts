@@ -44,7 +44,7 @@ export const transitions: readonly Transition[] = [
     {
       from,
       to: 'Discarded',
-      when: 'endpoint inactive, endpoint or project deleted, cancelled, open for too long',
+      when: 'endpoint inactive, endpoint or project deleted, cancelled, expired, open for too long',
     },
   ]),
   ...(['Success', 'Failure', 'Discarded'] as const).map(

@@ -1,32 +1,18 @@
-import type { ConfigChanges } from '../control/config-changes.ts';
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
-import type { HttpClient } from '../dispatch/client/http-client.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import type { IdFactory } from '../domain/ids.ts';
-import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullDoor } from '../domain/pull-door.ts';
-import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { ObserverGuard } from '../metrics/observer-guard.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Loop } from '../platform/loop.ts';
-import type { Sealer } from '../platform/sealer.ts';
 import { systemClock } from '../platform/time/clock.ts';
-import type { OffsetClock } from '../platform/time/offset-clock.ts';
-import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
 import { addUpCounts } from '../store/counts/add-up-counts.ts';
 import { addAccepted } from '../store/counts/recent-counts.ts';
-import type { Database } from '../store/database/database.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
 import { finishBatch } from '../store/queue/batches.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
-import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import {
   asReaper,
   beat,
@@ -38,11 +24,11 @@ import {
   type SilentNode,
 } from '../store/queue/nodes.ts';
 import type { Look } from '../store/upkeep/look.ts';
-import type { Tracer } from '../tracing/tracer.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
+import type { EngineDeps } from './engine-deps.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
 import { Intake } from './intake.ts';
 import { RateLeases } from './limits/rate-leases.ts';
@@ -58,46 +44,13 @@ import { Lease } from './queue/lease.ts';
 import { Reaper } from './queue/reaper.ts';
 import { CountWriter } from './upkeep/count-writer.ts';
 import { deviceWatch } from './upkeep/device-watch.ts';
+import { expirer } from './upkeep/expirer.ts';
 import { Janitor } from './upkeep/janitor.ts';
-
-/** The parts that move deliveries, connected and started in order. */
-export interface EngineDeps {
-  config: {
-    roles: readonly string[];
-    window: number;
-    endpointConcurrency: number;
-    graceSeconds: number;
-    maxRetrySeconds: number;
-    retentionHours: number;
-    certificateDays: number;
-    exportDir: string;
-  };
-  db: Database;
-  cache: ConfigCache;
-  metaEvents: MetaEventRecorder;
-  changes: ConfigChanges;
-  http: HttpClient;
-  sandbox: Sandbox;
-  ids: IdFactory;
-  inFlight: InFlightIds;
-  databaseClock: OffsetClock;
-  makePartitions(): Promise<void>;
-  /** No other node can be alive, so a killed node leased every leased row. */
-  isAlone: boolean;
-  sealer: Sealer;
-  /** The number of the newest migration that this program knows. */
-  knows: string;
-  metrics: Metrics;
-  counts: AcceptedCounts;
-  guard: ObserverGuard;
-  /** Null: tracing is off. */
-  tracer: Tracer | null;
-  log: Logger;
-}
 
 /** The part of the grace for recording aborted attempts and releasing the rest. */
 const RECORD_MS = 2_000;
 
+/** The parts that move deliveries, connected and started in order. */
 export class Engine {
   readonly nodeId: string;
   readonly #deps: EngineDeps;
@@ -112,6 +65,7 @@ export class Engine {
   readonly #deviceWatch: Loop;
   readonly #watch: OutcomeWatch;
   readonly #expander: Expander;
+  readonly #expirer: Loop;
   readonly #countWriter: CountWriter;
   readonly #pull: Pull;
   readonly #intake: Intake;
@@ -192,6 +146,7 @@ export class Engine {
     this.#deviceWatch = deviceWatch(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released });
+    this.#expirer = expirer({ ...deps, metaEventsStored, released: this.#intake.released });
   }
 
   async #beat(inFlightFrom: string): Promise<number> {
@@ -321,6 +276,7 @@ export class Engine {
       this.#rateLeases.start();
       await this.#claimer.start();
       this.#expander.start();
+      this.#expirer.start();
     }
     this.#watch.start();
     this.#countWriter.start();
@@ -345,6 +301,7 @@ export class Engine {
       this.#janitor.stop(),
       this.#deviceWatch.stop(),
       this.#expander.stop(),
+      this.#expirer.stop(),
       this.#claimer.stop(),
       this.#rateLeases.stop(),
       this.#notifier.stop(),
@@ -380,9 +337,10 @@ export class Engine {
   }
 
   /** Work that any node may do. */
-  looked({ hasExpansion, hasUnseenDevice }: Pick<Look, 'hasExpansion' | 'hasUnseenDevice'>): void {
-    if (hasExpansion) this.#intake.expansionStored();
-    if (hasUnseenDevice) this.#deviceWatch.wake();
+  looked(found: Pick<Look, 'hasExpansion' | 'hasExpiry' | 'hasUnseenDevice'>): void {
+    if (found.hasExpansion) this.#intake.expansionStored();
+    if (found.hasExpiry && this.#delivers) this.#expirer.wake();
+    if (found.hasUnseenDevice) this.#deviceWatch.wake();
   }
 
   /** Another node needs to know which ids this one holds. */

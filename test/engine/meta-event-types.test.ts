@@ -100,6 +100,7 @@ const shapes: Record<string, Record<string, Check>> = {
     endpoint_id: id,
     source_id: text,
     delivery_mode: text,
+    ttl_seconds: integer,
     filter_config: only({ event_types: listOf(text), filter: object }),
     alert_config: nullable(object),
     rate_limit_config: nullable(object),

@@ -81,8 +81,8 @@ async function end(id: string): Promise<void> {
 
 const hold = (projectId: string, id: string) =>
   database.query(
-    `insert into ordering_keys (project_id, id, subscription_id, endpoint_id, key, last_place, head_id, held_at)
-     values ($1, 'k', 's', 'e', 'key', 1, $2, now())`,
+    `insert into ordering_keys (project_id, id, subscription_id, endpoint_id, last_place, head_id, held_at)
+     values ($1, 'k', 's', 'e', 1, $2, now())`,
     [projectId, id],
   );
 

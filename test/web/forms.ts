@@ -61,6 +61,7 @@ export function formTests(get: () => World): void {
       await field('Source').selectOption('Till');
       await dialog.getByText('Retries, rate limit and alerts').click();
       await field('Mode').selectOption('At most once: never repeat what may have arrived');
+      await field('Expires after').fill('600');
       await field('Failed attempts').fill('5');
       await field('within').fill('soon');
       await expectFine();
@@ -75,6 +76,7 @@ export function formTests(get: () => World): void {
       expect(await stored()).toMatchObject({
         source_metadata: { uid: source.uid },
         delivery_mode: 'at_most_once',
+        ttl_seconds: 600,
         alert_config: { count: 5, threshold: '1h' },
         filter_config: { event_types: ['*'] },
       });

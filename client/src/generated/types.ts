@@ -281,6 +281,8 @@ export interface EventDelivery {
   acknowledged_at: string | null;
   /** When it was cancelled; null if it was not, or was sent again since. */
   cancelled_at: string | null;
+  /** If it is not delivered by then, it is discarded; null: never. A resend removes it. */
+  expires_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
   /** RFC 3339, UTC, milliseconds. */
@@ -466,7 +468,7 @@ export interface Event {
   url_path: string;
   /** It is not delivered before; null: at once. */
   deliver_at: string | null;
-  /** What is not delivered by then is discarded. Subscriptions may set an earlier time. */
+  /** Deliveries that were not made by then are discarded. Subscriptions may set an earlier time. */
   expires_at: string | null;
   acknowledged_at: string | null;
   /** RFC 3339, UTC, milliseconds. */
@@ -776,7 +778,7 @@ export interface Subscription {
   function: string;
   /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode: 'at_least_once' | 'at_most_once';
-  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  /** Deliveries expire so many seconds after their event. 0: never. */
   ttl_seconds: number;
   /** Name in the file of a project, unique per kind. */
   key: string;
@@ -1257,7 +1259,7 @@ export interface SubscriptionOfEndpoint {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
   } | null;
-  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  /** Deliveries expire so many seconds after their event. 0: never. */
   ttl_seconds?: number | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
@@ -1331,7 +1333,7 @@ export interface BroadcastEvent {
   deliver_at?: string | Date | null;
   /** The same as seconds from now. */
   delay_seconds?: number | null;
-  /** What is not delivered by then is discarded. Not together with `ttl_seconds`. */
+  /** Deliveries that were not made by then are discarded. Not together with `ttl_seconds`. */
   expires_at?: string | Date | null;
   /** The same as seconds after its acceptance or `deliver_at`. */
   ttl_seconds?: number | null;
@@ -1733,7 +1735,7 @@ export interface UpdateSubscription {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
   } | null;
-  /** Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never. */
+  /** Deliveries expire so many seconds after their event. 0: never. */
   ttl_seconds?: number | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;

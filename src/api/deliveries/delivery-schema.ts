@@ -75,6 +75,9 @@ export const EventDelivery = Type.Object({
   cancelled_at: Type.Union([Time, Type.Null()], {
     description: 'When it was cancelled; null if it was not, or was sent again since.',
   }),
+  expires_at: Type.Union([Time, Type.Null()], {
+    description: 'If it is not delivered by then, it is discarded; null: never. A resend removes it.',
+  }),
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
@@ -155,6 +158,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     cli_metadata: isDevice ? { event_type: row.event_type, source_id: row.source_id ?? '' } : null,
     acknowledged_at: iso(row.acknowledged_at),
     cancelled_at: isoOrNull(row.cancelled_at),
+    expires_at: isoOrNull(row.expires_at),
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
     deleted_at: null,

@@ -69,7 +69,8 @@ export const Event = Type.Object({
   url_path: Type.String(),
   deliver_at: Type.Union([Time, Type.Null()], { description: 'It is not delivered before; null: at once.' }),
   expires_at: Type.Union([Time, Type.Null()], {
-    description: 'What is not delivered by then is discarded. Subscriptions may set an earlier time.',
+    description:
+      'Deliveries that were not made by then are discarded. Subscriptions may set an earlier time.',
   }),
   acknowledged_at: NullableTime,
   created_at: Time,
@@ -83,7 +84,7 @@ export const WholeEvent = Type.Object({
   endpoint_metadata: Type.Array(Endpoint),
 });
 
-/** Of calls that say when an event is delivered. */
+/** When an event is delivered. */
 const deliverAtFields = {
   deliver_at: Type.Optional(
     Type.String({
@@ -119,7 +120,7 @@ const eventFields = {
   expires_at: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'What is not delivered by then is discarded. Not together with `ttl_seconds`.',
+      description: 'Deliveries that were not made by then are discarded. Not together with `ttl_seconds`.',
     }),
   ),
   ttl_seconds: Type.Optional(

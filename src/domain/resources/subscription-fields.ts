@@ -193,7 +193,7 @@ export const subscriptionFields = {
     },
   ),
   ttl_seconds: count(2_147_483_647, {
-    text: 'Seconds after the acceptance of an event, or its `deliver_at`, after which a delivery that was not made is discarded. 0: never.',
+    text: 'Deliveries [expire](deliveries.md#later-and-expiry) so many seconds after their event. 0: never.',
     label: 'Expires after',
     meta: true,
   }),

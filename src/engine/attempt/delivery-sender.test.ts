@@ -21,6 +21,7 @@ interface World {
   auth: AuthResult;
   function: FunctionResult;
   maySend: boolean;
+  nowMs: number;
   isStillOurs: boolean;
   /** Undefined: another node counts the rate limits. */
   group: RateGroup | undefined;
@@ -33,6 +34,7 @@ function worldOf(fields: Partial<World>) {
     auth: { kind: 'headers', headers: [] },
     function: { ok: true, output: '{"made":1}' } as FunctionResult,
     maySend: true,
+    nowMs: NOON,
     isStillOurs: true,
     group: undefined,
     ...fields,
@@ -57,7 +59,7 @@ function worldOf(fields: Partial<World>) {
     },
     sealer: new Sealer([Buffer.alloc(32, 1)]),
     ids: new IdFactory(() => NOON),
-    now: () => NOON,
+    now: () => world.nowMs,
     markStarted: async () => {
       done.push('mark started');
       return world.isStillOurs;
@@ -293,13 +295,36 @@ describe('the outcome', () => {
   });
 });
 
+const limited = { endpoint: { rate_limit: 1, rate_limit_duration: 60 } };
+const groupOf = () => new RateGroup({ epoch: 1, quietMs: 1_000_000, sends: null }, systemClock);
+/** As an HTTP client, it asks for the turn before it writes the request. */
+const askTurn = (request: OutgoingRequest): Outcome =>
+  request.turn?.take() === 'now' ? answered(200) : unanswered('aborted', { ours: true });
+
+test.each([{}, limited])(
+  'a delivery that expires before its first byte is discarded unwritten: %o',
+  async (config) => {
+    const expiresAtMs = NOON + 1_000;
+    const description = 'Expired at 2026-06-01T12:00:01.000Z before it was delivered.';
+    const ended = { kind: 'untried', finish: { status: 'Discarded', attempt: null, description } };
+    const late = worldOf({ config, group: groupOf(), nowMs: expiresAtMs });
+    expect([await late.send({ expiresAtMs }), late.requests]).toMatchObject([ended, []]);
+    for (const passes of [999, 1_000]) {
+      const { world, send } = worldOf({
+        config,
+        group: groupOf(),
+        outcome: (request) => {
+          world.nowMs += passes;
+          return askTurn(request);
+        },
+      });
+      expect(await send({ expiresAtMs })).toMatchObject(passes === 999 ? { kind: 'success' } : ended);
+    }
+  },
+);
+
 describe('under a rate limit', () => {
-  const limited = { endpoint: { rate_limit: 1, rate_limit_duration: 60 } };
   const config = { ...limited, subscription: { function: 'code' } };
-  const groupOf = () => new RateGroup({ epoch: 1, quietMs: 1_000_000, sends: null }, systemClock);
-  /** As an HTTP client, it asks for the turn before it writes the request. */
-  const askTurn = (request: OutgoingRequest): Outcome =>
-    request.turn?.take() === 'now' ? answered(200) : unanswered('aborted', { ours: true });
 
   test('a delivery goes back where another node counts the limit', async () => {
     const { requests, send } = worldOf({ config });

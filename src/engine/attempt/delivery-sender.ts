@@ -16,13 +16,14 @@ import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
 import { requestResult, withoutCredentials } from './attempt-record.ts';
 import { type BuiltRequest, buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
-import { DeliveryTurn, type TurnLeases } from './delivery-turn.ts';
+import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
 import { encodeBody, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
 import {
   back,
   ENDPOINT_DELETED,
   ended,
+  expired,
   handedBack,
   ourFault,
   PROJECT_DELETED,
@@ -86,8 +87,10 @@ export class DeliverySender {
       : this.#attempt(delivery, { routing, endpoint, signal, turn });
   }
 
-  /** The result of a delivery whose gate closed since it was claimed. Null: it may go. */
+  /** The result of a delivery that expired, or whose gate closed, since it was claimed. Null: it may go. */
   #held(delivery: LeasedDelivery, routing: ProjectRouting): Sent | null {
+    const tooLate = expired(delivery, this.#deps.now());
+    if (tooLate !== null) return tooLate;
     const { endpointId, subscriptionId, probeFence } = delivery;
     const key = routing.keyOf(endpointId, subscriptionId);
     switch (gateOf(routing, { key, probeFence }, this.#deps.now()).kind) {
@@ -111,9 +114,12 @@ export class DeliverySender {
     }
   }
 
-  /** Undefined: no rate limit applies. Null: another node has the rate lease, or none has it yet. */
-  #turn(delivery: LeasedDelivery, routing: ProjectRouting): DeliveryTurn<Sent> | undefined | null {
-    if (limitsOn(delivery, routing).length === 0) return undefined;
+  /** Undefined: it goes when it is ready. Null: another node has the rate lease, or none has it yet. */
+  #turn(delivery: LeasedDelivery, routing: ProjectRouting): JudgedTurn<Sent> | undefined | null {
+    if (limitsOn(delivery, routing).length === 0)
+      return delivery.expiresAtMs === null
+        ? undefined
+        : new ExpiryTurn(() => expired(delivery, this.#deps.now()));
     const { rateLeases, maySend, cache } = this.#deps;
     const { endpointId } = delivery;
     const group = rateLeases.groupOf(endpointId);
@@ -137,7 +143,7 @@ export class DeliverySender {
       routing: ProjectRouting;
       endpoint: RoutedEndpoint;
       signal: AbortSignal;
-      turn: DeliveryTurn<Sent> | undefined;
+      turn: JudgedTurn<Sent> | undefined;
     },
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
@@ -163,6 +169,9 @@ export class DeliverySender {
       hops: nextHops(this.#deps.sealer, event.headers, routing.isIncoming(delivery.sourceId)),
     });
     if (!this.#deps.maySend()) return back(delivery);
+    // At most once: a delivery that expired is not marked as begun.
+    const tooLate = expired(delivery, this.#deps.now());
+    if (tooLate !== null) return tooLate;
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery);
     const outcome = await this.#exchange(request, row, { signal, turn });
@@ -181,7 +190,7 @@ export class DeliverySender {
   #exchange(
     request: BuiltRequest,
     row: RoutedEndpoint['row'],
-    { signal, turn }: { signal: AbortSignal; turn: DeliveryTurn<Sent> | undefined },
+    { signal, turn }: { signal: AbortSignal; turn: JudgedTurn<Sent> | undefined },
   ): Promise<Outcome> {
     const outgoing = { ...toEndpoint(request, row), ...(turn !== undefined && { turn }) };
     return this.#deps.http.send(outgoing, signal);
@@ -235,7 +244,7 @@ function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
 /** The result of a delivery that was cancelled before its request was written. Null: there is an outcome to judge. */
 function unwritten(
   delivery: LeasedDelivery,
-  turn: DeliveryTurn<Sent>,
+  turn: JudgedTurn<Sent>,
   { outcome, made }: { outcome: Outcome; made: Buffer | null },
 ): Sent | null {
   if (turn.isTaken || outcome.kind === 'response') return null;

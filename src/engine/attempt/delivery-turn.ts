@@ -25,7 +25,37 @@ export interface TurnDeps<Refusal> {
   back(): Refusal;
 }
 
-export class DeliveryTurn<Refusal> implements Turn {
+/** A turn, and how it went. */
+export interface JudgedTurn<Refusal> extends Turn {
+  readonly isTaken: boolean;
+  readonly refusal: Refusal | null;
+  countUnwritten(): void;
+}
+
+/** The turn of a delivery that expires, where no rate limit applies. */
+export class ExpiryTurn<Refusal> implements JudgedTurn<Refusal> {
+  readonly #expired: () => Refusal | null;
+  isTaken = false;
+  refusal: Refusal | null = null;
+
+  constructor(expired: () => Refusal | null) {
+    this.#expired = expired;
+  }
+
+  take(): 'now' | 'never' {
+    this.refusal = this.#expired();
+    this.isTaken = this.refusal === null;
+    return this.isTaken ? 'now' : 'never';
+  }
+
+  wait(): () => void {
+    throw new Error('this turn is never later');
+  }
+
+  countUnwritten(): void {}
+}
+
+export class DeliveryTurn<Refusal> implements JudgedTurn<Refusal> {
   readonly #deps: TurnDeps<Refusal>;
   readonly #generation: number;
   readonly #ready: () => void;

@@ -1,6 +1,12 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import type { LastFailure } from '../../domain/alert.ts';
-import { type EndedStatus, LANE, type Leased, type OpenStatus } from '../../domain/delivery.ts';
+import {
+  type EndedStatus,
+  LANE,
+  type Leased,
+  type LeasedDelivery,
+  type OpenStatus,
+} from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
@@ -52,6 +58,17 @@ export function stateAsBefore({ numTrials }: Leased): OpenStatus {
 /** An end without a request. */
 export function ended(delivery: Leased, status: Exclude<EndedStatus, 'Success'>, description: string): Sent {
   return untried({ ...handedBack(delivery, description), status, delayMs: null });
+}
+
+/** The end of a delivery that is too late to be sent at this time, in the database's time. Null: it is not. */
+export function expired(delivery: LeasedDelivery, nowMs: number): Sent | null {
+  const { expiresAtMs } = delivery;
+  if (expiresAtMs === null || nowMs < expiresAtMs) return null;
+  return ended(
+    delivery,
+    'Discarded',
+    `Expired at ${new Date(expiresAtMs).toISOString()} before it was delivered.`,
+  );
 }
 
 /** Back to the queue: a gate is closed, or this node may not send. The reason is computed on read. */

@@ -8,7 +8,7 @@ import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
 import { buildRequest } from '../attempt/build-request.ts';
 import { encodeBody, makeBody } from '../attempt/make-body.ts';
-import { ended, type Sent } from '../attempt/sent.ts';
+import { ended, expired, type Sent } from '../attempt/sent.ts';
 
 /** The request that a push would have been, for a consumer. Or why there is none. */
 export type Prepared =
@@ -43,6 +43,8 @@ export async function preparePulled(
   if (delivery.isStarted) return notReady(ended(delivery, 'Failure', INTERRUPTED));
   const making = await makeBody(sandbox, delivery, { endpoint, routing });
   if (making.kind === 'not made') return notReady(making.sent);
+  const tooLate = expired(delivery, now());
+  if (tooLate !== null) return notReady(tooLate);
   const made = making.body;
   const event = openHeaders(sealer, delivery.headers, delivery.eventId);
   const { config } = routing.project;

@@ -46,6 +46,7 @@ export interface StoredDelivery extends RetryColumns {
   cancelled_at: number | null;
   /** Its ordering key. Null: it has no order. */
   ordering_id: string | null;
+  expires_at: number | null;
   payload: Buffer;
   content_type: string | null;
   headers: string | null;
@@ -65,7 +66,7 @@ export interface StoredDelivery extends RetryColumns {
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   ${modeField('d')}, ${retryFields('d')}, d.num_trials, d.next_send_at,
-  d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, d.ordering_id, e.payload, e.content_type, e.headers, e.idempotency_key,
+  d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, d.ordering_id, d.expires_at, e.payload, e.content_type, e.headers, e.idempotency_key,
   e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until, q.lane, q.key_held_at`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (

@@ -13,7 +13,7 @@ export interface Expansion {
   lane: number;
   done: number;
   deliver_at: number | null;
-  /** Of its event. */
+  /** When its event expires. */
   expires_at: number | null;
 }
 

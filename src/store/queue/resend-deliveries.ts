@@ -62,13 +62,13 @@ const REQUEUE = `
 ${insertQueueRows({ from: `(select *, ${project} as project_id from ${queued.as('d')}) q order by id`, lane, hadRowBefore: true, isOrdered: true })}
 on conflict do nothing`;
 
-/** Locked, ended deliveries become due at once, with a fresh retry budget. */
+/** Locked, ended deliveries become due at once, with a fresh retry budget. They do not expire again. */
 export async function reopenDeliveries(tx: Queryable, projectId: string, resend: Resend): Promise<void> {
   const { deliveries } = resend;
   if (deliveries.length === 0) return;
   await tx.query(
     `update event_deliveries set status = 'Scheduled', description = null, budget_from = num_trials,
-       next_send_at = now(), cancelled_at = null, updated_at = now()
+       next_send_at = now(), cancelled_at = null, expires_at = null, updated_at = now()
      where id = any($1) and project_id = $2`,
     [deliveries.map((d) => d.id), projectId],
   );
@@ -100,6 +100,9 @@ export interface Ended {
   released: Released[];
 }
 
+/** As `expired` of src/engine/attempt/sent.ts says it. */
+const EXPIRED = `'Expired at ' || to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || ' before it was delivered.'`;
+
 /**
  * Ends those of the given deliveries that are still open, with their meta events. One being sent ends too: its outcome
  * comes too late. An ordered one being sent does not: the next of its key must not overtake it.
@@ -110,7 +113,8 @@ export async function endOpenDeliveries(
   end: {
     ids: readonly string[];
     status: 'Discarded' | 'Failure';
-    description: string;
+    /** Null: it expired. */
+    description: string | null;
     isCancelled?: boolean;
   },
 ): Promise<Ended> {
@@ -123,7 +127,7 @@ export async function endOpenDeliveries(
   const released = rows.filter(({ id }) => id === null).map(({ key, lane }) => ({ projectId, key, lane }));
   const ended = await tx.query<{ id: string }>(
     `with ended as (
-       update event_deliveries set status = $3, description = $4, updated_at = now(),
+       update event_deliveries set status = $3, description = coalesce($4, ${EXPIRED}), updated_at = now(),
          cancelled_at = case when $5 then now() end
        where id = any($1) and project_id = $2 returning id, event_id, endpoint_id, event_type, status
      ), counted as (${countEnded('$2')})

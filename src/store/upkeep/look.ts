@@ -4,6 +4,7 @@ import { UNSEEN_DEVICES } from '../config/devices.ts';
 import { BROKER_SOURCES } from '../config/sources.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { DUE_JOBS } from '../jobs/jobs.ts';
+import { DUE_EXPIRIES } from '../later/expiries.ts';
 
 /** The findings of a node each second: changes and work of other nodes, of which a notice may have been lost. */
 export interface Look {
@@ -11,6 +12,7 @@ export interface Look {
   changed: ProjectId[];
   hasJob: boolean;
   hasExpansion: boolean;
+  hasExpiry: boolean;
   hasUnseenDevice: boolean;
   hasUnusedSlot: boolean;
   /** Another value: the list of broker sources, or one of them, changed. Null: there is none. */
@@ -23,6 +25,7 @@ const LOOK = `select
     join projects p on p.id = known.id where p.version <> known.version) as changed,
   exists (select from jobs where ${DUE_JOBS}) as "hasJob",
   exists (select from expansions) as "hasExpansion",
+  exists (select from delivery_expiries where ${DUE_EXPIRIES}) as "hasExpiry",
   exists (select ${UNSEEN_DEVICES}) as "hasUnseenDevice",
   exists (select from change_stream_slots where ${UNUSED_SLOTS}) as "hasUnusedSlot",
   (select md5(string_agg(s.id || ' ' || s.version, ',' order by s.id)) ${BROKER_SOURCES}) as brokers`;

@@ -24,6 +24,7 @@ test('a subscription created with the required fields takes every event type', a
     device_metadata: null,
     function: '',
     delivery_mode: 'at_least_once',
+    ttl_seconds: 0,
     filter_config: {
       event_types: ['*'],
       filter: { is_flattened: false, body: {}, headers: {}, query: {}, path: {} },
@@ -47,6 +48,7 @@ test('every field given comes back in its response form', async () => {
     source_id: source.uid,
     function: 'function transform(p) { return p }',
     delivery_mode: 'at_most_once',
+    ttl_seconds: 3_600,
     alert_config: { count: 3, threshold: '1h' },
     rate_limit_config: { count: 5, duration: 10 },
     retry_config: { type: 'exponential', duration: '1h3m', interval_seconds: 7, retry_count: 4 },
@@ -56,6 +58,7 @@ test('every field given comes back in its response form', async () => {
     source_metadata: source,
     function: 'function transform(p) { return p }',
     delivery_mode: 'at_most_once',
+    ttl_seconds: 3_600,
     alert_config: { count: 3, threshold: '1h' },
     rate_limit_config: { count: 5, duration: 10 },
     retry_config: { type: 'exponential', duration: 3780, retry_count: 4 },
@@ -91,6 +94,7 @@ const bad: [string, object, string][] = [
   ['an unknown source', { source_id: 'nope' }, 'source_id: there is no source nope'],
   ['a function with a mistake', { function: 'function transform(p) {\n  retrun p\n}' }, 'function: line 2'],
   ['a function of another name', { function: 'function f() {}' }, 'function: '],
+  ['a negative life', { ttl_seconds: -1 }, 'ttl_seconds'],
   ['an unknown mode', { delivery_mode: 'twice' }, 'delivery_mode: must be one of'],
   [
     'a bad retry type',

@@ -173,6 +173,7 @@ const subscription: Resource = {
     }),
     function: field(code('first'), code('next'), leaves('')),
     delivery_mode: field('at_most_once', 'at_least_once', keeps()),
+    ttl_seconds: field(60, 90, ZERO),
     key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
     alert_config: field(
       { count: 3, threshold: '1h30m' },

@@ -95,6 +95,12 @@ function Fields({ stored }: { stored?: Subscription }) {
           name="delivery_mode"
           words={MODES}
         />
+        <ResourceField
+          form={subscriptionForm}
+          of={stored ?? { ttl_seconds: 0 }}
+          name="ttl_seconds"
+          hint="In seconds. A delivery that was not made by then is discarded. 0 for never."
+        />
         <Pair
           first={['Rate limit (deliveries)', 'rate_limit_config.count', rate?.count, '0 for no rate limit.']}
           second={['Interval (s)', 'rate_limit_config.duration', rate?.duration ?? 0]}

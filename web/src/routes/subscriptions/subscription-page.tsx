@@ -143,6 +143,10 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [
+          'Deliveries expire',
+          subscription.ttl_seconds === 0 ? 'never' : `after ${subscription.ttl_seconds} s`,
+        ],
+        [
           'Deliveries',
           <Link key="" className="link" href={withSearch(at('deliveries'), { subscription: uid })}>
             Show
