@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DiscardHeldDeps, discardHeld } from '../../src/engine/upkeep/discard-held.ts';
+import type { Released } from '../../src/store/ordering/release-next.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -248,4 +250,83 @@ test('an ordering that cannot be read is refused', async () => {
     await client.put(`/subscriptions/${subscription.uid}`, { ordering }, 400);
   const without = await client.put(`/subscriptions/${subscription.uid}`, { ordering: {} });
   expect(without.ordering).toBeUndefined();
+});
+
+test('a delayed delivery takes its place when it is due', async () => {
+  const { client, receiver, send, seen } = await scene();
+  const { answer, release } = held();
+  receiver.answerAlways(answer);
+  await send('a', 1, { delay_seconds: 1 });
+  await send('a', 2);
+  await send('a', 3);
+  await receiver.received(1);
+  await eventually(
+    () =>
+      app.database.query('select place from ordered_deliveries where project_id = $1', [client.projectId]),
+    (rows) => rows.length === 2,
+  );
+  release();
+  await drained(client);
+  expect(seen('a')).toEqual([2, 3, 1]);
+});
+
+test('an expired head lets the next one go', async () => {
+  const { client, endpoint, send, seen } = await scene();
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  await send('a', 1, { ttl_seconds: 1 });
+  await send('a', 2);
+  await eventually(
+    async () => (await client.get('/eventdeliveries?status=Discarded')).content,
+    (content) => content.length === 1,
+  );
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  await drained(client);
+  expect(seen('a')).toEqual([2]);
+});
+
+test('a consumer of a pull endpoint has one delivery of a key at a time', async () => {
+  const client = await app.newProject();
+  const { uid } = await client.post('/endpoints', { name: 'pulled', delivery: 'pull' });
+  await client.post('/subscriptions', { name: 'pulled', endpoint_id: uid, ordering: BY_ACCOUNT });
+  for (let n = 1; n <= 3; n++)
+    await client.post('/events/broadcast', { event_type: 'a', data: { account: 'a', n } });
+  await client.post('/events/broadcast', { event_type: 'a', data: { account: 'b', n: 1 } });
+  const pulled: [string, number][] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    const { deliveries } = await client.post(`/endpoints/${uid}/pull`, { max: 10 }, 200);
+    const bodies = deliveries.map(({ body }: Json) => JSON.parse(Buffer.from(body, 'base64').toString()));
+    expect(bodies.map(({ account }: Json) => account)).toEqual(turn === 0 ? ['a', 'b'] : ['a']);
+    pulled.push(...bodies.map(({ account, n }: Json) => [account, n]));
+    const results = deliveries.map((one: Json) => ({ uid: one.uid, lease: one.lease, ok: true }));
+    await client.post(`/endpoints/${uid}/pull/results`, { results }, 200);
+  }
+  expect(pulled.filter(([account]) => account === 'a').map(([, n]) => n)).toEqual([1, 2, 3]);
+});
+
+test('keys that are held for twice the retention go on', async () => {
+  const { client, receiver, send, seen } = await scene({ retry_config: ONE_TRY });
+  receiver.answerNext(500);
+  await send('a', 1);
+  await send('a', 2);
+  await eventually(
+    () => client.get('/ordering-keys?held=true'),
+    (page) => page.content.length === 1,
+  );
+  await app.database.query(
+    "update ordering_keys set held_at = held_at - interval '61 days' where project_id = $1",
+    [client.projectId],
+  );
+  await discardHeld(
+    {
+      ...app.app,
+      metaEventsStored: () => {},
+      released: (places: readonly Released[]) => {
+        for (const { projectId, ...place } of places) app.app.engine.sink.waiting(projectId, place);
+      },
+    } as unknown as DiscardHeldDeps,
+    { nowMs: Date.now(), retentionMs: 30 * 86_400_000 },
+    new AbortController().signal,
+  );
+  await drained(client);
+  expect(seen('a')).toEqual([1, 2]);
 });

@@ -4,6 +4,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type Gate, gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
+import { projectsWithHolds, skipHeldBefore } from '../../store/ordering/held-keys.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
 import {
   endOpenMetaEvents,
@@ -19,7 +20,8 @@ import { projectRetentions } from '../../store/upkeep/project-retention.ts';
  * Ends open deliveries that have waited for twice the retention of their project, because of a paused
  * endpoint, an open circuit breaker or a rate limit. Open deliveries are never removed, so one endpoint that
  * stays paused would otherwise keep all partitions for ever. Each chunk is one commit: the deliveries, their
- * queue rows, and their meta events. Meta events end the same way, without another meta event.
+ * queue rows, and their meta events. Meta events end the same way, without another meta event. Ordering keys that have
+ * been held for as long go on.
  */
 export interface DiscardHeldDeps {
   db: Database;
@@ -55,7 +57,21 @@ export async function discardHeld(
     for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
       ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
   }
+  for (const projectId of await projectsWithHolds(db)) {
+    const beforeMs = time.nowMs - (limits.get(projectId) ?? instanceMs);
+    for (let keys = CHUNK; keys === CHUNK && !signal.aborted; )
+      keys = await endHolds(deps, projectId, beforeMs);
+  }
   return discarded;
+}
+
+/** A failed delivery that holds its ordering key would keep those behind it for ever. */
+async function endHolds(deps: DiscardHeldDeps, projectId: ProjectId, beforeMs: number): Promise<number> {
+  const { keys, released } = await deps.db.transaction((tx) =>
+    skipHeldBefore(tx, projectId, { beforeMs, limit: CHUNK }),
+  );
+  deps.released(released);
+  return keys;
 }
 
 interface Holding {

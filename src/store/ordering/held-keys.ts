@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import type { Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
@@ -46,6 +47,29 @@ export async function skipHeld(
     [projectId, ids],
   );
   return held.length === 0 ? null : tx.query<Released>(SKIP, [projectId, ids]);
+}
+
+/** Projects with held keys. */
+export async function projectsWithHolds(db: Queryable): Promise<ProjectId[]> {
+  const rows = await db.query<{ project_id: ProjectId }>(
+    'select distinct project_id from ordering_keys where held_at is not null',
+  );
+  return rows.map((row) => row.project_id);
+}
+
+/** Lets the next deliveries go of keys that have been held since before a time, so many keys at most. */
+export async function skipHeldBefore(
+  tx: Queryable,
+  projectId: string,
+  { beforeMs, limit }: { beforeMs: number; limit: number },
+): Promise<{ keys: number; released: Released[] }> {
+  const rows = await tx.query<{ id: string }>(
+    `select id from ordering_keys where project_id = $1 and held_at < to_timestamp($2::float8 / 1000)
+     order by held_at limit $3`,
+    [projectId, beforeMs, limit],
+  );
+  const ids = rows.map((row) => row.id);
+  return { keys: ids.length, released: ids.length === 0 ? [] : ((await skipHeld(tx, projectId, ids)) ?? []) };
 }
 
 /** A key in which a delivery is open, or that is held. */
