@@ -19,6 +19,8 @@ export interface Load {
   eventType?: string;
   /** The number of event types, used in turn. Five digits below this number follow the name. */
   eventTypes?: number;
+  /** The number of ordering keys, used in turn. Not together with `eventTypes`. */
+  orderingKeys?: number;
   run: number;
   connections: number;
   /** Ends after this time, or after this many requests. */
@@ -47,7 +49,7 @@ class LoadRun {
   readonly #load: Load;
   readonly #prefix: Buffer;
   readonly #payloadAt: number;
-  /** Position of the type's digits, from the start of the request. */
+  /** Position of the digits of the type or the ordering key, from the start of the request. */
   readonly #typeAt: number;
   readonly #acks = createHistogram();
   readonly #perSecond: number[] = [];
@@ -65,7 +67,8 @@ class LoadRun {
     const { pathname, host } = new URL(load.url);
     const type =
       load.eventTypes === undefined ? load.eventType : `${load.eventType}${'0'.repeat(TYPE_DIGITS)}`;
-    const before = type === undefined ? '' : `{"event_type":"${type}","data":`;
+    const key = load.orderingKeys === undefined ? '' : `","ordering_key":"${'0'.repeat(TYPE_DIGITS)}`;
+    const before = type === undefined ? '' : `{"event_type":"${type}${key}","data":`;
     const body = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
     const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${load.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     this.#prefix = Buffer.from(head + body);
@@ -121,9 +124,9 @@ class LoadRun {
 
   #send(connection: Connection, dueMicros: number): void {
     const { request } = connection;
-    const { eventTypes } = this.#load;
-    if (eventTypes !== undefined)
-      writeField(request, this.#typeAt, { at: 0, digits: TYPE_DIGITS }, this.#sent % eventTypes);
+    const { eventTypes, orderingKeys = eventTypes } = this.#load;
+    if (orderingKeys !== undefined)
+      writeField(request, this.#typeAt, { at: 0, digits: TYPE_DIGITS }, this.#sent % orderingKeys);
     writeEvent(request, this.#payloadAt, { number: this.#sent++, dueMicros });
     connection.sentMicros = dueMicros;
     connection.isFree = false;

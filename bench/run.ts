@@ -15,6 +15,7 @@ import { idle } from './figures/idle.ts';
 import { ingest } from './figures/ingest.ts';
 import { idleLatency, retryLateness } from './figures/latency.ts';
 import { openPortals } from './figures/open-portals.ts';
+import { ordered } from './figures/ordered.ts';
 import { soak } from './figures/soak.ts';
 import { start } from './figures/start.ts';
 import { tail } from './figures/tail.ts';
@@ -28,6 +29,7 @@ import { Stage } from './stage.ts';
 
 const FIGURES: Figure[] = [
   endToEnd,
+  ordered,
   watchers,
   allCores,
   relayFloor,

@@ -41,6 +41,7 @@ const RULES: Rule[] = [
       ratio(figure('end_to_end')['eventsPerSecond'], figure('diy_graphile')['eventsPerSecond']),
   },
   { name: 'end to end with ten watchers over without', least: 0.9, value: (f) => f('watchers')['ratio'] },
+  { name: 'ordered by 10,000 keys over unordered', least: 0.8, value: (f) => f('ordered')['ratio'] },
   { name: 'events lost', most: 0, value: (figure) => figure('end_to_end')['lost'] },
   { name: 'idle publish to receive, p50', most: 2, unit: 'ms', value: (f) => f('idle_latency')['p50Ms'] },
   { name: 'idle publish to receive, p99', most: 5, unit: 'ms', value: (f) => f('idle_latency')['p99Ms'] },

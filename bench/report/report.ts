@@ -84,6 +84,14 @@ const figureRow =
         `${n('eventsPerSecond')} events/s, ${tail}`,
         [`${n('processes')} processes`, times('end_to_end'), reconciled],
       ],
+      ordered: () => [
+        `${n('eventsPerSecond')} events/s by 10,000 keys, ${tail}`,
+        [
+          `${n('perSecondWithout')} unordered, ${n('perSecond100Keys')} by 100 keys, ${n('perSecondOneKey')} by one`,
+          `database ${n('microsDatabase')} µs per event, unordered ${n('microsDatabaseWithout')} µs`,
+          reconciled,
+        ],
+      ],
       relay_floor: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       diy_graphile: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       ingest: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [times('end_to_end'), reconciled]],
