@@ -4,6 +4,8 @@ import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import type { Database } from '../../src/store/database/database.ts';
+import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
+import { lockKeys } from '../../src/store/ordering/release-next.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import {
   claimDeliveries,
@@ -15,6 +17,7 @@ import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { freeInPages, leasedInPages } from '../../src/store/queue/nodes.ts';
 import {
   dueRows,
@@ -36,6 +39,8 @@ const KEYS: Record<string, string[]> = {
   event_deliveries: ['project_id', 'id'],
   delivery_attempts: ['project_id', 'delivery_id', 'id'],
   delivery_queue: ['project_id', 'delivery_id'],
+  ordering_keys: ['project_id', 'id'],
+  ordered_deliveries: ['project_id', 'ordering_id'],
 };
 const CLAIM_KEY = ['key', 'lane'];
 
@@ -61,9 +66,33 @@ const finish: Finish<LeasedDelivery> = {
 const want = { key: asId<EndpointId>('e'), lane: 0, count: 10 };
 const leased = leasedDelivery();
 const templates = new AttemptTemplates();
+const ordered = { ...leased, orderingId: 's:a' };
+const newDelivery: NewDelivery = {
+  ...ordered,
+  isUngated: true,
+  leased: true,
+  dueAtMs: null,
+  expiresAtMs: null,
+};
+/** The last statement of a transaction. */
+const inTransaction = (hot: Database) =>
+  ({
+    ...hot,
+    hotTransaction: (work: (tx: Database) => Promise<unknown>) => work(hot),
+  }) as unknown as Database;
 
 const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],
+  [
+    'accept in order',
+    (hot) => acceptEvents(hot, { events: [], deliveries: [newDelivery], expansions: [], nodeId: 'n' }),
+  ],
+  ['lock of ordering keys', (hot) => lockKeys(hot, [ordered])],
+  ['entry into ordering keys', (hot) => enterKeys(inTransaction(hot), [ordered])],
+  [
+    'finish in order',
+    (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [{ ...finish, delivery: ordered }], ''),
+  ],
   ['claim', (hot) => claimDeliveries(hot, 'n', [want])],
   ['claim of meta events', (hot) => claimMetaEvents(hot, 'n', [want])],
   ['finish', (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [finish], '')],
@@ -142,7 +171,8 @@ function scansOf(plan: Plan[]): string[] {
 }
 
 const id = firstIdAt(Date.now()).slice(0, 10);
-const FILLED = 'events, event_deliveries, delivery_attempts, delivery_queue, meta_events';
+const FILLED =
+  'events, event_deliveries, delivery_attempts, delivery_queue, meta_events, ordering_keys, ordered_deliveries';
 
 async function fill(rows: number, projects: number): Promise<void> {
   const parameters = [id, rows, projects];
@@ -165,10 +195,23 @@ async function fill(rows: number, projects: number): Promise<void> {
      select ${key}, ${key}, ${project}, 'e', 0, now() ${from}`,
     parameters,
   );
+  await database.query(
+    `insert into ordering_keys (project_id, id, subscription_id, endpoint_id, last_place, head_id)
+     select ${project}, 's:' || n, 's', 'e', 1, ${key} ${from}`,
+    parameters,
+  );
+  await database.query(
+    `insert into ordered_deliveries (project_id, ordering_id, place, delivery_id)
+     select ${project}, 's:1', n, ${key} ${from}`,
+    parameters,
+  );
 }
 
 const empty = () =>
-  database.query(`delete from events; delete from event_deliveries; delete from delivery_queue`);
+  database.query(
+    `delete from events; delete from event_deliveries; delete from delivery_queue; delete from ordering_keys;
+     delete from ordered_deliveries`,
+  );
 
 /** Each leads on from the one before it. */
 const states: [string, () => Promise<unknown>][] = [

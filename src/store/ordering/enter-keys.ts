@@ -53,7 +53,7 @@ export async function inTheirPlaces(
 }
 
 /** Returns the ids of those that are heads of their keys. */
-function enterKeys(db: Database, deliveries: readonly LeasedDelivery[]): Promise<Set<string>> {
+export function enterKeys(db: Database, deliveries: readonly LeasedDelivery[]): Promise<Set<string>> {
   return db.hotTransaction(async (tx) => {
     await lockKeys(tx, deliveries);
     const rows = await tx.hot<{ id: string; waits: boolean }>(

@@ -56,11 +56,14 @@ const ordered = lock.rows(
     ['ordering_id', 'text', (d) => d.orderingId],
   ],
 );
-/** In sorted order, as every lock of keys. */
+/** In sorted order, as every lock of keys. Lateral, so that the planner cannot read the whole index in that order. */
 const LOCK = `
-select k.id from ordering_keys k join (
-  select distinct project_id, ordering_id from ${ordered.as('d')}) d on ${byKey('k.id', 'd.ordering_id')}
-order by k.project_id, k.id for update of k`;
+select k.id from (
+  select project_id, ordering_id from ${ordered.as('d')} where ordering_id is not null
+  group by project_id, ordering_id order by project_id collate "C", ordering_id collate "C"
+) d cross join lateral (
+  select id from ordering_keys where project_id = d.project_id and id = d.ordering_id for update
+) k`;
 
 export async function lockKeys(tx: HotQueryable, deliveries: readonly OrderedDelivery[]): Promise<void> {
   await tx.hot('lock-ordering-keys', LOCK, lock.values(deliveries));
