@@ -139,12 +139,13 @@ const partitionsOf = async (ageDays: number) =>
   (await partitionBounds(db)).filter(({ from, to }) => from <= idAt(ageDays, 0) && idAt(ageDays, 0) < to);
 
 test('a partition with an open delivery keeps what that needs, and all other rows go, each into one file', async () => {
-  await store('holder', { ageDays: 10, first: 1, last: 3 });
-  // More than a page, and ids between those of the other project.
+  // More than a page, and ids that the other project has too.
   await store('other', { ageDays: 10, first: 2, last: 1_200 });
+  await store('holder', { ageDays: 10, first: 1, last: 3 });
   await store('young', { ageDays: 1, first: 1 });
-  const open = idAt(10, 2);
+  const [open, second] = [idAt(10, 2), idAt(10, 3)];
   await reopen('holder', open);
+  await reopen('holder', second);
   const { needed, exportProblem } = await removeOld();
   expect(exportProblem).toBeNull();
   expect(needed.map(({ table }) => table).toSorted()).toEqual([
@@ -153,11 +154,22 @@ test('a partition with an open delivery keeps what that needs, and all other row
     'events',
   ]);
   const young = `young ${idAt(1, 1)}`;
-  expect(await left()).toEqual({ ...only(`holder ${open}`, young), meta_events: [young] });
+  expect(await left()).toEqual({
+    ...only(`holder ${open}`, `holder ${second}`, young),
+    meta_events: [young],
+  });
   // A second run finds nothing to do.
   const files = await readdir(directory);
   await removeOld();
   expect(await readdir(directory)).toEqual(files);
+
+  // After a vacuum the few rows that are left are found by their key.
+  await database.query('vacuum');
+  const isSparse = `select reltuples < relpages as yes from pg_class where oid = $1::regclass`;
+  for (const { name } of needed) expect(await database.query(isSparse, [name])).toEqual([{ yes: true }]);
+  await end(second);
+  await removeOld();
+  expect(await left()).toEqual({ ...only(`holder ${open}`, young), meta_events: [young] });
 
   await end(open);
   expect(await removeOld()).toMatchObject({ needed: [], waiting: [], exportProblem: null });
@@ -170,7 +182,11 @@ test('a partition with an open delivery keeps what that needs, and all other row
 
 test('a delivery that failed and holds its ordering key keeps its rows until the hold ends', async () => {
   await store('holder', { ageDays: 10, first: 1, last: 2 });
-  await store('short', { ageDays: 4, first: 1, last: 2 });
+  await store('short', { ageDays: 4, first: 1, last: 4 });
+  // Two of these are too many bytes for one chunk.
+  await database.query(
+    `update events set payload = convert_to(repeat('x', 9000000), 'UTF8') where project_id = 'short'`,
+  );
   await database.query(
     `insert into projects (id, name, type, logo_url, config)
      values ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}')`,
@@ -263,8 +279,10 @@ test('a run that is stopped in the middle is continued by the next one, and no r
     ),
   );
   await stopping.close();
-  expect((await left())['event_deliveries']).toHaveLength(502);
-  expect((await left())['events']).toHaveLength(1_501);
+  const { event_deliveries: some, events: all } = await left();
+  expect(some?.length).toBeGreaterThan(1);
+  expect(some?.length).toBeLessThan(1_501);
+  expect(all).toHaveLength(1_501);
   // A node that was killed has left files of a chunk that it did not commit. Its first row is now in the middle of one.
   const [done] = (await readdir(directory)).filter((name) => name.startsWith('event_deliveries_'));
   const killed = done?.replace(idAt(10, 1), idAt(10, 1_300));

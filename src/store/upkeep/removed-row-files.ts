@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { GzipFile, writing } from '../../platform/gzip-file.ts';
 import type { Queryable } from '../database/database.ts';
 import { type RowFormat, rowFormat } from './export-rows.ts';
+import type { RowKey } from './row-pages.ts';
 
 /**
  * The export of rows that a chunk's statements have deleted. The files are synced before the commit, so the deleted and
@@ -10,11 +11,6 @@ import { type RowFormat, rowFormat } from './export-rows.ts';
  * the commit of the file has failed. The chunk that has the row then replaces or removes the file, so each row is in one
  * file.
  */
-export interface RowKey {
-  project_id: string;
-  id: string;
-}
-
 const SUFFIX = '.jsonl.gz';
 const TABLES = ['event_deliveries', 'delivery_attempts', 'events', 'meta_events'];
 

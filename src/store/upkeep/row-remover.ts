@@ -4,27 +4,18 @@ import { withinBytes } from './export-rows.ts';
 import { detachedPartitions, type Partition, partitionBounds } from './partitions.ts';
 import { REMOVABLE_ROWS, type RemovableRows } from './removable-rows.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
-import { RemovedRowFiles, type RowKey } from './removed-row-files.ts';
+import { RemovedRowFiles } from './removed-row-files.ts';
+import { pagesOfPartition, pagesOfProject, type RowKey } from './row-pages.ts';
 
 /**
  * Removes expired rows one by one, where the rows of a partition do not expire together: those of a project with its own
  * retention, and those of a partition in which other rows must stay (removable-rows.ts). Attempts go with their
  * delivery, and idempotency keys with their event.
  *
- * It walks the primary key in pages. Each page is one transaction, which locks the rows that may go, so that none is
- * reopened or replayed, asks again whether they may, and deletes them. A locked row is left for the next run.
+ * Each page of rows is one transaction, which locks the rows that may go, so that none is reopened or replayed, asks
+ * again whether they may, and deletes them. A locked row is left for the next run.
  */
-const PAGE_ROWS = 1_000;
 const CHUNK_BYTES = 16_777_216;
-
-/** The rows of a table after a key ($1, $2), with ids from $3 up to but not including $4. */
-interface Range {
-  where: string;
-  from: string;
-  to: string;
-  /** Names the files. */
-  owner: string;
-}
 
 const KEYS = 'unnest($1::text[], $2::text[]) as c (project_id, id)';
 /** Joins rows to the keys. With the range of their ids the planner looks at few partitions. */
@@ -39,6 +30,8 @@ function valuesOf(keys: readonly RowKey[]): unknown[] {
   const inOrder = ids.toSorted();
   return [projects, ids, inOrder[0], inOrder.at(-1)];
 }
+
+const isSame = (a: RowKey, b: RowKey) => a.id === b.id && a.project_id === b.project_id;
 
 export class RowRemover {
   readonly #options: RemovalOptions;
@@ -63,42 +56,41 @@ export class RowRemover {
 
   /** Removes rows of a project below an id. */
   async removeOfProject(projectId: string, below: string): Promise<void> {
-    const where = 'e.project_id = $1 and e.id > $2 and e.id >= $3 and e.id < $4';
-    for (const rows of this.#removable)
-      await this.#walk(rows, { where, from: '', to: below, owner: projectId }, projectId);
+    for (const rows of this.#removable) {
+      const pages = pagesOfProject(this.#options.db, rows.table, { projectId, below });
+      await this.#remove(rows, projectId, pages);
+    }
   }
 
   /** Removes rows of all projects from partitions that stay. */
   async removeOfPartitions(partitions: readonly Partition[]): Promise<void> {
-    const where = '(e.project_id, e.id) > ($1, $2) and e.id >= $3 and e.id < $4';
     for (const { name } of partitions) await this.#files.removeFileOf(name);
     for (const rows of this.#removable)
-      for (const { table, name, from, to } of partitions) {
-        const owner = name.slice(table.length + 1);
-        if (table === rows.table) await this.#walk(rows, { where, from, to, owner }, '');
+      for (const partition of partitions.filter(({ table }) => table === rows.table)) {
+        const owner = partition.name.slice(rows.table.length + 1);
+        await this.#remove(rows, owner, pagesOfPartition(this.#options.db, partition));
       }
   }
 
-  async #walk(rows: RemovableRows, range: Range, firstProject: string): Promise<void> {
+  /** The owner of the rows names the files. */
+  async #remove(rows: RemovableRows, owner: string, pages: AsyncIterable<RowKey[]>): Promise<void> {
     const { db, signal } = this.#options;
-    const next = `select e.project_id, e.id from ${rows.table} e where ${range.where}
-      order by e.project_id, e.id limit ${PAGE_ROWS}`;
-    let after: RowKey = { project_id: firstProject, id: '' };
-    while (!signal.aborted) {
-      const page = await db.query<RowKey>(next, [after.project_id, after.id, range.from, range.to]);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      after =
-        (await db.transaction((tx) => this.#removePage(tx, rows, { owner: range.owner, page }))) ?? last;
+    if (signal.aborted) return;
+    for await (const page of pages) {
+      for (let done = 0; done < page.length && !signal.aborted; ) {
+        const rest = page.slice(done);
+        done += await db.transaction((tx) => this.#removePage(tx, rows, { owner, page: rest }));
+      }
+      if (signal.aborted) return;
     }
   }
 
-  /** Returns the last row that was looked at, if the page has too many bytes for one chunk. */
+  /** Returns how many rows were looked at: not all, if the page has too many bytes for one chunk. */
   async #removePage(
     tx: Queryable,
     rows: RemovableRows,
     of: { owner: string; page: readonly RowKey[] },
-  ): Promise<RowKey | undefined> {
+  ): Promise<number> {
     const ended = await tx.query<RowKey & { bytes: number }>(
       `select e.project_id, e.id, (${rows.bytes})::float8 as bytes
        from ${KEYS} join ${rows.table} e on ${isKey('e.id')}
@@ -106,7 +98,7 @@ export class RowRemover {
       valuesOf(of.page),
     );
     const locked = withinBytes(ended, CHUNK_BYTES);
-    if (locked.length === 0) return undefined;
+    if (locked.length === 0) return of.page.length;
     const free = await tx.query<RowKey>(
       `select e.project_id, e.id from unnest($1::text[], $2::text[]) e (project_id, id) where ${rows.isFree}
        order by e.project_id collate "C", e.id collate "C"`,
@@ -114,7 +106,8 @@ export class RowRemover {
     );
     const [first] = free;
     if (first !== undefined) await this.#removeFree(tx, rows.table, { ...of, free, first });
-    return locked.length < ended.length ? locked.at(-1) : undefined;
+    const next = ended[locked.length];
+    return next === undefined ? of.page.length : of.page.findIndex((key) => isSame(key, next));
   }
 
   async #removeFree(
