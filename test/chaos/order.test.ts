@@ -93,7 +93,7 @@ async function sendKey(world: World, key: string, over: AbortSignal): Promise<nu
   return accepted;
 }
 
-/** What people do. */
+/** Acts as the people of the project do. */
 async function operate(world: World, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const client = clientOf(world, world.nodes[Math.floor(world.random() * 3)] as ChaosNode);
