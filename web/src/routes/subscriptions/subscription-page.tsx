@@ -17,6 +17,7 @@ import { Time } from '../../ui/text/time.tsx';
 import { FilterAndFunction } from './filter-and-function.tsx';
 import { FilterEditor } from './filter-editor.tsx';
 import { FunctionEditor } from './function-editor.tsx';
+import { HeldKeys } from './ordering-keys.tsx';
 import { DeleteSubscription, EditSubscription } from './subscription-dialogs.tsx';
 
 export function SubscriptionPage() {
@@ -73,6 +74,7 @@ function View({ subscription }: { subscription: Subscription }) {
         )}
       </PageHead>
       <SubscriptionFacts subscription={subscription} />
+      {subscription.ordering !== undefined && <HeldKeys subscriptionId={uid} />}
       {retries !== undefined && (
         <Section title="Retries" aside={subscription.retry_config === undefined && 'as the project has it'}>
           <RetrySchedule policy={retries} />
