@@ -56,14 +56,17 @@ const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     security: [{ key: [] }],
   },
-  transform: ({ schema, url, route }) => ({
-    url,
-    schema: {
-      ...schema,
-      ...(typeof schema?.body === 'object' && schema.body !== null && { body: withNulls(schema.body) }),
-      ...(route.config?.query !== undefined && { querystring: route.config.query }),
-    },
-  }),
+  transform: ({ schema, url, route }) => {
+    const body = route.config?.body ?? schema?.body;
+    return {
+      url,
+      schema: {
+        ...schema,
+        ...(typeof body === 'object' && body !== null && { body: withNulls(body) }),
+        ...(route.config?.query !== undefined && { querystring: route.config.query }),
+      },
+    };
+  },
   transformObject: (made) =>
     'openapiObject' in made
       ? withoutLinks(nameSchemas(made.openapiObject, namedSchemas))

@@ -3,7 +3,8 @@ import type { ProjectId } from '../domain/ids.ts';
 import type { Lot, LotAnswer } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
 import type { PreparedEvent } from './prepare-event.ts';
-import { type LotResult, type PreparedLot, STALE } from './store-lots.ts';
+import { STALE } from './store-events.ts';
+import type { LotResult, PreparedLot } from './store-lots.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
 const MAX_ROUNDS = 20;

@@ -29,14 +29,32 @@ export class IntakeLimits {
     const left = fresh.filter((item) => !bySource.has(item));
     const byProject = await this.#take(left, (event) => this.#projectLimit(event));
     for (const item of left) if (!byProject.has(item)) this.#admitted.add(item.source);
-    const unused = group([...byProject.keys()], (event) => this.#sourceLimit(event));
-    if (unused.length > 0) {
-      await takeFromWindows(
-        this.#deps.db,
-        unused.map(({ limit, items: ofSource }) => ({ ...limit, wanted: -ofSource.length })),
-      );
-    }
+    await this.#giveBack([...byProject.keys()], (event) => this.#sourceLimit(event));
     return new Map([...bySource, ...byProject]);
+  }
+
+  /** The same for events that are admitted all or not at all. */
+  async refusedTogether(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
+    const refused = await this.refused(items);
+    const [error] = refused.values();
+    if (error === undefined) return refused;
+    const admitted = items.filter((item) => !refused.has(item));
+    for (const { source } of admitted) this.#admitted.delete(source);
+    await this.#giveBack(admitted, (event) => this.#sourceLimit(event));
+    await this.#giveBack(admitted, (event) => this.#projectLimit(event));
+    return new Map(items.map((item) => [item, error]));
+  }
+
+  async #giveBack(
+    items: readonly PreparedEvent[],
+    limitOf: (event: NewEvent) => Limit | null,
+  ): Promise<void> {
+    const unused = group(items, limitOf);
+    if (unused.length === 0) return;
+    await takeFromWindows(
+      this.#deps.db,
+      unused.map(({ limit, items: under }) => ({ ...limit, wanted: -under.length })),
+    );
   }
 
   async #take(items: readonly PreparedEvent[], limitOf: (event: NewEvent) => Limit | null): Promise<Refused> {

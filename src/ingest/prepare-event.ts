@@ -26,25 +26,33 @@ export interface PreparedEvent {
 const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 export const MAX_DIRECT = 1_000;
+/** The same for all events of one call: later ones are expanded, so that no commit grows without bound. */
+export const MAX_DIRECT_TOGETHER = 10_000;
 const NOTHING_MATCHED = 'No active subscription matched this event.';
 export const LOOPED = `This event came back to this service ${MAX_HOPS} times, so it is not sent on. The URL of an endpoint leads to an ingest URL.`;
 const RAN_OUT = 'Filters that needed more work than allowed, and so did not match:';
 
+interface PrepareContext {
+  ids: IdFactory;
+  nowMs: number;
+  maxRetrySeconds: number;
+  sealer: Sealer;
+  eventId?: EventId;
+  isReplay?: boolean;
+  /** How many deliveries its commit may still have. */
+  room?: number;
+}
+
 export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
-  context: {
-    ids: IdFactory;
-    nowMs: number;
-    maxRetrySeconds: number;
-    sealer: Sealer;
-    eventId?: EventId;
-    isReplay?: boolean;
-  },
+  context: PrepareContext,
 ): PreparedEvent {
   const subject = eventSubject(source);
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
   const matched = failure === null ? routing.match(source, subject) : [];
+  const isLarge = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
+  const { direct, later } = inCommit(matched, isLarge);
   const id = context.eventId ?? context.ids.next<EventId>();
   const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
@@ -57,7 +65,7 @@ export function prepareEvent(
     eventType: source.eventType,
     sourceId: source.sourceId,
     appId: source.appId,
-    status: eventStatus(matched),
+    status: later.length > 0 ? 'Processing' : matched.length > 0 ? 'Success' : 'Failure',
     failureReason:
       matched.length > 0
         ? null
@@ -81,7 +89,6 @@ export function prepareEvent(
     deliverAtMs: source.times?.deliverAtMs ?? null,
     expiresAtMs: source.times?.expiresAtMs ?? null,
   };
-  const { direct, later } = inCommit(matched);
   const { orderingKey = null, eventType } = source;
   const orderingId = (m: RoutedSubscription) =>
     eventType === TEST_EVENT_TYPE ? null : orderingIdOf(m.row, { orderingKey, subject });
@@ -146,20 +153,15 @@ function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent:
  * The matches whose deliveries are stored together with the event. Of a large fan-out these are only the ordered ones,
  * because the place in an ordering key is given when the event is stored.
  */
-function inCommit(matched: RoutedSubscription[]): {
-  direct: RoutedSubscription[];
-  later: RoutedSubscription[];
-} {
-  if (matched.length <= MAX_DIRECT) return { direct: matched, later: [] };
+function inCommit(
+  matched: RoutedSubscription[],
+  isLarge: boolean,
+): { direct: RoutedSubscription[]; later: RoutedSubscription[] } {
+  if (!isLarge) return { direct: matched, later: [] };
   const { direct = [], later = [] } = Object.groupBy(matched, ({ row }) =>
     row.ordering === null ? 'later' : 'direct',
   );
   return { direct, later };
-}
-
-function eventStatus(matched: RoutedSubscription[]): string {
-  if (inCommit(matched).later.length > 0) return 'Processing';
-  return matched.length > 0 ? 'Success' : 'Failure';
 }
 
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */

@@ -19,6 +19,7 @@ import type { Lot, LotMessage } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
 import { acceptBatch, type PreparedEvent } from './prepare-event.ts';
 import { RETRY_SECONDS } from './store-error.ts';
+import { STALE } from './store-events.ts';
 
 /**
  * Stores lots of brokers, all of a batch in one transaction: positions are locked, repeats dropped, the rest stored by
@@ -39,8 +40,6 @@ export interface PreparedLot {
   /** One for each message, in order. */
   items: PreparedEvent[];
 }
-
-export const STALE = Symbol('stale');
 
 export interface LotResult {
   done: number;
@@ -221,18 +220,6 @@ export class LotStore {
     const { length } = lot.messages;
     return { done: length, stored: items.length, repeats: length - items.length, error: null };
   }
-}
-
-export function isLot(item: PreparedEvent | PreparedLot): item is PreparedLot {
-  return 'lot' in item;
-}
-
-const BYTES_PER_WEIGHT = 4_096;
-
-/** How much of a batch it takes up. */
-export function weigh(item: PreparedEvent | PreparedLot): number {
-  if (isLot(item)) return item.items.reduce((sum, one) => sum + weigh(one), 0);
-  return 1 + item.deliveries.length + item.event.payload.length / BYTES_PER_WEIGHT;
 }
 
 const slice = ({ lot, items }: PreparedLot, from: number, to?: number): PreparedLot => ({

@@ -144,6 +144,7 @@ async function ask(
 const emptyOf = ({ body }: Declared) => (body === undefined ? undefined : body.type === 'array' ? [] : {});
 
 const acting = [
+  'batchEvents',
   'batchReplayEvents',
   'batchRetryEventDeliveries',
   'cancelEventDeliveries',

@@ -68,6 +68,34 @@ test('an event whose commit was not confirmed has an unknown outcome; a repeat n
   expect(receiver.requests.filter(({ json }) => json.n === 1)).toHaveLength(1);
 });
 
+test('a batch whose commit was not confirmed has an unknown outcome; sent again it makes no second delivery', async () => {
+  const events = [1, 2, 3].map((n) => ({
+    kind: 'broadcast',
+    event_type: 'a',
+    data: { n },
+    idempotency_key: `b${n}`,
+  }));
+  relay.loseAnswersTo('accept-events');
+  const refusal = await client.post('/events/batch', { events }, 503);
+  expect(refusal).toMatchObject({ code: 'outcome_unknown' });
+  expect(refusal.message).toContain('Send it again with the same idempotency key.');
+  const keyless = { ...events[0], idempotency_key: null };
+  const unsafe = await client.post('/events/batch', { events: [...events, keyless] }, 503);
+  expect(unsafe.message).toContain('Look for it');
+  relay.loseAnswersTo(null);
+  const first = (await lists('/events?sort=ASC')).filter(({ idempotency_key }) => idempotency_key !== '');
+  const { results } = await client.post('/events/batch', { events }, 200);
+  expect(results.map(({ status }: Json) => status)).toEqual(['duplicate', 'duplicate', 'duplicate']);
+  expect(results.map((one: Json) => one.duplicate_of)).toEqual(first.slice(0, 3).map(({ uid }) => uid));
+  await eventually(
+    () => lists('/eventdeliveries'),
+    (all) => all.length === 5 && all.every(({ status }) => status === 'Success'),
+  );
+  // The warm-up, three of the first call, and the one without a key.
+  const numbers = receiver.requests.map(({ json }) => Number(json.n ?? 0));
+  expect(numbers.toSorted((a, b) => a - b)).toEqual([0, 1, 1, 2, 3]);
+});
+
 test('without an idempotency key the error advises to look first', async () => {
   relay.loseAnswersTo('accept-events');
   const refusal = await client.post('/events/broadcast', { event_type: 'a', data: {} }, 503);

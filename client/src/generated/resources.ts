@@ -7,6 +7,8 @@ import type {
   Account,
   ApiKey,
   AuditEntry,
+  BatchEvents,
+  BatchEventsResult,
   BatchReplayEventsQuery,
   BatchRetryEventDeliveriesQuery,
   BeginSecondFactorResult,
@@ -542,6 +544,11 @@ export class Events extends Resource {
   /** Send an event to a URL. Creates an endpoint for the URL if there is none. */
   dynamic(body: DynamicEvent, options?: CallOptions): Promise<Event> {
     return this.scope.event(this.scope.at`/events/dynamic`, body, options);
+  }
+
+  /** Send up to 1,000 events. One that is refused does not keep the others from being stored. */
+  batch(body: BatchEvents, options?: CallOptions): Promise<BatchEventsResult> {
+    return this.scope.data('POST', this.scope.at`/events/batch`, { body, options });
   }
 
   /** Get an event. */

@@ -478,6 +478,18 @@ export interface Event {
   deleted_at: string | null;
 }
 
+export interface BatchResult {
+  status: 'stored' | 'duplicate' | 'refused';
+  /** The id of the event. Empty if it was refused. */
+  uid: string;
+  /** For a duplicate: the id of the first event with its idempotency key, while it is known. */
+  duplicate_of: string;
+  /** For a refused event: the error code, as of a call with it alone. */
+  code: string;
+  /** For a refused event: the reason. */
+  message: string;
+}
+
 export interface EventType {
   uid: string;
   name: string;
@@ -1314,6 +1326,28 @@ export interface UpdateEndpoint {
   secret?: string | null;
 }
 
+export interface BatchEvents {
+  /** They are stored in this order. */
+  events: BatchEvent[];
+  /** Store nothing if an event is refused. False by default. */
+  all_or_nothing?: boolean | null;
+}
+
+export interface BatchEvent extends BroadcastEvent {
+  /** The call that sends such an event alone. It takes the fields of that call. */
+  kind: 'direct' | 'fanout' | 'dynamic' | 'broadcast';
+  endpoint_id?: string | null;
+  /** Deprecated: use endpoint_id. */
+  app_id?: string | null;
+  owner_id?: string | null;
+  /** URL of the endpoint. It is created if there is none. */
+  url?: string | null;
+  /** The signing secret of a created endpoint. */
+  secret?: string | null;
+  /** The event types of the endpoint’s subscription. */
+  event_types?: string[] | null;
+}
+
 export interface BroadcastEvent {
   event_type: string;
   /** The payload: any JSON. */
@@ -1974,6 +2008,11 @@ export interface TryFiltersBody {
   /** The body alone. Alternatively send a whole request. */
   payload?: unknown;
   request?: SampleRequest | null;
+}
+
+export interface BatchEventsResult {
+  /** One for each event, in the same place. */
+  results: BatchResult[];
 }
 
 export interface CountBatchReplayEventsResult {

@@ -14,13 +14,14 @@ type Input = Static<typeof DynamicEvent>;
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
  * past its filter. A missing endpoint or subscription is made (control/dynamic-target.ts).
  * If the egress rule or the project's settings forbid the URL, nothing is made. `verify_dynamic_events` says whether
- * such an event is refused or stored as failed.
+ * such an event is refused or stored as failed. The returned function makes what is missing, after all else about the call
+ * is checked.
  */
 export async function dynamicTarget(
   context: ApiContext,
   by: { project: ProjectRow; actor: Actor },
   body: Input,
-): Promise<EventTarget> {
+): Promise<() => Promise<EventTarget>> {
   const { project } = by;
   const { config } = project;
   checkHttpUrl('url', body.url);
@@ -32,16 +33,18 @@ export async function dynamicTarget(
   if (problem !== null) {
     if (config.verify_dynamic_events) throw invalid('url', problem);
     const what = verdict.allowed ? `the URL ${problem}` : problem;
-    return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` };
+    return async () => ({ kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` });
   }
   const wanted = { url: body.url, secret: body.secret, eventTypes: body.event_types ?? [] };
   const routing = await context.cache.get(project.id);
   const subscription = known === undefined ? undefined : routing.oldestSubscription(known.id);
-  if (subscription !== undefined && !changesTypes(subscription.row, wanted))
-    return { kind: 'subscription', subscriptionId: subscription.row.id };
-  const place = { projectId: project.id, actor: by.actor };
-  const subscriptionId = await ensureDynamicTarget(context.changes, place, wanted);
-  return { kind: 'subscription', subscriptionId };
+  return async () => {
+    if (subscription !== undefined && !changesTypes(subscription.row, wanted))
+      return { kind: 'subscription', subscriptionId: subscription.row.id };
+    const place = { projectId: project.id, actor: by.actor };
+    const subscriptionId = await ensureDynamicTarget(context.changes, place, wanted);
+    return { kind: 'subscription', subscriptionId };
+  };
 }
 
 function urlProblem(

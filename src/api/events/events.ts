@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { ensureSubscription } from '../../control/subscription-changes.ts';
-import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { AppError, badQuery, found, invalid } from '../../domain/errors.ts';
-import type { EndpointId } from '../../domain/ids.ts';
+import { AppError, badQuery, found } from '../../domain/errors.ts';
 import { parsePageRequest, queryFlag } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../jobs/replay-job.ts';
 import { Type } from '../../platform/type.ts';
@@ -28,7 +25,9 @@ import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
 import { startJob } from '../jobs/start-job.ts';
+import { registerBatch } from './batch-events.ts';
 import { registerDeliverAt } from './deliver-at.ts';
+import { directTarget } from './direct-target.ts';
 import { dryRunOfEvents } from './dry-run-events.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
@@ -51,6 +50,7 @@ type Out = Static<typeof Event>;
 
 export function registerEvents(app: FastifyInstance, context: ApiContext): void {
   registerCreation(app, context);
+  registerBatch(app, context);
   registerReading(app, context);
   registerReplay(app, context);
   registerDeliverAt(app, context);
@@ -89,8 +89,8 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     handle: async (call) => {
       requireEventTypes(call.scope, [call.body.event_type]);
       timesOf(context, call.project, call.body);
-      const endpointIds = await targetEndpoints(context, call, call.body);
-      return accept(call, { kind: 'endpoints', endpointIds });
+      const target = await directTarget(context, call, call.body);
+      return accept(call, await target());
     },
   });
   route.post(app, `${path}/fanout`, {
@@ -112,9 +112,9 @@ function registerCreation(app: FastifyInstance, context: ApiContext): void {
     data: Event,
     access: 'developer',
     handle: async (call) => {
-      const { project, actor, body } = call;
-      timesOf(context, project, body);
-      return accept(call, await dynamicTarget(context, { project, actor }, body));
+      timesOf(context, call.project, call.body);
+      const target = await dynamicTarget(context, call, call.body);
+      return accept(call, await target());
     },
   });
 }
@@ -260,41 +260,4 @@ async function readEvent(
     ...toEvent(row, routing),
     endpoint_metadata: endpoints.flatMap((one) => shownOrNull(() => showEndpoint(one)) ?? []),
   };
-}
-
-/** An endpoint by id, or every endpoint with an app_id. */
-async function targetEndpoints(
-  context: ApiContext,
-  { project, scope, actor }: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
-  body: Static<typeof CreateEvent>,
-): Promise<string[]> {
-  const by = { projectId: project.id, actor };
-  const routing = await context.cache.get(project.id);
-  const { endpoints } = routing;
-  const subscribed = async (id: EndpointId) => {
-    // The created subscription gets every event type.
-    if (!routing.hasSubscription(id)) requireEventTypes(scope, ['*']);
-    await ensureSubscription(context.changes, by, id);
-  };
-  if (body.endpoint_id) {
-    const endpoint = inScope(scope, body.endpoint_id) ? endpoints.get(body.endpoint_id) : undefined;
-    if (endpoint === undefined) {
-      throw new AppError('not_in_project', {
-        field: 'endpoint_id',
-        resource: 'endpoint',
-        id: body.endpoint_id,
-      });
-    }
-    await subscribed(endpoint.row.id);
-    return [endpoint.row.id];
-  }
-  if (!body.app_id) throw invalid('endpoint_id', 'is required');
-  const ids = [...endpoints.values()]
-    .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
-    .map(({ row }) => row.id)
-    .filter((id) => inScope(scope, id));
-  if (ids.length === 0)
-    throw new AppError('not_in_project', { field: 'app_id', resource: 'endpoint of app', id: body.app_id });
-  for (const id of ids) await subscribed(id);
-  return ids;
 }

@@ -59,6 +59,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
    */
   acts?: true;
   body?: Body;
+  /** The schema of the body in the OpenAPI document, where the handler checks parts of it by themselves. */
+  documentedBody?: TSchema;
   /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
   /** 200 by default. */
@@ -160,7 +162,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
     url: at.path,
     // For the OpenAPI document only. Clients send parameters that are empty or out of range for "not given",
     // so the handlers parse them.
-    config: { query: operation.query },
+    config: { query: operation.query, body: operation.documentedBody },
     schema: {
       operationId: at.id,
       tags: [at.tag],
@@ -375,6 +377,7 @@ function parseBody(
 declare module 'fastify' {
   interface FastifyContextConfig {
     query?: TObject | undefined;
+    body?: TSchema | undefined;
   }
   interface FastifyRequest {
     bodyText?: string;

@@ -29,6 +29,7 @@ import {
   ImportEventTypes,
   UpdateEventType,
 } from '../event-types/event-type-schema.ts';
+import { BatchEvent, BatchEvents, BatchResult } from '../events/batch-schema.ts';
 import {
   BroadcastEvent,
   CreateEvent,
@@ -86,6 +87,7 @@ export const answerSchemas = {
   OAuth2,
   EndpointSummary,
   Event,
+  BatchResult,
   EventType,
   Pagination,
   Warnings: WARNINGS,
@@ -127,6 +129,8 @@ export const requestSchemas = {
   SubscriptionOfEndpoint,
   ExpireSecret,
   UpdateEndpoint,
+  BatchEvents,
+  BatchEvent,
   BroadcastEvent,
   CreateEvent,
   DynamicEvent,

@@ -71,6 +71,19 @@ export const requestExamples: Record<string, RequestExample> = {
   createEventType: { body: { name: 'invoice.paid', description: 'An invoice was paid.' } },
   updateEventType: { body: { description: 'A customer paid an invoice.' } },
   importEventTypes: { body: { spec: JSON.stringify(spec) } },
+  batchEvents: {
+    body: {
+      events: [
+        {
+          kind: 'broadcast',
+          event_type: 'invoice.paid',
+          data: { invoice: 7 },
+          idempotency_key: 'invoice-7-paid',
+        },
+        { kind: 'fanout', owner_id: 'customer-42', event_type: 'invoice.due', data: { invoice: 8 } },
+      ],
+    },
+  },
   createEvent: {
     body: { endpoint_id: '$endpoint_id', event_type: 'invoice.paid', data: { invoice: 7, amount: '12.50' } },
   },

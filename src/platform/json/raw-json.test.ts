@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compactJson, cutTopLevel, RawJson, stringifyWithBytes, stringifyWithRaw } from './raw-json.ts';
+import {
+  compactJson,
+  cutItems,
+  cutTopLevel,
+  RawJson,
+  stringifyWithBytes,
+  stringifyWithRaw,
+} from './raw-json.ts';
 
 // JSON text built from tokens, to include forms that JSON.stringify never writes: whitespace anywhere, number
 // forms that lose precision, needless escapes, duplicate keys.
@@ -75,6 +82,22 @@ describe('compactJson', () => {
     expect(compactJson(deep)).toBe(deep.replaceAll(' ', ''));
     const long = `["${'\\\\'.repeat(500_000)}" , "${'\\"'.repeat(500_000)}" ]`;
     expect(compactJson(long)).toBe(long.replaceAll(' ', ''));
+  });
+});
+
+describe('cutItems', () => {
+  it('gives the text of every item', () => {
+    const items = fc.array(fc.tuple(whitespace, sample, whitespace), { maxLength: 5 });
+    fc.assert(
+      fc.property(whitespace, items, (before, list) => {
+        const text = `${before}[${before}${list.map(([w1, { spaced }, w2]) => `${w1}${spaced}${w2}`).join(',')}]`;
+        expect(cutItems(text)).toEqual(list.map(([, { spaced }]) => spaced));
+      }),
+    );
+  });
+
+  it.each(['{"a":[1]}', '"[1]"', '1', 'null', '[]', ' [ ] '])('finds none in %s', (text) => {
+    expect(cutItems(text)).toEqual([]);
   });
 });
 

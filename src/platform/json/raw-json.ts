@@ -54,6 +54,21 @@ export function cutTopLevel(text: string, key: string): string | undefined {
   return value;
 }
 
+/** The texts of the items of a JSON array. Empty when the text is not an array. */
+export function cutItems(text: string): string[] {
+  const items: string[] = [];
+  let at = skipWhitespace(text, 0);
+  if (text.charCodeAt(at) !== openBracket) return items;
+  at = skipWhitespace(text, at + 1);
+  while (at < text.length && text.charCodeAt(at) !== closeBracket) {
+    const end = endOfValue(text, at);
+    items.push(text.slice(at, end));
+    at = skipWhitespace(text, end);
+    if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
+  }
+  return items;
+}
+
 function unescapedKey(literal: string): string {
   return literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
 }

@@ -20,6 +20,10 @@ const events: Record<string, OperationCase> = {
       created('subscription.created', { event_types: ['*'] }),
     ],
   },
+  batchEvents: {
+    prepare: () => ({ body: { events: [{ ...EVENT, kind: 'broadcast' }] } }),
+    audit: PLAIN_EVENT,
+  },
   replayEvent: { audit: [created('event.replayed', { deliveries: Number })] },
   rescheduleEvent: {
     prepare: async (scene) => {

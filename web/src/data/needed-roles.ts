@@ -48,6 +48,7 @@ export const neededRoles = {
   listEvents: 'viewer',
   fanoutEvent: 'developer',
   dynamicEvent: 'developer',
+  batchEvents: 'developer',
   getEvent: 'viewer',
   replayEvent: 'developer',
   batchReplayEvents: 'developer',
