@@ -1,4 +1,5 @@
 import { PortalResources, ProjectResources } from './generated/resources.ts';
+import { ManyEvents } from './many-events.ts';
 import { Caller, type ClientOptions } from './request.ts';
 import { path, Scope } from './resource.ts';
 import type { StreamMessage } from './stream.ts';
@@ -9,6 +10,7 @@ export type { ErrorCode } from './generated/error-codes.ts';
 export type * from './generated/resources.ts';
 export type * from './generated/types.ts';
 export type { List, Page } from './list.ts';
+export type { ManyEvents, SendManyOptions } from './many-events.ts';
 export type { CallOptions, ClientOptions } from './request.ts';
 export { type SendAllOptions, type Sent, sendAll } from './send-all.ts';
 export type { StreamedDelivery, StreamedEvent, StreamMessage } from './stream.ts';
@@ -31,6 +33,7 @@ export interface PosthornOptions extends ClientOptions {
 
 /** The API with a key. */
 export class Posthorn extends ProjectResources {
+  override readonly events: ManyEvents;
   override readonly jobs: WaitedJobs;
   readonly #options: PosthornOptions;
   readonly #scope: Scope;
@@ -40,6 +43,7 @@ export class Posthorn extends ProjectResources {
     const base = project === undefined ? undefined : path`/api/v1/projects/${project}`;
     const scope = new Scope(new Caller(options.key, options), base);
     super(scope);
+    this.events = new ManyEvents(scope);
     this.jobs = new WaitedJobs(scope);
     this.#scope = scope;
     this.#options = options;

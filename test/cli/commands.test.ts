@@ -157,6 +157,60 @@ describe('commands that change and show config', () => {
 });
 
 describe('an event', () => {
+  it('send the events of a file, and name the lines that are refused', async () => {
+    const { newProject } = app;
+    const own = await newProject();
+    const inOwn = { ...env, POSTHORN_API_KEY: own.key, POSTHORN_PROJECT: own.projectId };
+    const file = join(folder, 'events.ndjson');
+    const event = (n: string) => `{"kind":"broadcast","event_type":"cli.many","data":{"n":${n}}}`;
+    const lines = Array.from({ length: 1_003 }, (_, n) => event(String(n)));
+    lines[2] = event('12345678901234567890');
+    writeFileSync(file, lines.join('\n'));
+    const args = ['trigger', '--batch', file];
+    const sent = await runPosthorn(args, { env: inOwn });
+    expect(sent).toEqual({
+      code: 0,
+      stdout: 'stored: 1003, duplicate: 0, refused: 0\n',
+      stderr: 'line 1000 of 1003\nline 1003 of 1003\n',
+    });
+    const stored = await app.database.query(
+      "select convert_from(payload, 'UTF8') as payload from events where project_id = $1 order by id",
+      [own.projectId],
+    );
+    expect(stored.map(({ payload }) => payload)).toEqual(
+      lines.map((line) => line.slice(line.indexOf('{"n"'), -1)),
+    );
+
+    const bad = [
+      '',
+      event('1'),
+      '{"kind":',
+      '7',
+      '{"kind":"fanout","event_type":"a","data":1}',
+      ' ',
+      event('2'),
+    ];
+    writeFileSync(file, `${bad.join('\r\n')}\r\n`);
+    const refused = await runPosthorn(args, { env: inOwn, isTTY: true });
+    expect([refused.code, refused.stdout]).toEqual([1, 'stored: 2, duplicate: 0, refused: 3\n']);
+    expect(refused.stderr).toContain('line 3: is not JSON: ');
+    expect(refused.stderr).toContain('line 4: is not a JSON object');
+    expect(refused.stderr).toContain('line 5: owner_id: is required');
+    expect(refused.stderr).toContain(`[${'#'.repeat(30)}] 100% 7/7`);
+
+    const input = `${event('1')}\n`;
+    const piped = await runPosthorn(['trigger', '--batch', '-', '-q'], { env: inOwn, input });
+    expect(piped).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\w{26}\n$/) });
+    for (const wrong of [
+      ['trigger'],
+      ['trigger', 'a.type', '--batch', file],
+      ['trigger', '--batch', file, '--data', '{}'],
+    ])
+      expect(await runPosthorn(wrong, { env: inOwn })).toMatchObject({ code: 64, stdout: '' });
+    const missing = await runPosthorn(['trigger', '--batch', join(folder, 'none')], { env: inOwn });
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be read: ENOENT') });
+  });
+
   it('is sent from an argument, a file, stdin or the schema of its type, and the numbers stay as written', async () => {
     const endpoint = (
       await posthorn('endpoints', 'create', '--name', 'e', '--to', receiver.url, '-q')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Event, sendAll } from '../../client/src/posthorn.ts';
+import { type BatchResult, type Event, sendAll } from '../../client/src/posthorn.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from './clients.ts';
 import { FlakyServer } from './flaky-server.ts';
@@ -52,4 +52,66 @@ describe('1,000 events through a flaky server', () => {
     expect([sent.size, wrong]).toEqual([COUNT, []]);
     expect([...stored.values()].some((rows) => rows.length > 1)).toBe(true);
   });
+});
+
+describe('2,100 events in calls of many, of which every second answer is lost', () => {
+  let lossy: FlakyServer;
+  const progress: number[] = [];
+  let results: BatchResult[];
+
+  beforeAll(async () => {
+    lossy = await FlakyServer.start(app.url, { isLossy: true });
+    const posthorn = clientOf(app, { url: lossy.url, firstDelay: 1, fetch });
+    const events = Array.from({ length: 2_100 }, (_, n) => ({
+      kind: 'broadcast' as const,
+      event_type: n === 1_500 ? '' : 'many',
+      data: n,
+      ...(n < 2 && { idempotency_key: 'own key' }),
+    }));
+    results = await posthorn.events.sendMany(events, { onProgress: ({ length }) => progress.push(length) });
+  });
+
+  afterAll(() => lossy?.stop());
+
+  it('have results in their order, and a bad event refuses only itself', () => {
+    expect(lossy.counts.get('dropped after')).toBe(3);
+    expect(progress).toEqual([1_000, 1_000, 100]);
+    expect(results).toHaveLength(2_100);
+    const others = results.flatMap(({ status }, n) => (status === 'stored' ? [] : [[n, status]]));
+    expect(others).toEqual([
+      [0, 'duplicate'],
+      [1, 'duplicate'],
+      [1_500, 'refused'],
+    ]);
+    expect(results[1_500]?.message).toBe('events[1500].event_type: must not be empty');
+  });
+
+  it('are stored exactly once each, under the ids that are returned', async () => {
+    const rows = await app.database.query(
+      `select id, convert_from(payload, 'UTF8')::int as n from events
+       where event_type = 'many' and not is_duplicate order by n`,
+    );
+    const stored = rows.map(({ id, n }) => [n, id]);
+    expect(stored).toHaveLength(2_098);
+    expect(new Map(stored.slice(1) as [number, string][])).toEqual(
+      new Map(results.map(({ uid }, n): [number, string] => [n, uid]).filter(([n]) => n > 1 && n !== 1_500)),
+    );
+    expect(results[0]?.duplicate_of).toBe(stored[0]?.[1]);
+  });
+});
+
+it('calls that are too large are cut, except where all or nothing is stored', async () => {
+  const posthorn = clientOf(app, { fetch });
+  const event = { kind: 'broadcast' as const, event_type: 'large', data: 'x'.repeat(1_000_000) };
+  const sizes: number[] = [];
+  const events = Array.from({ length: 7 }, () => event);
+  const results = await posthorn.events.sendMany(events, { onProgress: ({ length }) => sizes.push(length) });
+  expect(results.map(({ code }) => code)).toEqual(events.map(() => ''));
+  expect(sizes).toEqual([4, 3]);
+  await expect(posthorn.events.sendMany(events, { allOrNothing: true })).rejects.toMatchObject({
+    code: 'body_too_large',
+  });
+  const many = Array.from({ length: 1_001 }, () => event);
+  await expect(posthorn.events.sendMany(many, { allOrNothing: true })).rejects.toThrow(RangeError);
+  expect(await posthorn.events.sendMany([])).toEqual([]);
 });

@@ -31,7 +31,7 @@ export class RunningCommand {
       env: { HOME: '/nonexistent', POSTHORN_DATA_DIR: '/nonexistent', ...env },
       stdin: Readable.from([Buffer.from(input)]),
       stdout: Object.assign(this.#output('stdout'), { isTTY, getColorDepth: () => 1 }),
-      stderr: this.#output('stderr'),
+      stderr: Object.assign(this.#output('stderr'), { isTTY }),
       once: this.#signals.once.bind(this.#signals),
     };
     this.ended = runCommand([...args], terminal)

@@ -1,8 +1,8 @@
 import type { DryRun, Job, Posthorn } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
-import { counted, line, note, printOne, shownTime } from '../terminal/output.ts';
-import { terminal } from '../terminal/terminal.ts';
+import { counted, line, printOne, shownTime } from '../terminal/output.ts';
+import { endProgress, showProgress } from '../terminal/progress.ts';
 import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
 
@@ -108,26 +108,11 @@ function trialText(type: Job['type'], done: string, counts: DryRun): string[] {
 
 async function follow(posthorn: Posthorn, started: Job, done: string): Promise<number> {
   const job = await posthorn.jobs.wait(started, { onProgress: showProgress });
-  if (terminal().stderr.isTTY) note('');
+  endProgress();
   if (job.status !== 'completed')
     throw new StartupError(
       `the job ${job.uid} is ${job.status} after ${job.done}: ${job.error || 'no reason given'}`,
     );
   line(`${done}: ${job.done}${job.failed === 0 ? '' : `, failed: ${job.failed}`} (job ${job.uid})`);
   return job.failed === 0 ? EXIT.done : EXIT.failed;
-}
-
-const WIDTH = 30;
-
-/** Only on a terminal: a log would have a line for each step. */
-function showProgress({ done, total }: Job): void {
-  const { stderr } = terminal();
-  if (stderr.isTTY) stderr.write(`\r${progressBar(done, total)}`);
-}
-
-export function progressBar(done: number, total: number | null): string {
-  if (total === null) return `${done} done`;
-  const share = total === 0 ? 1 : Math.min(1, done / total);
-  const filled = Math.round(share * WIDTH);
-  return `[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${Math.floor(share * 100)}% ${done}/${total}`;
 }

@@ -43,10 +43,12 @@ const setup = inGroup('Setup', {
 
 const events = inGroup('Events', {
   trigger: remote({
-    summary: 'Sends an event.',
-    details: 'Without --data the payload is made from the JSON Schema of the event type.',
-    operands: [{ name: 'TYPE', summary: 'The event type.' }],
+    summary: 'Sends an event, or those of a file.',
+    details:
+      'Without --data the payload is made from the JSON Schema of the event type. With --batch each line is an event of POST .../events/batch, and refused lines are named.',
+    operands: [{ name: 'TYPE', summary: 'The event type.', optional: true }],
     flags: {
+      batch: { value: 'FILE', summary: 'Send the events of this file, one JSON object a line; - for stdin.' },
       data: { value: 'JSON', summary: 'The payload: JSON, @FILE, or - for stdin.' },
       endpoint: { value: 'ID', summary: 'To this endpoint only.' },
       owner: { value: 'OWNER', summary: 'To the endpoints of this owner only.' },
@@ -57,6 +59,7 @@ const events = inGroup('Events', {
     examples: [
       `posthorn trigger invoice.paid --data '{"invoice": 7}'`,
       'posthorn trigger invoice.paid --data @invoice.json',
+      'posthorn trigger --batch events.ndjson',
     ],
     load: async () => (await import('./trigger.ts')).trigger,
   }),

@@ -1,14 +1,23 @@
-import type { BroadcastEvent, Posthorn } from '../../../client/src/posthorn.ts';
-import { StartupError, usageError } from '../../platform/startup-error.ts';
+import type { BatchEvent, BatchResult, BroadcastEvent, Posthorn } from '../../../client/src/posthorn.ts';
+import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { readJson } from '../terminal/input.ts';
-import { printOne } from '../terminal/output.ts';
+import { countLines, type JsonLine, readJsonLines } from '../terminal/json-lines.ts';
+import { line, note, printOne } from '../terminal/output.ts';
+import { endProgress, noteInProgress, showProgress } from '../terminal/progress.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
 import { exampleOf } from './schema-example.ts';
 
-/** Sends an event: to every subscriber, to one endpoint, or to the endpoints of an owner. */
-export async function trigger(given: Given): Promise<undefined> {
+const OF_ONE = ['data', 'endpoint', 'owner', 'source', 'idempotency-key', 'header'];
+const PART = 1_000;
+
+/** Sends an event: to every subscriber, to one endpoint, or to the endpoints of an owner. Or those of a file. */
+export async function trigger(given: Given): Promise<number | undefined> {
   const type = given.operand();
+  const file = given.text('batch');
+  if (file !== undefined) return sendFile(given, file);
+  if (type === '') throw usageError('name the event type, or a file of events with --batch');
   const [endpoint, owner] = [given.text('endpoint'), given.text('owner')];
   if (endpoint !== undefined && owner !== undefined) throw usageError('give --endpoint or --owner, not both');
   const data = await readJson(given);
@@ -35,6 +44,49 @@ function send(
   if (to.endpoint !== undefined) return posthorn.events.create({ ...event, endpoint_id: to.endpoint });
   if (to.owner !== undefined) return posthorn.events.fanout({ ...event, owner_id: to.owner });
   return posthorn.events.broadcast(event);
+}
+
+/** Each line of the file is an event of `POST .../events/batch`. */
+async function sendFile(given: Given, file: string): Promise<number> {
+  if (given.operands.length > 0 || OF_ONE.some((flag) => given.texts(flag).length > 0))
+    throw usageError('with --batch the file says all about its events; give no type, payload or target');
+  const total = await countLines(file);
+  const counts = { stored: 0, duplicate: 0, refused: 0 };
+  await withService(given, async (posthorn) => {
+    let sentTo = 0;
+    for await (const part of readJsonLines(file, PART)) {
+      const results = await sendPart(posthorn, part).catch((error: unknown) => {
+        if (sentTo > 0) noteInProgress(`the events up to line ${sentTo} were sent`);
+        throw error;
+      });
+      for (const { status, uid, place, message } of results) {
+        counts[status] += 1;
+        if (status === 'refused') noteInProgress(`line ${place}: ${message}`);
+        else if (given.has('quiet')) line(uid);
+      }
+      sentTo = part.at(-1)?.number ?? sentTo;
+      if (terminal().stderr.isTTY) showProgress({ done: sentTo, total });
+      else note(`line ${sentTo}${total === null ? '' : ` of ${total}`}`);
+    }
+  });
+  endProgress();
+  const { stored, duplicate, refused } = counts;
+  await printOne(given, counts, [`stored: ${stored}, duplicate: ${duplicate}, refused: ${refused}`]);
+  return refused === 0 ? EXIT.done : EXIT.failed;
+}
+
+type LineResult = Pick<BatchResult, 'status' | 'uid' | 'message'> & { place: number };
+
+/** The results in the order of the lines. A line that is not JSON is refused here. */
+async function sendPart(posthorn: Posthorn, part: readonly JsonLine[]): Promise<LineResult[]> {
+  const events = part.flatMap((one) => ('value' in one ? [one.value as BatchEvent] : []));
+  const results = (await posthorn.events.sendMany(events)).values();
+  return part.map((one) => {
+    const place = one.number;
+    if ('problem' in one) return { status: 'refused', uid: '', message: one.problem, place };
+    const { status, uid, message } = results.next().value as BatchResult;
+    return { status, uid, message: message.replaceAll(/(?<=^|; )events\[\d+\](\.|: )/g, ''), place };
+  });
 }
 
 /** Without --data the example of the event type is sent. */

@@ -3,12 +3,12 @@ import { describe, expect, it, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import { commands } from '../commands.ts';
-import { progressBar } from '../remote/bulk.ts';
 import { exampleOf } from '../remote/schema-example.ts';
 import { matchesGlob } from '../remote/tail.ts';
 import { type Command, readArguments, usageOf } from './command.ts';
 import { completionOf } from './completion.ts';
 import { commandHelp, helpText } from './help.ts';
+import { progressBar } from './progress.ts';
 
 const names = Object.keys(commands);
 

@@ -26,11 +26,14 @@ export async function readJson(given: Given): Promise<unknown> {
   const bytes = await readData(given);
   if (bytes === undefined) return undefined;
   try {
-    return JSON.parse(bytes.toString('utf8'), asWritten);
+    return parseAsWritten(bytes.toString('utf8'));
   } catch (error) {
     throw usageError(`--data is not JSON: ${(error as Error).message}`);
   }
 }
+
+/** JSON whose numbers are sent as they were written. */
+export const parseAsWritten = (text: string): unknown => JSON.parse(text, asWritten);
 
 /** Node has JSON.rawJSON and the source of a number. TypeScript does not know them yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
