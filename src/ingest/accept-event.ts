@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError } from '../domain/errors.ts';
-import type { EventId, IdFactory, ProjectId } from '../domain/ids.ts';
+import type { EventId, IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -100,7 +100,7 @@ export class EventAcceptor {
     this.#deps = deps;
     const shared = { ...deps, limits: new IntakeLimits(deps), places: new DeliveryPlaces(deps) };
     this.#events = new EventStore({ ...shared, prepare: (events) => this.#prepareAll(events) });
-    this.#lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, { id }) });
+    this.#lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, id) });
     this.#batcher = new Batcher({
       run: (waiting) => this.#storeInTime(waiting),
       weigh: ({ item }) => item.items.reduce((sum, one) => sum + weigh(one), 0),
@@ -166,7 +166,8 @@ export class EventAcceptor {
   async #accept(received: readonly NewEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
     const { inFlight, ids } = this.#deps;
     const sources: NewEvent[] = [];
-    for (const event of received) sources.push(await this.#runFunctions(event));
+    for (const event of received)
+      sources.push(event.sourceId === null ? event : await this.#runFunctions(event, event.sourceId));
     // The first id holds those after it.
     const first = inFlight.take<EventId>();
     try {
@@ -197,11 +198,11 @@ export class EventAcceptor {
     throw new AppError('overloaded', { retry: 1 });
   }
 
-  async #runFunctions(event: NewEvent): Promise<NewEvent> {
-    if (event.sourceId === null || isLooped(event)) return event;
+  async #runFunctions(event: NewEvent, sourceId: SourceId): Promise<NewEvent> {
+    if (isLooped(event)) return event;
     const { cache, ids, now, sandbox } = this.#deps;
     const routing = cache.peek(event.projectId) ?? (await cache.get(event.projectId));
-    const source = routing.sources.get(event.sourceId);
+    const source = routing.sources.get(sourceId);
     if (source === undefined || (source.header_function === '' && source.body_function === '')) return event;
     return applySourceFunctions(sandbox, source, { event, seed: ids.next(), nowMs: now() });
   }
@@ -240,27 +241,27 @@ export class EventAcceptor {
     let room = MAX_DIRECT_TOGETHER;
     for (const [n, { source, id }] of events.entries()) {
       if (n > 0 && n % MATCHED_AT_ONCE === 0) await nextTurn();
-      const item = await this.#prepare(source, { id, room });
+      const routing =
+        this.#deps.cache.peek(source.projectId) ?? (await this.#deps.cache.get(source.projectId));
+      const item = prepareEvent(source, routing, { ...this.#matching(), eventId: id, room });
       room -= item.deliveries.length;
       items.push(item);
     }
     return items;
   }
 
-  async #prepare(
-    source: NewEvent,
-    { id, room }: { id?: EventId | undefined; room?: number } = {},
-  ): Promise<PreparedEvent> {
-    const { cache, ids, now, maxRetrySeconds, sealer } = this.#deps;
+  async #prepare(source: NewEvent, id?: EventId): Promise<PreparedEvent> {
+    const { cache } = this.#deps;
     const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
     return prepareEvent(source, routing, {
-      ids,
-      nowMs: now(),
-      maxRetrySeconds,
-      sealer,
+      ...this.#matching(),
       ...(id !== undefined && { eventId: id }),
-      ...(room !== undefined && { room }),
     });
+  }
+
+  #matching() {
+    const { ids, now, maxRetrySeconds, sealer } = this.#deps;
+    return { ids, nowMs: now(), maxRetrySeconds, sealer };
   }
 
   /** A slow database makes batches wait long. Events behind them are refused instead of tried in turn. */

@@ -14,6 +14,8 @@ import type { PreparedEvent } from './prepare-event.ts';
 type Limit = Pick<WindowRequest, 'key' | 'maxEvents' | 'seconds'>;
 type Refused = Map<PreparedEvent, AppError>;
 
+const NONE: ReadonlyMap<PreparedEvent, AppError> = new Map();
+
 export class IntakeLimits {
   readonly #deps: { db: Database; cache: ConfigCache };
   readonly #admitted = new WeakSet<NewEvent>();
@@ -24,7 +26,8 @@ export class IntakeLimits {
 
   /** The items of a batch that are over a limit, with the errors for their callers. */
   async refused(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
-    const fresh = items.filter((item) => !this.#admitted.has(item.source));
+    const fresh = items.filter(({ source }) => this.#isLimited(source) && !this.#admitted.has(source));
+    if (fresh.length === 0) return NONE;
     const bySource = await this.#take(fresh, (event) => this.#sourceLimit(event));
     const left = fresh.filter((item) => !bySource.has(item));
     const byProject = await this.#take(left, (event) => this.#projectLimit(event));
@@ -71,6 +74,10 @@ export class IntakeLimits {
       for (const item of under.slice(granted)) refused.set(item, overLimit(limit, endsInSeconds));
     }
     return refused;
+  }
+
+  #isLimited(event: NewEvent): boolean {
+    return this.#projectLimit(event) !== null || this.#sourceLimit(event) !== null;
   }
 
   #sourceLimit({ projectId, sourceId }: NewEvent): Limit | null {

@@ -14,6 +14,7 @@ import { BatchEvents, type BatchResult, BatchResults, UncheckedBatch } from './b
 import { type CheckedEvent, eventChecker } from './check-event.ts';
 import { directTarget } from './direct-target.ts';
 import { dynamicTarget } from './dynamic-target.ts';
+import type { DynamicEvent } from './event-schema.ts';
 import { newEvent } from './new-event.ts';
 
 /*
@@ -24,8 +25,8 @@ import { newEvent } from './new-event.ts';
 type BatchCall = Call<Static<typeof UncheckedBatch>>;
 type Target = () => Promise<EventTarget>;
 
-/** An event on its way, or why it was refused. */
-type Entry = { event: NewEvent; target: Target } | AppError;
+/** An event on its way, with what makes its target if it has none yet, or why it was refused. */
+type Entry = { event: NewEvent; target: Target | null } | AppError;
 
 /** After so many events other work has its turn. */
 const CHECKED_AT_ONCE = 100;
@@ -85,8 +86,10 @@ async function checkedEntries(
       const text = texts[n] ?? '';
       const checked = check(given, text);
       const alone = { project, trace, body: checked.body, bodyText: text, idempotencyKey: undefined };
-      const event = await newEvent(context, alone, { kind: 'broadcast' });
-      return { event, target: await targetOf(checked) };
+      const target = await targetOf(checked);
+      if (typeof target !== 'function')
+        return { event: await newEvent(context, alone, target), target: null };
+      return { event: await newEvent(context, alone, { kind: 'broadcast' }), target };
     };
     entries.push(await orRefused(entry));
   }
@@ -94,13 +97,13 @@ async function checkedEntries(
 }
 
 /** Where each event goes. Events for one URL with the same settings make its endpoint once. */
-function targets(context: ApiContext, call: BatchCall): (event: CheckedEvent) => Promise<Target> {
+function targets(
+  context: ApiContext,
+  call: BatchCall,
+): (event: CheckedEvent) => EventTarget | Promise<Target> {
   const { project, actor } = call;
   const made = new Map<string, { asked: string; target: Promise<EventTarget> }>();
-  return async ({ kind, body }) => {
-    if (kind === 'broadcast') return async () => ({ kind: 'broadcast' });
-    if (kind === 'fanout') return async () => ({ kind: 'owner', ownerId: body.owner_id });
-    if (kind === 'direct') return directTarget(context, { project, actor, scope: undefined }, body);
+  const dynamic = async (body: Static<typeof DynamicEvent>): Promise<Target> => {
     const make = await dynamicTarget(context, { project, actor }, body);
     const asked = JSON.stringify([body.secret, body.event_types]);
     return () => {
@@ -111,13 +114,24 @@ function targets(context: ApiContext, call: BatchCall): (event: CheckedEvent) =>
       return target;
     };
   };
+  return ({ kind, body }) => {
+    if (kind === 'broadcast') return { kind };
+    if (kind === 'fanout') return { kind: 'owner', ownerId: body.owner_id };
+    return kind === 'dynamic'
+      ? dynamic(body)
+      : directTarget(context, { project, actor, scope: undefined }, body);
+  };
 }
 
 async function withTargets(entries: readonly Entry[]): Promise<(NewEvent | AppError)[]> {
   const events: (NewEvent | AppError)[] = [];
   for (const entry of entries) {
     if (entry instanceof AppError) events.push(entry);
-    else events.push(await orRefused(async () => ({ ...entry.event, target: await entry.target() })));
+    else if (entry.target === null) events.push(entry.event);
+    else {
+      const { event, target } = entry;
+      events.push(await orRefused(async () => ({ ...event, target: await target() })));
+    }
   }
   return events;
 }

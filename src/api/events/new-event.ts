@@ -43,7 +43,7 @@ export async function newEvent(
     // A trace given for the event overrides that of the request.
     trace: givenTrace(headers) ?? call.trace,
     idempotencyKey: idempotencyKey(project, body, call.idempotencyKey),
-    sourceId: await eventSource(context, project, body.source_id),
+    sourceId: body.source_id ? await eventSource(context, project, body.source_id) : null,
     appId: body.app_id || null,
     acknowledgedAtMs:
       body.acknowledged_at === undefined ? null : parseTime('acknowledged_at', body.acknowledged_at),
@@ -84,13 +84,8 @@ function customHeaders(given: Record<string, string>): Record<string, string[]> 
   return headers;
 }
 
-/** The source of an event, or null. Events by API may only name sources of type rest_api. */
-async function eventSource(
-  context: ApiContext,
-  project: ProjectRow,
-  sourceId: string | undefined,
-): Promise<SourceId | null> {
-  if (!sourceId) return null;
+/** The source of an event. Events by API may only name sources of type rest_api. */
+async function eventSource(context: ApiContext, project: ProjectRow, sourceId: string): Promise<SourceId> {
   const { sources } = await context.cache.get(project.id);
   const source = sources.get(sourceId);
   if (source === undefined)

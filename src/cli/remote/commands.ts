@@ -43,7 +43,7 @@ const setup = inGroup('Setup', {
 
 const events = inGroup('Events', {
   trigger: remote({
-    summary: 'Sends an event, or those of a file.',
+    summary: 'Sends an event, or a file of them.',
     details:
       'Without --data the payload is made from the JSON Schema of the event type. With --batch each line is an event of POST .../events/batch, and refused lines are named.',
     operands: [{ name: 'TYPE', summary: 'The event type.', optional: true }],
