@@ -21,9 +21,11 @@ export interface Load {
   eventTypes?: number;
   /** The number of ordering keys, used in turn. Not together with `eventTypes`. */
   orderingKeys?: number;
+  /** Events in each request, for the call that takes many. Absent: one, for a call of its own. */
+  batch?: number;
   run: number;
   connections: number;
-  /** Ends after this time, or after this many requests. */
+  /** Ends after this time, or after this many events. */
   seconds?: number;
   count?: number;
   ratePerSecond?: number;
@@ -36,7 +38,7 @@ export interface LoadResult {
   /** The first refusal, for the report. */
   refusal: string;
   elapsedMs: number;
-  /** Requests accepted in each second. */
+  /** Events accepted in each second. */
   acceptedPerSecond: number[];
   ackP50Ms: number;
   ackP99Ms: number;
@@ -48,7 +50,8 @@ const STATUS_AT = 'HTTP/1.1 '.length;
 class LoadRun {
   readonly #load: Load;
   readonly #prefix: Buffer;
-  readonly #payloadAt: number;
+  /** Positions of the payloads, from the start of the request. */
+  readonly #payloadsAt: number[];
   /** Position of the digits of the type or the ordering key, from the start of the request. */
   readonly #typeAt: number;
   readonly #acks = createHistogram();
@@ -68,13 +71,18 @@ class LoadRun {
     const type =
       load.eventTypes === undefined ? load.eventType : `${load.eventType}${'0'.repeat(TYPE_DIGITS)}`;
     const key = load.orderingKeys === undefined ? '' : `","ordering_key":"${'0'.repeat(TYPE_DIGITS)}`;
-    const before = type === undefined ? '' : `{"event_type":"${type}${key}","data":`;
-    const body = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
+    const { batch = 1 } = load;
+    const kind = load.batch === undefined ? '' : '"kind":"broadcast",';
+    const before = type === undefined ? '' : `{${kind}"event_type":"${type}${key}","data":`;
+    const event = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
+    const list = load.batch === undefined ? ['', ''] : ['{"events":[', ']}'];
+    const body = list.join(Array.from({ length: batch }, () => event).join(','));
     const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${load.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     this.#prefix = Buffer.from(head + body);
-    this.#payloadAt = head.length + before.length;
-    this.#typeAt = this.#payloadAt - '","data":'.length - TYPE_DIGITS;
-    writeField(this.#prefix, this.#payloadAt, RUN, load.run);
+    const first = head.length + (list[0] as string).length + before.length;
+    this.#payloadsAt = Array.from({ length: batch }, (_, n) => first + n * (event.length + 1));
+    this.#typeAt = first - '","data":'.length - TYPE_DIGITS;
+    for (const at of this.#payloadsAt) writeField(this.#prefix, at, RUN, load.run);
   }
 
   async result(): Promise<LoadResult> {
@@ -127,7 +135,7 @@ class LoadRun {
     const { eventTypes, orderingKeys = eventTypes } = this.#load;
     if (orderingKeys !== undefined)
       writeField(request, this.#typeAt, { at: 0, digits: TYPE_DIGITS }, this.#sent % orderingKeys);
-    writeEvent(request, this.#payloadAt, { number: this.#sent++, dueMicros });
+    for (const at of this.#payloadsAt) writeEvent(request, at, { number: this.#sent++, dueMicros });
     connection.sentMicros = dueMicros;
     connection.isFree = false;
     connection.socket.write(request);
@@ -140,13 +148,14 @@ class LoadRun {
 
   #onAnswer(connection: Connection, buffer: Buffer, at: number): void {
     connection.isFree = true;
-    this.#answered += 1;
+    const events = this.#payloadsAt.length;
+    this.#answered += events;
     if (buffer[at + STATUS_AT] === 0x32) {
       const second = Math.floor((performance.now() - this.#startedMs) / 1000);
-      this.#perSecond[second] = (this.#perSecond[second] ?? 0) + 1;
+      this.#perSecond[second] = (this.#perSecond[second] ?? 0) + events;
       this.#acks.record(Math.max(1, sharedMicros() - connection.sentMicros));
     } else {
-      this.#refused += 1;
+      this.#refused += events;
       this.#refusal ||= buffer.toString('latin1', at, at + 1000);
     }
     if (this.#load.ratePerSecond !== undefined) return;

@@ -32,14 +32,7 @@ export async function measureDeliveries(
   const run = await stage.newRun();
   const before = usage(stage, subject);
   const startedMs = performance.now();
-  const { url, authorization } = subject;
-  const result = await stage.load.call<LoadResult>('run', {
-    ...load,
-    url,
-    authorization,
-    run,
-  } satisfies Load);
-  if (result.refused > 0) throw new Error(`${result.refused} requests refused; the first: ${result.refusal}`);
+  const result = await publish(stage, subject, { ...load, run });
   const report = await arrived(stage, (sink) => sink.distinct >= result.accepted);
   while (!(await subject.isRecorded())) await pause(POLL_MS);
   const elapsedSeconds = (performance.now() - startedMs) / 1000;
@@ -54,6 +47,30 @@ export async function measureDeliveries(
     ackP99Ms: result.ackP99Ms,
     ...cost(before, usage(stage, subject), { seconds: elapsedSeconds, events: result.accepted }),
   };
+}
+
+/** Publishes events that are stored and not sent. The rate is that of the answers. */
+export async function measureAccepts(
+  stage: Stage,
+  subject: Subject,
+  load: Omit<Load, 'url' | 'authorization' | 'run'>,
+): Promise<Sample> {
+  const run = await stage.newRun();
+  const before = usage(stage, subject);
+  const { accepted, elapsedMs } = await publish(stage, subject, { ...load, run });
+  const seconds = elapsedMs / 1000;
+  const used = cost(before, usage(stage, subject), { seconds, events: accepted });
+  return { eventsPerSecond: accepted / seconds, events: accepted, ...used };
+}
+
+async function publish(
+  stage: Stage,
+  { url, authorization }: Subject,
+  load: Omit<Load, 'url' | 'authorization'>,
+): Promise<LoadResult> {
+  const result = await stage.load.call<LoadResult>('run', { ...load, url, authorization } satisfies Load);
+  if (result.refused > 0) throw new Error(`${result.refused} events refused; the first: ${result.refusal}`);
+  return result;
 }
 
 /** The sink's report once it is complete, or after two minutes. Events missing then are lost. */

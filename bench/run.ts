@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
 import { amqp, changeStream, kafka, sqs } from './figures/brokers.ts';
+import { eventsBatch } from './figures/events-batch.ts';
 import { failingEndpoints } from './figures/failing-endpoints.ts';
 import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
@@ -35,6 +36,7 @@ const FIGURES: Figure[] = [
   relayFloor,
   diy,
   ingest,
+  eventsBatch,
   kafka,
   amqp,
   sqs,

@@ -63,6 +63,8 @@ const RULES: Rule[] = [
     least: 0.8,
     value: (figure) => ratio(figure('kafka')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),
   },
+  { name: 'batches of 100 over single calls', least: 3, value: (f) => f('events_batch')['ratio'] },
+  { name: 'their service CPU per event', most: 0.5, value: (f) => f('events_batch')['cpuRatio'] },
   { name: 'steady state over first minute', most: 1.2, value: (f) => f('first_minute')['ratio'] },
   { name: 'before over after a partition change', most: 1.2, value: (f) => f('partition_change')['ratio'] },
   { name: 'full tables over empty ones', least: 0.9, value: (f) => f('full_tables')['ratio'] },

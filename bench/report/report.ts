@@ -95,6 +95,14 @@ const figureRow =
       relay_floor: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       diy_graphile: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [reconciled]],
       ingest: () => [`${n('eventsPerSecond')} events/s, ${tail}`, [times('end_to_end'), reconciled]],
+      events_batch: () => [
+        `${n('eventsPerSecond')} events/s stored`,
+        [
+          `${n('alone')} by single calls, ${n('cpuRatio')} of their CPU (${n('microsAlone')} µs)`,
+          `sent too: ${n('sentPerSecond')} and ${n('sentAlone')} events/s, ${n('microsSent')} and ${n('microsSentAlone')} µs`,
+          reconciled,
+        ],
+      ],
       kafka: ofBroker,
       amqp: ofBroker,
       sqs: ofBroker,

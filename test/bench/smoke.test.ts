@@ -12,7 +12,17 @@ import type { Results } from '../../bench/report/report.ts';
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-smoke-'));
   const file = join(directory, 'results.json');
-  const names = ['end_to_end', 'watchers', 'relay_floor', 'tail', 'idle', 'start', 'full_tables', 'soak'];
+  const names = [
+    'end_to_end',
+    'watchers',
+    'events_batch',
+    'relay_floor',
+    'tail',
+    'idle',
+    'start',
+    'full_tables',
+    'soak',
+  ];
   const options = ['--smoke', '--only', names.join(','), '--json', file];
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
   const results = JSON.parse(await readFile(file, 'utf8')) as Results;
