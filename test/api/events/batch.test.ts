@@ -1,4 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { ProjectId } from '../../../src/domain/ids.ts';
+import type { NewEvent } from '../../../src/ingest/new-event.ts';
 import { scrape } from '../../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
@@ -268,6 +270,55 @@ test('a call makes at most 10,000 deliveries, and the rest after its answer', as
     [project.projectId, xmin],
   );
   expect(counts).toEqual(range(13).map((n) => ({ deliveries: 900, at_once: n < 11 })));
+});
+
+test('config that moves on while a call is stored is taken into account', async () => {
+  const node = await app.addNode();
+  const elsewhere = new ApiClient(project.base.replace(app.url, node.url), project.key);
+  const body = { events: range(20).map((n) => broadcast(n)) };
+  await elsewhere.post('/events/batch', body, 200);
+  // The other node may not have heard of the subscription when it matches.
+  await subscribe(project, receiver.url);
+  await elsewhere.post('/events/batch', body, 200);
+  expect((await stored()).map(({ status }) => status)).toEqual(
+    range(40).map((n) => (n < 20 ? 'Failure' : 'Success')),
+  );
+  await receiver.received(20);
+  await node.stop();
+});
+
+test('an event that the database refuses fails alone, or with all or nothing fails the others too', async () => {
+  const event = (metadata: string): NewEvent => ({
+    projectId: project.projectId as ProjectId,
+    target: { kind: 'broadcast' },
+    eventType: 'a',
+    payload: Buffer.from('1'),
+    contentType: null,
+    headers: {},
+    forwardedHeaders: null,
+    credentials: [],
+    trace: null,
+    hops: 0,
+    functionFailure: null,
+    idempotencyKey: null,
+    sourceId: null,
+    appId: null,
+    acknowledgedAtMs: null,
+    urlQueryParams: null,
+    urlPath: null,
+    metadata,
+  });
+  const events = range(9).map((n) => event(n === 5 ? 'no\u0000text' : 'text'));
+  const refused = { code: 'validation_failed' };
+  const { acceptor } = app.app;
+  const all = await acceptor.acceptGroup(events, { isAllOrNothing: true });
+  expect(all).toMatchObject(events.map(() => refused));
+  expect(await stored()).toEqual([]);
+  const results = await acceptor.acceptGroup(events);
+  expect(results).toMatchObject(range(9).map((n) => (n === 5 ? refused : { isDuplicate: false })));
+  expect((await stored()).map(({ id }) => id)).toEqual(
+    results.flatMap((one) => (one instanceof Error ? [] : one.event.id)),
+  );
 });
 
 test('each event of a call is counted', async () => {
