@@ -312,6 +312,22 @@ describe('an event', () => {
     tail.signal('SIGINT');
     expect(await tail.ended).toEqual({ code: 0, signal: null });
   });
+
+  it('is sent for later, and until then', async () => {
+    const later = await json('trigger', 'cli.sent', '--data', '{}', '--delay', '3600', '--ttl', '60');
+    const { uid, deliver_at, expires_at } = await app.project.get(`/events/${String(later['uid'])}`);
+    expect(later['deliver_at']).toBe(deliver_at);
+    expect(Date.parse(expires_at) - Date.parse(deliver_at)).toBe(60_000);
+    expect((await app.project.get('/events?delayed=true')).content).toEqual([
+      expect.objectContaining({ uid }),
+    ]);
+    for (const flags of [
+      ['--delay', 'soon'],
+      ['--ttl', '1.5'],
+      ['--deliver-at', 'never'],
+    ])
+      expect((await posthorn('trigger', 'cli.sent', '--data', '{}', ...flags)).code).not.toBe(0);
+  });
 });
 
 describe('an operator', () => {

@@ -67,7 +67,7 @@ export function breakerTests(get: () => World): void {
     expect(await sendNow.count()).toBe(0);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
     await sendNow.click();
-    await page.getByText(/^Delivered .* after the event was accepted, at attempt 2\.$/).waitFor();
+    await page.getByText(/^Delivered .* after it was due, at attempt 2\.$/).waitFor();
     await receiver.received(10);
     await receiver.stop();
   });

@@ -28,6 +28,28 @@ export function listTests(get: () => World): void {
       await page.getByText('live.second').first().waitFor();
     });
 
+    it('of events has those for later, with their time, and their deliveries say why they wait', async () => {
+      const { page, open, app } = get();
+      const { endpoint } = await subscribe(app.project, 'https://receiver.posthorn.invalid/later', {
+        eventTypes: ['for.later'],
+      });
+      const event = { endpoint_id: endpoint.uid, event_type: 'for.later', data: {}, ttl_seconds: 90 };
+      await app.project.post('/events', { ...event, delay_seconds: 7_200 });
+      await open('events');
+      await page.getByLabel('Delivery time').selectOption('Delayed');
+      await page.waitForURL(/due=later/);
+      const row = page.getByRole('row').filter({ hasText: 'for.later' });
+      await row.waitFor();
+      expect(await page.getByText('newsletter.opened').count()).toBe(0);
+      await row.getByRole('link').first().click();
+      await page.getByText('Deliver at').waitFor();
+      await open('deliveries?held=delayed');
+      await page.getByRole('row').filter({ hasText: 'for.later' }).getByRole('link').first().click();
+      await page.getByText(/Its event is to be delivered later\. First attempt in/).waitFor();
+      await page.getByText('Expires').waitFor();
+      await page.getByRole('button', { name: 'Send now' }).waitFor();
+    });
+
     it('keeps its filters in the address, and Back takes one away', async () => {
       const { page, open } = get();
       await open('deliveries');

@@ -260,7 +260,7 @@ export interface EventDelivery {
   headers: Record<string, string[]>;
   idempotency_key: string;
   url_query_params: string;
-  /** Time from acceptance to the successful response, such as 12.4ms. */
+  /** Time from acceptance, or the `deliver_at` of the event, to the successful response, such as 12.4ms. */
   latency: string;
   latency_seconds: number;
   metadata: RetryMetadata;

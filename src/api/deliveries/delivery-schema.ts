@@ -57,7 +57,10 @@ export const EventDelivery = Type.Object({
   headers: HeaderValues,
   idempotency_key: Type.String(),
   url_query_params: Type.String(),
-  latency: Type.String({ description: 'Time from acceptance to the successful response, such as 12.4ms.' }),
+  latency: Type.String({
+    description:
+      'Time from acceptance, or the `deliver_at` of the event, to the successful response, such as 12.4ms.',
+  }),
   latency_seconds: Type.Integer(),
   metadata: RetryMetadata,
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),

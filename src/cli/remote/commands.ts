@@ -54,6 +54,9 @@ const events = inGroup('Events', {
       owner: { value: 'OWNER', summary: 'To the endpoints of this owner only.' },
       source: { value: 'ID', summary: 'As an event of this source.' },
       'idempotency-key': { value: 'KEY', summary: 'A second event with the same key is not sent.' },
+      'deliver-at': { value: 'TIME', summary: 'Deliver it at this time, such as 2026-01-31T15:04:05Z.' },
+      delay: { value: 'SECONDS', summary: 'Deliver it after so many seconds.' },
+      ttl: { value: 'SECONDS', summary: 'Discard what is not delivered within so many seconds.' },
       header: { value: 'NAME:VALUE', summary: 'A header to send with the event.', many: true },
     },
     examples: [

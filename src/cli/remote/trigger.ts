@@ -27,11 +27,15 @@ export async function trigger(given: Given): Promise<number | undefined> {
       data: data === undefined ? await exampleFor(posthorn, type) : data,
       ...optional('idempotency_key', given.text('idempotency-key')),
       ...optional('source_id', given.text('source')),
+      ...optional('deliver_at', given.text('deliver-at')),
+      ...optional('delay_seconds', secondsOf(given, 'delay')),
+      ...optional('ttl_seconds', secondsOf(given, 'ttl')),
       ...optional('custom_headers', headersOf(given.texts('header'))),
     };
     const sent = await send(posthorn, event, { endpoint, owner });
-    const { uid, event_type, is_duplicate_event, created_at } = sent;
-    await printOne(given, { uid, event_type, is_duplicate_event, created_at });
+    const { uid, event_type, is_duplicate_event, deliver_at, created_at } = sent;
+    const later = deliver_at === null ? {} : { deliver_at };
+    await printOne(given, { uid, event_type, is_duplicate_event, ...later, created_at });
   });
   return undefined;
 }
@@ -97,6 +101,13 @@ async function exampleFor(posthorn: Posthorn, name: string): Promise<unknown> {
       `the event type ${name} has no JSON Schema to make an example from; give the payload with --data`,
     );
   return exampleOf(type.json_schema);
+}
+
+function secondsOf(given: Given, flag: string): number | undefined {
+  const text = given.text(flag);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,10}$/.test(text)) throw usageError(`--${flag} takes a whole number of seconds`);
+  return Number(text);
 }
 
 function headersOf(given: readonly string[]): Record<string, string> | undefined {

@@ -13,9 +13,7 @@ it('a delivery that took less than a second says how long it took', () => {
     latency: '12.4ms',
     metadata: { num_trials: 1, retry_limit: 3, next_send_time: null },
   } as never;
-  expect(tellDelivery(delivery, String)).toBe(
-    'Delivered 12.4 ms after the event was accepted, at attempt 1.',
-  );
+  expect(tellDelivery(delivery, String)).toBe('Delivered 12.4 ms after it was due, at attempt 1.');
   expect(tellCustomer(words, delivery, String)).toBe('Delivered in 12.4 ms at attempt 1.');
 });
 
@@ -32,6 +30,10 @@ it('a delivery says once what happened, and when its next attempt is', () => {
   expect(tell({ status: 'Retry', description, waiting_for, metadata })).toBe(
     `${description} Next attempt in 28 s.`,
   );
+  const later = { gate: 'delayed', until: '2026-01-31T15:04:05Z' };
+  expect(tell({ status: 'Scheduled', description: 'Later.', waiting_for: later, metadata })).toBe(
+    'Later. First attempt in 28 s.',
+  );
   expect(tell({ status: 'Failure', description: answered, waiting_for: null, metadata })).toBe(
     'The endpoint answered 500 Some. Retry it to send it again.',
   );
@@ -42,13 +44,13 @@ it('a delivery that was retried by hand has no more attempts than it made', () =
   expect(triesOf({ num_trials: 2, retry_limit: 1 })).toBe('2');
 });
 
-it('a delivery can be sent now if it waits for a retry or behind a breaker, at an active endpoint that does not pull', () => {
+it('a delivery can be sent now if it waits for its time, a retry or a breaker, at an active endpoint that does not pull', () => {
   const may = (gate: string | null, endpoint: object | null = {}) =>
     maySendNow({
       waiting_for: gate === null ? null : { gate, until: null },
       endpoint_metadata: endpoint && { status: 'active', delivery: 'push', ...endpoint },
     } as never);
-  expect([may('retry'), may('circuit_breaker')]).toEqual([true, true]);
+  expect([may('retry'), may('circuit_breaker'), may('delayed')]).toEqual([true, true, true]);
   for (const gate of ['paused', 'rate_limit', 'pull', 'sending', 'node', null])
     expect([gate, may(gate)]).toEqual([gate, false]);
   for (const endpoint of [{ delivery: 'pull' }, { status: 'paused' }, { status: 'inactive' }, null])

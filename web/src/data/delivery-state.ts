@@ -29,8 +29,8 @@ const OPEN: ReadonlySet<DeliveryState> = new Set(['scheduled', 'in flight', 'ret
 /** Whether it is still on its way. */
 export const isOpen = (delivery: Stated): boolean => OPEN.has(deliveryState(delivery));
 
-const SENDABLE: ReadonlySet<string> = new Set(['retry', 'circuit_breaker']);
-/** Whether it can be sent now: it waits for a retry or behind a circuit breaker, and nothing else holds it. */
+const SENDABLE: ReadonlySet<string> = new Set(['delayed', 'retry', 'circuit_breaker']);
+/** Whether it can be sent now: it waits for its time, a retry or a circuit breaker, and nothing else holds it. */
 export const maySendNow = ({
   waiting_for: waiting,
   endpoint_metadata: endpoint,
@@ -59,7 +59,7 @@ export function tellDelivery(delivery: Told, when: (at: string) => string): stri
   const said = description === '' ? '' : `${description.replace(/\.$/, '')}. `;
   switch (deliveryState(delivery)) {
     case 'delivered':
-      return `Delivered ${latencyText(delivery)} after the event was accepted, at attempt ${metadata.num_trials}.`;
+      return `Delivered ${latencyText(delivery)} after it was due, at attempt ${metadata.num_trials}.`;
     case 'failed':
       return `${said}Retry it to send it again.`;
     case 'discarded':
@@ -68,6 +68,7 @@ export function tellDelivery(delivery: Told, when: (at: string) => string): stri
     case 'in flight':
       return said || 'A request is on its way.';
     case 'scheduled':
+      if (gate?.gate === 'delayed' && gate.until !== null) return `${said}First attempt ${when(gate.until)}.`;
       return said || 'It is about to be sent.';
     case 'held':
       return `${said}${gate?.until == null ? '' : `Next attempt ${when(gate.until)}.`}`;

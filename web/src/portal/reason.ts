@@ -34,7 +34,14 @@ export function adviceText({ advice }: Messages, outcome: string): string {
 
 type Told = Pick<
   EventDelivery,
-  'status' | 'waiting_for' | 'cancelled_at' | 'last_outcome' | 'metadata' | 'latency'
+  | 'status'
+  | 'waiting_for'
+  | 'cancelled_at'
+  | 'last_outcome'
+  | 'metadata'
+  | 'latency'
+  | 'expires_at'
+  | 'updated_at'
 >;
 
 const HOLDS = {
@@ -43,6 +50,9 @@ const HOLDS = {
   rate_limit: 'limited',
   order: 'order',
 } as const;
+
+const isExpired = ({ expires_at: at, updated_at: ended }: Told): boolean =>
+  at != null && Date.parse(ended) >= Date.parse(at);
 
 /** The result of a delivery, the advice, and the next step. `when` words a time, such as "in 4 min". */
 export function tellDelivery(words: Messages, delivery: Told, when: (at: string) => string): string {
@@ -55,10 +65,10 @@ export function tellDelivery(words: Messages, delivery: Told, when: (at: string)
   const at = gate?.until ?? metadata.next_send_time;
   const future = {
     failed: next.failed,
-    discarded: next.discarded,
+    discarded: isExpired(delivery) ? next.expired : next.discarded,
     cancelled: next.cancelled,
     'in flight': next.flying,
-    scheduled: next.scheduled,
+    scheduled: gate?.gate === 'delayed' && at !== null ? next.retry(when(at)) : next.scheduled,
     held: held === undefined ? '' : next[held],
     retrying: next.retry(at === null ? next.soon : when(at)),
   }[state];

@@ -128,6 +128,7 @@ export const words: Messages = {
     delivered: (took, tries) => `Zugestellt in ${took}, im ${tries}. Versuch.`,
     failed: 'Es gibt keine automatischen Wiederholungen mehr.',
     discarded: 'Sie wurde nicht gesendet, weil der Endpunkt deaktiviert war.',
+    expired: 'Sie ist abgelaufen, bevor sie zugestellt werden konnte.',
     cancelled: 'Sie wurde abgebrochen.',
     flying: 'Eine Anfrage ist unterwegs.',
     scheduled: 'Sie wird gleich gesendet.',
@@ -178,6 +179,7 @@ export const words: Messages = {
     quiet: 'Nichts gesendet',
     discarded: (count) => `${number(count)} verworfen`,
     waiting: {
+      delayed: (count) => `${number(count)} für später vorgesehen`,
       retry: (count) => `${number(count)} ${count === 1 ? 'wartet' : 'warten'} auf die Wiederholung`,
       circuit_breaker: (count) =>
         `${number(count)} ${count === 1 ? 'wartet' : 'warten'}, bis sich der Endpunkt erholt`,

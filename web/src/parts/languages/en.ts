@@ -106,6 +106,7 @@ export const words = {
     delivered: (took: string, tries: number) => `Delivered in ${took} at attempt ${tries}.`,
     failed: 'There are no more automatic retries.',
     discarded: 'It was not sent, because the endpoint was disabled.',
+    expired: 'It expired before it could be delivered.',
     cancelled: 'It was cancelled.',
     flying: 'A request is on its way.',
     scheduled: 'It is about to be sent.',
@@ -162,6 +163,7 @@ export const words = {
     discarded: (count: number) => `${number(count)} discarded`,
     /** Deliveries that wait now, by what they wait for. */
     waiting: {
+      delayed: (count: number) => `${number(count)} to be sent later`,
       retry: (count: number) => `${number(count)} waiting to retry`,
       circuit_breaker: (count: number) => `${number(count)} held until the endpoint recovers`,
       paused: (count: number) => `${number(count)} held by the pause`,

@@ -126,6 +126,7 @@ export const words: Messages = {
     delivered: (took, tries) => `Entregada en ${took}, en el intento ${tries}.`,
     failed: 'No habrá más reintentos automáticos.',
     discarded: 'No se envió, porque el endpoint estaba desactivado.',
+    expired: 'Caducó antes de poder entregarse.',
     cancelled: 'Se canceló.',
     flying: 'Hay una petición en curso.',
     scheduled: 'Está a punto de enviarse.',
@@ -175,6 +176,7 @@ export const words: Messages = {
     quiet: 'Nada enviado',
     discarded: (count) => `${number(count)} descartada${s(count)}`,
     waiting: {
+      delayed: (count) => `${number(count)} para más tarde`,
       retry: (count) => `${number(count)} a la espera del reintento`,
       circuit_breaker: (count) => `${number(count)} a la espera de que el endpoint se recupere`,
       paused: (count) => `${number(count)} retenida${s(count)} por la pausa`,

@@ -127,6 +127,7 @@ export const words: Messages = {
     delivered: (took, tries) => `Livrée en ${took}, à la tentative ${tries}.`,
     failed: 'Il n’y aura plus de nouvelle tentative automatique.',
     discarded: 'Elle n’a pas été envoyée, car l’endpoint était désactivé.',
+    expired: 'Elle a expiré avant de pouvoir être livrée.',
     cancelled: 'Elle a été annulée.',
     flying: 'Une requête est en cours.',
     scheduled: 'Elle va être envoyée.',
@@ -177,6 +178,7 @@ export const words: Messages = {
     quiet: 'Rien envoyé',
     discarded: (count) => `${number(count)} abandonnée${s(count)}`,
     waiting: {
+      delayed: (count) => `${number(count)} à envoyer plus tard`,
       retry: (count) => `${number(count)} en attente d’une nouvelle tentative`,
       circuit_breaker: (count) => `${number(count)} en attente du rétablissement de l’endpoint`,
       paused: (count) => `${number(count)} en attente à cause de la pause`,

@@ -2,7 +2,16 @@ import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
 import type { Health } from './health.ts';
 
-const GATES = ['retry', 'circuit_breaker', 'paused', 'rate_limit', 'order', 'pull', 'sending'] as const;
+const GATES = [
+  'delayed',
+  'retry',
+  'circuit_breaker',
+  'paused',
+  'rate_limit',
+  'order',
+  'pull',
+  'sending',
+] as const;
 
 /** The deliveries that ended in the last 24 hours, and those that wait now, by what they wait for. */
 function countsIn({ endpoints: t }: Messages, health: Health): { ended: string; waiting: string } {

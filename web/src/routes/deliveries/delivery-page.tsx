@@ -54,6 +54,7 @@ function factsOf(
       'Next attempt',
       isOpen(delivery) ? <Time key="" at={next} none="as soon as a node has room" /> : undefined,
     ],
+    ['Expires', delivery.expires_at === null ? undefined : <Time key="" at={delivery.expires_at} />],
     ['Retries', metadata.strategy],
     ['Mode', delivery.delivery_mode.replaceAll('_', ' ')],
   ];

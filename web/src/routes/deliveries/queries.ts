@@ -27,6 +27,7 @@ export const HELD_CHOICES: readonly Choice[] = [
   ['pull', 'Waits for a consumer'],
   ['sending', 'Being sent, or with a consumer'],
   ['retry', 'Waits for its next attempt'],
+  ['delayed', 'Waits for the time of its event'],
   ['rate_limit', 'Held: rate limit'],
   ['order', 'Held: waits for its turn'],
 ];

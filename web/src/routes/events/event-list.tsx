@@ -67,6 +67,15 @@ function WentTo({ event }: { event: Event }) {
   return name ?? plural(event.endpoints.length, 'endpoint');
 }
 
+const DUE_CHOICES = [
+  ['', 'Delayed or not'],
+  ['later', 'Delayed'],
+] as const;
+
+const DueFilter = (of: { value: string; onChange(value: string): void }) => (
+  <FilterSelect label="Delivery time" choices={DUE_CHOICES} {...of} />
+);
+
 export function EventList() {
   const { api, id, at } = useProject();
   const [search, setSearch] = useFilters();
@@ -119,6 +128,7 @@ export function EventList() {
             ['nothing', 'Matched nothing'],
           ]}
         />
+        <DueFilter value={search['due'] ?? ''} onChange={(due) => setSearch({ due })} />
         <SavedViews page="events" />
       </FilterBar>
       <LiveList

@@ -57,6 +57,8 @@ function EventView({ event }: { event: WholeEvent }) {
       <Facts
         items={[
           ['Received', <Time key="" at={event.created_at} />],
+          ['Deliver at', event.deliver_at === null ? undefined : <Time key="" at={event.deliver_at} />],
+          ['Expires', event.expires_at === null ? undefined : <Time key="" at={event.expires_at} />],
           [
             event.owner_ids.length > 1 ? 'Customers' : 'Customer',
             <CustomerLinks key="" owners={event.owner_ids} most={5} />,

@@ -8,6 +8,7 @@ export const eventFilters = (search: Search, range: TimeRange) => ({
   ...(search['source'] === undefined ? {} : { sourceId: [search['source']] }),
   ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
   ...(search['matched'] === 'nothing' ? { unmatched: true } : {}),
+  ...(search['due'] === 'later' ? { delayed: true } : {}),
   ...(search['key'] === undefined ? {} : { idempotencyKey: search['key'] }),
   ...(search['text'] === undefined ? {} : { query: search['text'] }),
 });
