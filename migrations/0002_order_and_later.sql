@@ -49,7 +49,7 @@ create table ordering_keys (
   used_at timestamptz not null default now(),
   primary key (project_id, id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-create index ordering_keys_held on ordering_keys (project_id, held_at) where held_at is not null;
+create index ordering_keys_held on ordering_keys (project_id, subscription_id, held_at) where held_at is not null;
 
 -- Deliveries that wait behind the head of their key. Their rows of the queue are in lanes of their own and never due.
 create table ordered_deliveries (

@@ -6,9 +6,9 @@ import type { EndpointSecrets } from './config/endpoint.ts';
  * Alerts for the owner of an endpoint, raised once when a problem begins and cleared once when it ends.
  * failures: a subscription's attempts failed too often; breaker: the endpoint's circuit breaker opened;
  * disabled: the service made the endpoint inactive; certificate: a certificate of its connections expires
- * soon.
+ * soon; ordering: a failed delivery of a subscription holds its ordering key.
  */
-export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate';
+export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate' | 'ordering';
 
 /**
  * Alerts about a source, which has no endpoint. source: it has no connection to its broker; source_backlog: its broker
@@ -38,7 +38,7 @@ export interface Alert {
     support_email: string;
     secret: Secret<Pick<EndpointSecrets, 'slack_webhook_url' | 'teams_webhook_url'>>;
   };
-  /** Only for the kind failures. */
+  /** Only for the kinds failures and ordering. */
   subscription: { id: string; name: string } | null;
   /** Only for the kind certificate: the one that expires or its replacement. Null: none is used any more. */
   certificate?: { side: CertificateSide; seen: SeenCertificate | null };
@@ -56,11 +56,15 @@ export interface AlertNotifier {
  * The subject of an alert. Each subject is raised separately. All certificates of an endpoint on one side are
  * cleared together.
  */
-export function alertSubject({ subscription, endpoint, certificate, state }: Alert): string {
+export function alertSubject({ kind, subscription, endpoint, certificate, state }: Alert): string {
+  if (kind === 'ordering' && subscription !== null) return orderingSubject(subscription.id);
   if (certificate === undefined) return subscription?.id ?? endpoint.id;
   const { side, seen } = certificate;
   return certificateSubject(endpoint.id, side, state === 'raised' ? seen?.fingerprint : '');
 }
+
+/** A subscription may have an alert of the kind failures at the same time. */
+export const orderingSubject = (subscriptionId: string): string => `${subscriptionId} ordering`;
 
 /** The subject of one certificate, or the prefix of all certificates of an endpoint on that side. */
 export function certificateSubject(endpointId: string, side: CertificateSide, fingerprint = ''): string {
@@ -80,6 +84,7 @@ const ADVICE: Record<AlertKind, string> = {
     'Deliveries to it are discarded. Once the endpoint works again, activate it and retry the discarded deliveries.',
   certificate:
     'Renew the certificate before then, because deliveries fail once it has expired. To renew a client certificate, update the endpoint.',
+  ordering: 'Resend the failed delivery or skip it. Later deliveries of its ordering key wait until then.',
 };
 
 export function alertTitle({ state, endpoint }: Alert): string {

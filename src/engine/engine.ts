@@ -84,6 +84,7 @@ export class Engine {
       store: async (batch) => {
         const { moved, released } = await finishBatch(db, { nodeId: this.nodeId, templates }, batch);
         this.#intake.released(released);
+        this.#watch.recorded(batch.filter(({ delivery }) => moved.has(delivery.id)));
         return moved;
       },
       clock: systemClock,
@@ -145,7 +146,8 @@ export class Engine {
     this.#reaper = this.#createReaper();
     this.#deviceWatch = deviceWatch(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
-    this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released });
+    const { ordering } = this.#watch;
+    this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released, ordering });
     this.#expirer = expirer({ ...deps, metaEventsStored, released: this.#intake.released });
   }
 
@@ -240,6 +242,7 @@ export class Engine {
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
       attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
       released: (places) => this.#intake.released(places),
+      recorded: (finishes) => this.#watch.recorded(finishes),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)

@@ -121,7 +121,7 @@ const shapes: Record<string, Record<string, Check>> = {
   },
   project: { uid: id, name: text, type: text, logo_url: text, config: object, ...times },
   alert: {
-    kind: oneOf('failures', 'breaker', 'disabled', 'certificate'),
+    kind: oneOf('failures', 'breaker', 'disabled', 'certificate', 'ordering'),
     project_id: id,
     endpoint_id: id,
     endpoint: only({ uid: id, name: text, url: text }),

@@ -88,6 +88,7 @@ const cases: [table: string, key: string, rows: { goes: object[]; stays: object[
         { subject_id: 'cleared', raised_at: daysAgo(12), cleared_at: daysAgo(11) },
         { subject_id: 'of a deleted endpoint', raised_at: daysAgo(12) },
         { subject_id: 'deleted server AB:CD', kind: 'certificate', raised_at: daysAgo(12) },
+        { subject_id: 'deleted ordering', kind: 'ordering', raised_at: daysAgo(12) },
       ],
       stays: [
         { subject_id: 'live', kind: 'cleared lately', raised_at: daysAgo(12), cleared_at: daysAgo(9) },

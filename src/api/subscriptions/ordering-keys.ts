@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { settleOrderingAlerts } from '../../control/ordering-alerts.ts';
 import { wrongState } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryFlag, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import { keyInId } from '../../routing/ordering.ts';
@@ -55,7 +57,7 @@ export function registerOrderingKeys(app: FastifyInstance, context: ApiContext):
     data: Type.Object({ released: Type.Integer({ description: 'Deliveries that are due now.' }) }),
     access: 'developer',
     handle: async ({ by, body }) => {
-      const released = await audited(context, by, async (tx) => {
+      const { released, subscriptionIds } = await audited(context, by, async (tx) => {
         const result = await skipHeld(tx, by.projectId, body.ids);
         if (result === null) throw wrongState('None of these ordering keys is held.');
         const after = { ids: body.ids };
@@ -65,9 +67,22 @@ export function registerOrderingKeys(app: FastifyInstance, context: ApiContext):
         };
       });
       for (const { key, lane } of released) context.wake(by.projectId, { key, lane });
+      await clearAlerts(context, by.projectId, subscriptionIds);
       return { released: released.length };
     },
   });
+}
+
+/** The skip is committed, and the janitor clears alerts that stay here. */
+async function clearAlerts(
+  { changes, log }: ApiContext,
+  projectId: ProjectId,
+  subscriptionIds: Iterable<string>,
+): Promise<void> {
+  const looks = new Map(Array.from(subscriptionIds, (id) => [id, null]));
+  await settleOrderingAlerts(changes, projectId, looks).catch((error: unknown) =>
+    log.warn({ err: error, project: projectId }, 'failed to clear alerts of ordering keys; upkeep retries'),
+  );
 }
 
 const toKey = (row: OrderingKeyRow): Static<typeof OrderingKey> => ({

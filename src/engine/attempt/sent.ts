@@ -127,7 +127,7 @@ export function handedBack<T extends Leased>(
 }
 
 /** The text of a failed attempt for people. */
-export function lastFailure({ finish }: Tried): LastFailure {
+export function lastFailure({ finish }: Pick<Tried, 'finish'>): LastFailure {
   return {
     deliveryId: finish.delivery.id,
     status: finish.attempt?.httpStatus ?? null,

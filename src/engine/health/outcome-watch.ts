@@ -1,14 +1,16 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import { systemClock } from '../../platform/time/clock.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';
 import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';
 import { CertificateAlerts, type CertificateAlertsDeps } from './certificate-alerts.ts';
 import { EndpointHealth } from './endpoint-health.ts';
+import { OrderingAlerts } from './ordering-alerts.ts';
 import { SubscriptionAlerts } from './subscription-alerts.ts';
 
-/** Shows each outcome to all who learn from it: circuit breakers, alerts of subscriptions, alerts of certificates. */
+/** Shows each outcome to all who learn from it: circuit breakers, alerts of subscriptions, certificates and ordering keys. */
 export interface OutcomeWatchDeps extends BreakerChangesDeps, CertificateAlertsDeps {
   guard: ObserverGuard;
 }
@@ -18,6 +20,7 @@ export class OutcomeWatch implements OutcomeListener {
   readonly #health: EndpointHealth;
   readonly #alerts: SubscriptionAlerts;
   readonly #certificates: CertificateAlerts;
+  readonly ordering: OrderingAlerts;
 
   constructor(deps: OutcomeWatchDeps) {
     this.#deps = deps;
@@ -30,6 +33,7 @@ export class OutcomeWatch implements OutcomeListener {
     });
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
+    this.ordering = new OrderingAlerts(deps);
   }
 
   start(): void {
@@ -40,6 +44,7 @@ export class OutcomeWatch implements OutcomeListener {
     await this.#health.stop();
     await this.#alerts.stop();
     await this.#certificates.stop();
+    await this.ordering.stop();
   }
 
   attempted(delivery: LeasedDelivery, sent: Tried): void {
@@ -51,6 +56,12 @@ export class OutcomeWatch implements OutcomeListener {
   /** A consumer said what came of a delivery that it pulled. */
   reported(delivery: LeasedDelivery, sent: Tried): void {
     this.#deps.guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
+  }
+
+  /** These outcomes were committed. */
+  recorded(finishes: readonly Finish[]): void {
+    for (const finish of finishes)
+      this.#deps.guard.run('alert', () => this.ordering.ended(finish), undefined);
   }
 
   notProbed(delivery: LeasedDelivery): void {

@@ -40,6 +40,8 @@ export interface PullResultsDeps {
   attempted(delivery: LeasedDelivery, sent: Tried): void;
   /** The next deliveries of ordering keys are due. */
   released(places: readonly Released[]): void;
+  /** These outcomes were committed. */
+  recorded(finishes: readonly Finish[]): void;
   /** A delivery waits for its next try, or a meta event was stored. */
   waiting(sent: Sent): void;
 }
@@ -142,6 +144,7 @@ export class PullResults {
     const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
     const { moved, released } = await finishPulledBatch(db, templates, finishes);
     this.#deps.released(released);
+    this.#deps.recorded(finishes.filter(({ delivery }) => moved.has(delivery.id)));
     for (const sent of withMeta) {
       const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);

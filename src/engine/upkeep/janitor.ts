@@ -1,6 +1,8 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
+import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
 import type { DiscardHeldDeps } from './discard-held.ts';
 import { type RetentionReport, runRetention } from './retention-run.ts';
 
@@ -13,6 +15,8 @@ export interface JanitorDeps extends DiscardHeldDeps {
   config: { retentionHours: number; exportDir: string };
   databaseClock: OffsetClock;
   makePartitions(): Promise<void>;
+  /** Raises and clears alerts of held ordering keys. */
+  ordering: { look(at: { projectId: ProjectId; subscriptionId: string }): void };
   log: Logger;
 }
 
@@ -48,6 +52,7 @@ export class Janitor {
     const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
     const report = await runRetention({ ...this.#deps, settings }, databaseClock.now(), this.#stop.signal);
     if (report !== null) this.#report(report);
+    for (const found of await wronglyAlerted(this.#deps.db)) this.#deps.ordering.look(found);
   }
 
   #report({ removed, waiting, discarded, exportProblem }: RetentionReport): void {

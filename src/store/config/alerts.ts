@@ -20,7 +20,7 @@ export function alertsChangedSince(
 ): Promise<{ subject_id: string; kind: AlertKind; is_raised: boolean }[]> {
   return db.query(
     `select subject_id, kind, cleared_at is null as is_raised from alerts
-     where project_id = $1 and version > $2 and kind in ('failures', 'certificate')`,
+     where project_id = $1 and version > $2 and kind in ('failures', 'certificate', 'ordering')`,
     [projectId, version],
   );
 }

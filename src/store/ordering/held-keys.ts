@@ -30,23 +30,30 @@ export async function endHolds(
 
 const SKIP = `
 with ended as materialized (
-  select project_id, id as ordering_id, head_id as delivery_id, false as holds from ordering_keys
+  select project_id, id as ordering_id, head_id as delivery_id, null as held_by from ordering_keys
   where project_id = $1 and id = any($2) and held_at is not null
 ), ${releaseNext()}
 select project_id as "projectId", key, lane from released`;
+
+interface Skipped {
+  released: Released[];
+  subscriptionIds: Set<string>;
+}
 
 /** Lets the next deliveries of held keys go. Null: none of them is held. */
 export async function skipHeld(
   tx: Queryable,
   projectId: string,
   ids: readonly string[],
-): Promise<Released[] | null> {
-  const held = await tx.query(
-    `select id from ordering_keys where project_id = $1 and id = any($2) and held_at is not null
+): Promise<Skipped | null> {
+  const held = await tx.query<{ subscription_id: string }>(
+    `select subscription_id from ordering_keys where project_id = $1 and id = any($2) and held_at is not null
      order by id for update`,
     [projectId, ids],
   );
-  return held.length === 0 ? null : tx.query<Released>(SKIP, [projectId, ids]);
+  if (held.length === 0) return null;
+  const subscriptionIds = new Set(held.map(({ subscription_id }) => subscription_id));
+  return { released: await tx.query<Released>(SKIP, [projectId, ids]), subscriptionIds };
 }
 
 /** Projects with held keys. */

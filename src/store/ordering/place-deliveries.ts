@@ -17,7 +17,7 @@ export function placeDeliveries(from: string): string {
   from placed group by project_id, ordering_id order by project_id collate "C", ordering_id collate "C"
   on conflict (project_id, id) do update set last_place = k.last_place + excluded.last_place,
     head_id = coalesce(k.head_id, excluded.head_id), used_at = now(),
-    subscription_id = excluded.subscription_id, endpoint_id = excluded.endpoint_id
+    subscription_id = case when k.held_at is null then excluded.subscription_id else k.subscription_id end, endpoint_id = excluded.endpoint_id
   returning k.project_id, k.id, k.last_place, k.head_id
 ), last_places as materialized (
   -- an object and not a join, which would compare every delivery with every key

@@ -12,15 +12,15 @@ export interface Released {
 
 /**
  * Lets the next delivery of each ordering key go, as a part of the statements that end deliveries. `ended` has the columns
- * `project_id`, `ordering_id`, `delivery_id` and `holds`. If the head of a key ended, the first that waits becomes the head
- * and due, unless the key is held from now on. The result is `released`, with `project_id`, `key` and `lane`.
+ * `project_id`, `ordering_id`, `delivery_id` and `held_by`. If the head of a key ended, the first that waits becomes the head
+ * and due, unless a subscription holds the key from now on. The result is `released`, with `project_id`, `key` and `lane`.
  *
  * The rows of the keys must have been locked by a statement before (`lockKeys`, `lockKeysOf`). Only then does this one see
  * every delivery that was accepted behind the head.
  */
 export function releaseNext(): string {
   return `turned as materialized (
-  select e.project_id, e.ordering_id, e.holds, n.place, n.delivery_id
+  select e.project_id, e.ordering_id, e.held_by, n.place, n.delivery_id
   from ended e
   join ordering_keys k on ${byKey('k.id', 'e.ordering_id')} and k.head_id = e.delivery_id
   left join lateral (
@@ -28,10 +28,11 @@ export function releaseNext(): string {
     where w.project_id = e.project_id and w.ordering_id = e.ordering_id
       and not coalesce(w.delivery_id in (select delivery_id from ended), false)
     order by w.place limit 1
-  ) n on not e.holds
+  ) n on e.held_by is null
 ), headed as (
   update ordering_keys k
-  set head_id = case when t.holds then k.head_id else t.delivery_id end, held_at = case when t.holds then now() end, used_at = now()
+  set head_id = case when t.held_by is null then t.delivery_id else k.head_id end,
+    held_at = case when t.held_by is not null then now() end, subscription_id = coalesce(t.held_by, k.subscription_id), used_at = now()
   from turned t where ${byKey('k.id', 't.ordering_id')}
 ), taken as (
   delete from ordered_deliveries w using turned t

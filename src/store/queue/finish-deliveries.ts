@@ -83,9 +83,9 @@ const orderedColumns: readonly Column<PackedFinish>[] = [
 
 /** An ordered delivery that ended lets the next of its key go, in the same commit. */
 const ENDED = `ended as materialized (
-  select f.project_id, f.ordering_id, f.delivery_id, f.status = 'Failure' and exists (
-    select from subscriptions s
-    where s.id = f.subscription_id and s.deleted_at is null and s.ordering ->> 'on_failure' = 'hold') as holds
+  select f.project_id, f.ordering_id, f.delivery_id, (
+    select s.id from subscriptions s
+    where f.status = 'Failure' and s.id = f.subscription_id and s.deleted_at is null and s.ordering ->> 'on_failure' = 'hold') as held_by
   from f where f.ordering_id is not null and coalesce(f.delivery_id in (select delivery_id from gone), false)
 ), ${releaseNext()}`;
 

@@ -89,7 +89,7 @@ with mine as materialized (
   delete from ordered_deliveries w using mine
   where ${byKey('w.ordering_id', 'mine.ordering_id')} and w.place = mine.place and w.delivery_id = mine.delivery_id
 ), ended as materialized (
-  select project_id, ordering_id, delivery_id, false as holds from mine where ordering_id is not null
+  select project_id, ordering_id, delivery_id, null as held_by from mine where ordering_id is not null
 ), ${releaseNext()}
 select delivery_id as id, null as key, null::int as lane from gone
 union all select null, key, lane from released`;

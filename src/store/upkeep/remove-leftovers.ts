@@ -19,10 +19,10 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
   ['traffic', "step = 1 and start < now() - interval '2 days'"],
   ['alert_failures', `at < ${RETENTION}`],
   // A raised alert stays while its subject exists. The subject of a certificate alert is `<endpoint> <side>
-  // …`.
+  // …`, that of held ordering keys `<subscription> ordering`.
   [
     'alerts',
-    `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', 'subject_id')} and ${hasNo('sources', 'subject_id')})`,
+    `cleared_at < ${RETENTION} or (raised_at < ${RETENTION} and ${hasNo('endpoints', "split_part(subject_id, ' ', 1)")} and ${hasNo('subscriptions', "split_part(subject_id, ' ', 1)")} and ${hasNo('sources', 'subject_id')})`,
   ],
   // No row means closed.
   [

@@ -1,0 +1,74 @@
+import type { ConfigChanges } from '../../control/config-changes.ts';
+import { settleOrderingAlerts } from '../../control/ordering-alerts.ts';
+import { type LastFailure, orderingSubject } from '../../domain/alert.ts';
+import type { ProjectId } from '../../domain/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import { lastFailure } from '../attempt/sent.ts';
+import { StateChanges, type StateItem } from './state-changes.ts';
+
+/**
+ * Watches the ordering keys of subscriptions. States of each subscription:
+ * quiet  -> an ordered delivery that ends as a failure makes the node look whether a key is held, and raise the alert.
+ * raised -> an ordered delivery that ends otherwise, or a skip, makes it look whether none is held, and clear the alert.
+ *
+ * Looks are made after the commit of the end. The janitor makes those that a node did not live to make, and those after
+ * ends that no node sees, such as a removal by age.
+ */
+export interface OrderingAlertsDeps {
+  cache: ConfigCache;
+  changes: ConfigChanges;
+  log: Logger;
+}
+
+interface Look extends StateItem {
+  subscriptionId: string;
+  last: LastFailure | null;
+}
+
+export class OrderingAlerts {
+  readonly #deps: OrderingAlertsDeps;
+  readonly #looks: StateChanges<Look>;
+
+  constructor(deps: OrderingAlertsDeps) {
+    this.#deps = deps;
+    this.#looks = new StateChanges({ change: (id, looks) => this.#settle(id, looks), log: deps.log });
+  }
+
+  stop(): Promise<void> {
+    return this.#looks.drain();
+  }
+
+  /** A delivery ended, and this is committed. */
+  ended(finish: Finish): void {
+    const { delivery, status } = finish;
+    if (delivery.kind !== 'delivery' || delivery.orderingId === null || finish.delayMs !== null) return;
+    const { projectId, subscriptionId } = delivery;
+    const routing = this.#deps.cache.peek(projectId);
+    const subscription = routing?.subscriptions.get(subscriptionId ?? '');
+    if (subscriptionId === null || routing === undefined || subscription === undefined) return;
+    const isRaised = routing.alerts.get(orderingSubject(subscriptionId))?.isRaised === true;
+    if (status === 'Failure') {
+      if (!isRaised && subscription.row.ordering?.on_failure === 'hold')
+        this.look({ projectId, subscriptionId }, lastFailure({ finish }));
+    } else if (isRaised) this.look({ projectId, subscriptionId });
+  }
+
+  look(
+    { projectId, subscriptionId }: { projectId: ProjectId; subscriptionId: string },
+    last: LastFailure | null = null,
+  ): void {
+    const key = `${subscriptionId} ${last === null ? 'cleared' : 'raised'}`;
+    this.#looks.add({ projectId, subscriptionId, last, key });
+  }
+
+  async #settle(projectId: ProjectId, looks: readonly Look[]): Promise<void> {
+    const last = new Map<string, LastFailure | null>();
+    for (const look of looks)
+      last.set(look.subscriptionId, look.last ?? last.get(look.subscriptionId) ?? null);
+    const moved = await settleOrderingAlerts(this.#deps.changes, projectId, last);
+    for (const { subscription, state } of moved)
+      this.#deps.log.info({ project: projectId, subscription: subscription?.id }, `alert ${state}`);
+  }
+}
