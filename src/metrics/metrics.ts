@@ -91,6 +91,18 @@ export const metricTable = {
     'posthorn_circuit_breakers_open',
     'Endpoints whose circuit breaker is open or half-open. The same on every node.',
   ),
+  orderingKeysWaiting: gauge(
+    'posthorn_ordering_keys_waiting',
+    'Ordering keys in which deliveries wait for their turn, 5,000 at most. The same on every node.',
+  ),
+  orderingKeysHeld: gauge(
+    'posthorn_ordering_keys_held',
+    'Ordering keys that a failed delivery holds, 5,000 at most. The same on every node.',
+  ),
+  orderingOldestHeld: gauge(
+    'posthorn_ordering_oldest_held_seconds',
+    'Time since the longest held ordering key is held; 0 if none is. The same on every node.',
+  ),
   databaseUp: gauge(
     'posthorn_database_up',
     '1 if the database answered this node within two seconds. At 0 the gauges read from it are NaN.',

@@ -92,6 +92,10 @@ export class GaugeReader {
     const { metrics } = this.#deps;
     metrics.databaseUp.set(depth === undefined ? 0 : 1);
     metrics.breakersOpen.set(depth?.breakersOpen ?? Number.NaN);
+    const order = depth?.order;
+    metrics.orderingKeysWaiting.set(order?.keysWaiting ?? Number.NaN);
+    metrics.orderingKeysHeld.set(order?.keysHeld ?? Number.NaN);
+    metrics.orderingOldestHeld.set((order?.oldestHeldMs ?? Number.NaN) / 1000);
     const pulled = depth?.lanes.map(({ oldest_pull_ms: ms }) => ms / 1000) ?? [Number.NaN];
     metrics.queueOldestPull.set(Math.max(0, ...pulled));
     for (const [name, lane] of LANES) {

@@ -30,6 +30,7 @@ test('a database that does not answer is reported without waiting for it', async
   expect(page).toContain('posthorn_database_up 0\n');
   expect(page).toMatch(/posthorn_queue_waiting\{lane="first"\} NaN/i);
   expect(page).toMatch(/posthorn_circuit_breakers_open NaN/i);
+  expect(page).toMatch(/posthorn_ordering_keys_held NaN/i);
   // Values of the node itself are still there.
   expect(page).toContain('posthorn_window_used 3\n');
   expect(page).toContain('posthorn_deliveries_held{state="sending"} 1\n');

@@ -15,7 +15,11 @@ const queue = (from: number, to: number, row: { lane: number; dueInSeconds: numb
   );
 
 test('an empty queue has no lanes', async () => {
-  expect(await queueDepth(db)).toEqual({ lanes: [], breakersOpen: 0 });
+  expect(await queueDepth(db)).toEqual({
+    lanes: [],
+    breakersOpen: 0,
+    order: { keysWaiting: 0, keysHeld: 0, oldestHeldMs: 0 },
+  });
 });
 
 test('a row that is not due waits without an age, and a held row does not wait', async () => {
@@ -35,4 +39,30 @@ test('a long queue is counted up to a bound; the oldest is found wherever it is'
   expect(lanes.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(20_000);
   const first = lanes.find(({ lane }) => lane === 0);
   expect(first?.oldest_due_ms).toBeGreaterThanOrEqual(86_400_000);
+});
+
+test('ordering keys are counted up to a bound, and the longest held one is found wherever it is', async () => {
+  await database.query(
+    `insert into ordered_deliveries (project_id, ordering_id, place, delivery_id)
+     select 'p', 'k' || i % 3, i, 'd' || i from generate_series(1, 30) i`,
+  );
+  const held = (from: number, to: number) =>
+    database.query(
+      `insert into ordering_keys (project_id, id, subscription_id, endpoint_id, last_place, head_id, held_at)
+       select 'p', 'k' || i, 's' || i % 5, 'e', 1, 'd', case when i % 2 = 0 then now() - i * interval '1 second' end
+       from generate_series($1::int, $2::int) i`,
+      [from, to],
+    );
+  await held(1, 9);
+  const few = (await queueDepth(db)).order;
+  expect(few).toMatchObject({ keysWaiting: 3, keysHeld: 4 });
+  expect(few.oldestHeldMs).toBeGreaterThanOrEqual(8_000);
+  await held(10, 12_000);
+  await database.query(
+    `insert into ordered_deliveries (project_id, ordering_id, place, delivery_id)
+     select 'q', 'k' || i, i, 'd' || i from generate_series(1, 6000) i`,
+  );
+  const many = (await queueDepth(db)).order;
+  expect(many).toMatchObject({ keysWaiting: 5_000, keysHeld: 5_000 });
+  expect(many.oldestHeldMs).toBeGreaterThanOrEqual(12_000_000);
 });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { wronglyAlerted } from '../../src/store/ordering/held-subscriptions.ts';
+import { scrape } from '../metrics/scrape.ts';
 import { startTestApp } from '../support/app.ts';
+import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 import { heldScene } from './held-scene.ts';
 
@@ -29,6 +31,11 @@ test('two held keys raise one alert, and it is cleared when the second one is fr
     },
   });
   await send('b', 2);
+  await eventually(
+    () => scrape(app.url),
+    ({ value }) =>
+      value('posthorn_ordering_keys_held') >= 2 && value('posthorn_ordering_oldest_held_seconds') > 0,
+  );
   const second = (await held(2)).find((each) => each.key === 'b');
   await client.put('/ordering-keys/skip', { ids: [key?.uid] }, 200);
   await held(1);

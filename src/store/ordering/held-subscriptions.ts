@@ -25,15 +25,18 @@ export async function heldSubscriptions(
 /** More than this many subscriptions are looked at in a later run. */
 const MOST = 10_000;
 
-/** Steps over the index from one subscription with held keys to the next, not over the keys. */
-const HOLDING = `holding as (
-  (select project_id, subscription_id from ordering_keys where held_at is not null
-   order by project_id, subscription_id limit 1)
+/**
+ * Subscriptions that hold keys, each with the time since when. Steps over the index from one subscription to the next, not
+ * over the keys.
+ */
+export const HOLDING = `holding as (
+  (select project_id, subscription_id, held_at from ordering_keys where held_at is not null
+   order by project_id, subscription_id, held_at limit 1)
   union all
-  select n.project_id, n.subscription_id from holding h cross join lateral (
-    select project_id, subscription_id from ordering_keys k
+  select n.project_id, n.subscription_id, n.held_at from holding h cross join lateral (
+    select project_id, subscription_id, held_at from ordering_keys k
     where k.held_at is not null and (k.project_id, k.subscription_id) > (h.project_id, h.subscription_id)
-    order by k.project_id, k.subscription_id limit 1) n
+    order by k.project_id, k.subscription_id, k.held_at limit 1) n
 )`;
 
 /** Subscriptions whose alert does not say whether they hold a key: a node died between the two commits. */
@@ -44,7 +47,7 @@ export function wronglyAlerted(db: Database): Promise<{ projectId: ProjectId; su
       where kind = 'ordering' and cleared_at is null
     )
     select project_id as "projectId", subscription_id as "subscriptionId" from (
-      (select * from (select * from holding limit ${MOST}) h except select * from raised)
+      (select * from (select project_id, subscription_id from holding limit ${MOST}) h except select * from raised)
       union all
       select * from raised r where not exists (
         select from ordering_keys k
