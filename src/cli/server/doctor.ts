@@ -5,12 +5,13 @@ import { VERSION } from '../../platform/version.ts';
 import { type Config, egressRule, isOnLoopback } from '../../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
 import type { Database } from '../../store/database/database.ts';
+import { type Place, stuckKeys } from '../../store/ordering/stuck-keys.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
 import { listMigrations, newestMigration } from '../../store/upkeep/migrate.ts';
 import { type Finding, report } from '../terminal/findings.ts';
 
-/** Looks at the database, the clock, partitions, disk, egress, brokers and versions. Changes nothing. */
+/** Looks at the database, the clock, partitions, disk, egress, brokers, ordering keys and versions. Changes nothing. */
 export async function doctorCommand(config: Config): Promise<void> {
   report([versions(), egress(config), await disk(config), ...(await database(config))]);
 }
@@ -77,7 +78,29 @@ async function lookAt(db: Database): Promise<Finding[]> {
   const facts = await healthFacts(db);
   const passedMs = Date.now() - startedMs;
   const known = { files: await listMigrations(), newest: await newestMigration(), passedMs };
-  return [...serverFindings(facts, known), ...nodeFindings(await knownNodes(db), known.newest)];
+  const findings = [...serverFindings(facts, known), ...nodeFindings(await knownNodes(db), known.newest)];
+  const isMigrated = known.files.every((name) => facts.migrations.includes(name));
+  return isMigrated ? [...findings, await orderFinding(db)] : findings;
+}
+
+const MOST_PAGES = 1_000;
+
+async function orderFinding(db: Database): Promise<Finding> {
+  let lost = 0;
+  let after: Place | null = null;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { stuck, next } = await stuckKeys(db, after);
+    lost += stuck.filter(({ state }) => state === 'lost').length;
+    after = next;
+    if (next === null) break;
+  }
+  return lost === 0
+    ? { topic: 'order', state: 'ok', text: 'no ordering key waits for a lost delivery' }
+    : {
+        topic: 'order',
+        state: 'problem',
+        text: `${lost} ordering keys wait for a lost delivery; update all nodes, then start one with the role janitor, which frees them`,
+      };
 }
 
 const OLDEST_SERVER = 150_000;

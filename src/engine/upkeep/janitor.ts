@@ -3,11 +3,14 @@ import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
+import type { Place } from '../../store/ordering/stuck-keys.ts';
 import type { DiscardHeldDeps } from './discard-held.ts';
+import { healStuckKeys } from './heal-keys.ts';
 import { type RetentionReport, runRetention } from './retention-run.ts';
 
 /**
- * Regular upkeep: creates partitions ahead of need, and removes data older than the retention. It also runs
+ * Regular upkeep: creates partitions ahead of need, removes data older than the retention, and frees ordering keys that
+ * wait for nothing. It also runs
  * on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
  * last one ended, however long that took, such as the export of a large partition. A stop ends a run early.
  */
@@ -26,6 +29,8 @@ export class Janitor {
   readonly #deps: JanitorDeps;
   readonly #stop = new AbortController();
   readonly #loop: Loop;
+  /** Ordering keys up to here were looked at. */
+  #lookedUpTo: Place | null = null;
 
   constructor(deps: JanitorDeps) {
     this.#deps = deps;
@@ -52,7 +57,15 @@ export class Janitor {
     const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
     const report = await runRetention({ ...this.#deps, settings }, databaseClock.now(), this.#stop.signal);
     if (report !== null) this.#report(report);
-    for (const found of await wronglyAlerted(this.#deps.db)) this.#deps.ordering.look(found);
+    await this.#lookAtOrder();
+  }
+
+  async #lookAtOrder(): Promise<void> {
+    const { db, ordering, log } = this.#deps;
+    const { lost, next } = await healStuckKeys(this.#deps, this.#lookedUpTo, this.#stop.signal);
+    this.#lookedUpTo = next;
+    if (lost > 0) log.error({ keys: lost }, 'released ordering keys that waited for a lost delivery');
+    for (const found of await wronglyAlerted(db)) ordering.look(found);
   }
 
   #report({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
