@@ -76,7 +76,10 @@ export async function skipHeldBefore(
     [projectId, beforeMs, limit],
   );
   const ids = rows.map((row) => row.id);
-  return { keys: ids.length, released: ids.length === 0 ? [] : ((await skipHeld(tx, projectId, ids)) ?? []) };
+  return {
+    keys: ids.length,
+    released: ids.length === 0 ? [] : ((await skipHeld(tx, projectId, ids))?.released ?? []),
+  };
 }
 
 /** A key in which a delivery is open, or that is held. */
