@@ -21,7 +21,6 @@ CONSTANTS
   OnFailure,       \* "hold" or "skip"
   AtMostOnce,      \* an interrupted delivery is not sent again
   Delays,          \* an accepted delivery may be one for later
-  Expands,         \* an accept may give places to deliveries that are made later (large fan-outs)
   Silences,        \* how many times a node freezes, is cut off or dies
   Losses,          \* answers that are lost, of the receiver or of the database
   Operations,      \* cancels, expiries, skips and resends
@@ -33,7 +32,7 @@ CONSTANTS
   FENCED,          \* a finish counts only under the node and fence of the queue row
   FENCE_GOES_ON,   \* a resend gives the new queue row a fence that no request had
   RELEASES_ONCE,   \* a finish looks for its queue row before it releases the next
-  RESERVES_PLACES, \* an expansion gets its places when it is accepted, not when its deliveries are made
+  PLACES_AT_ACCEPT,\* the deliveries of a large fan-out get their places when it is accepted, not when they are made
   CANCELS_SENDING, \* (FALSE is right) a head that a node is sending can be cancelled
   \* A stricter protocol.
   WAITS_OUT        \* a row of a silent node is freed only when its request cannot arrive any more
@@ -109,30 +108,30 @@ Release(b, k, waiters) ==
       THEN [b EXCEPT !.key[k].head = None, !.key[k].held = FALSE]
       ELSE [b EXCEPT !.key[k].head = next, !.key[k].held = FALSE,
                      !.waiting[k] = @ \ {next},
-                     !.row[next].lane = IF @ = "planned" THEN @ ELSE "claimable"]
+                     !.row[next].lane = "claimable"]
 
 \* Its place has no meaning any more, unless it holds its key.
 Close(b, d, status) ==
   [b EXCEPT !.row[d].lane = "none", !.row[d].node = None, !.status[d] = status, !.tries[d] = Tries,
             !.place[d] = IF status = "Failure" /\ OnFailure = "hold" THEN @ ELSE 0]
 
-\* Gives the next place of its key. `lane`: "claimable" or "planned". `n`: who leases it if it becomes the head.
-Enter(b, d, lane, n) ==
+\* Gives the next place of its key. `n`: who leases it if it becomes the head. A lease that it had goes on, or ends.
+Enter(b, d, n) ==
   LET k == KeyOf(d)
       isHead == b.key[k].head = None
-      isLeased == isHead /\ lane = "claimable" /\ n # None
+      row == b.row[d]
+      isLeased == isHead /\ n # None
   IN  [b EXCEPT !.key[k].last = @ + 1,
                 !.place[d] = b.key[k].last + 1,
                 !.key[k].head = IF isHead THEN d ELSE @,
                 !.waiting[k] = IF isHead THEN @ ELSE @ \cup {d},
                 !.status[d] = "open",
-                !.row[d] = [lane  |-> IF isHead \/ lane = "planned" THEN lane ELSE "waiting",
+                !.row[d] = [lane  |-> IF isHead THEN "claimable" ELSE "waiting",
                             node  |-> IF isLeased THEN n ELSE None,
-                            fence |-> IF isLeased THEN @.fence + 1 ELSE @.fence]]
+                            fence |-> IF isLeased = (row.node # None) THEN row.fence ELSE row.fence + 1]]
 
-RECURSIVE EnterAll(_, _, _, _)
-EnterAll(b, ds, lane, n) ==
-  IF ds = <<>> THEN b ELSE EnterAll(Enter(b, Head(ds), lane, n), Tail(ds), lane, n)
+RECURSIVE EnterAll(_, _, _)
+EnterAll(b, ds, n) == IF ds = <<>> THEN b ELSE EnterAll(Enter(b, Head(ds), n), Tail(ds), n)
 
 \* The head as the transaction has read it. Its counter is always right: an update adds to the newest version of the row.
 AsRead(t) ==
@@ -156,35 +155,33 @@ InHand(b, t) ==
   {[d |-> d, node |-> t.node, fence |-> b.row[d].fence, at |-> IF t.orphan THEN "release" ELSE "unsent"] :
      d \in {e \in Range(t.ds) : t.node # None /\ b.row[e].node = t.node}}
 
-Unplaced(b, ds, lane) ==
-  [b EXCEPT !.row = [d \in Deliveries |-> IF d \in Range(ds) THEN [NoRow EXCEPT !.lane = lane] ELSE b.row[d]],
+Unplaced(b, ds) ==
+  [b EXCEPT !.row = [d \in Deliveries |-> IF d \in Range(ds) THEN [NoRow EXCEPT !.lane = "unplaced"] ELSE b.row[d]],
             !.status = [d \in Deliveries |-> IF d \in Range(ds) THEN "open" ELSE b.status[d]]]
 
 \* The answer is sent at the commit: that is the earliest, so the promise is at its strongest.
 Accept(t) ==
   \E n \in IF t.more = "now" THEN {t.node, None} ELSE {None} : \* born leased, or not if the node has no room
-    LET b == CASE t.more = "delayed" \/ (t.more = "planned" /\ ~RESERVES_PLACES) -> Unplaced(db, t.ds, t.more)
-               [] OTHER -> EnterAll(AsRead(t), t.ds, IF t.more = "planned" THEN "planned" ELSE "claimable", n)
+    LET b == IF t.more = "now" THEN EnterAll(AsRead(t), t.ds, n) ELSE Unplaced(db, t.ds)
     IN  /\ db' = b
         /\ work' = work \cup InHand(b, t)
         /\ order' = IF t.more = "delayed" THEN order ELSE order \o t.ds
         /\ UNCHANGED resent
 
-\* The chunk of a large fan-out: a place that was given gets its delivery.
-Make(t) ==
-  LET d == Head(t.ds)
-  IN  /\ db' = CASE db.row[d].lane # "planned" -> db
-                 [] ~RESERVES_PLACES -> Enter(AsRead(t), d, "claimable", None)
-                 [] OTHER -> [db EXCEPT !.row[d].lane = IF t.read[KeyOf(d)].head = d THEN "claimable" ELSE "waiting"]
-      /\ UNCHANGED <<work, order, resent>>
-
-\* A delivery for later is due: it takes its place when a node claims it.
-Due(t) ==
-  LET d == Head(t.ds)
-      b == Enter(AsRead(t), d, "claimable", t.node)
-  IN  IF db.row[d].lane = "delayed"
-      THEN db' = b /\ work' = work \cup InHand(b, t) /\ order' = Append(order, d) /\ UNCHANGED resent
-      ELSE UNCHANGED <<db, work, order, resent>>
+\* A claimed delivery takes its place: it was for later, or is sent again. The head stays leased, the others wait.
+Place(t) ==
+  LET w == t.more
+      d == w.d
+      row == db.row[d]
+      b == Enter(AsRead(t), d, w.node)
+      isOurs == row.lane = "unplaced" /\ row.node = w.node /\ row.fence = w.fence
+  IN  /\ db' = IF isOurs THEN b ELSE db
+      /\ work' = CASE t.orphan -> work
+                   [] ~t.orphan /\ isOurs /\ b.row[d].node # None -> (work \ {w}) \cup {[w EXCEPT !.at = "unsent"]}
+                   [] OTHER -> work \ {w}
+      /\ order' = IF isOurs /\ (d \in resent \/ d \notin Range(order))
+                  THEN Append(SelectSeq(order, LAMBDA e : e # d), d) ELSE order
+      /\ UNCHANGED resent
 
 \* `t.more.w` is what the node has in hand. `t.more.isExpired`: it must not be tried again, and holds no key.
 Finish(t) ==
@@ -192,7 +189,8 @@ Finish(t) ==
       d == w.d
       k == KeyOf(d)
       row == db.row[d]
-      isOurs == row.lane = "claimable" /\ (FENCED => row.node = w.node /\ row.fence = w.fence)
+      isOurs == /\ row.lane \in IF w.at = "release" THEN {"claimable", "unplaced"} ELSE {"claimable"}
+                /\ (FENCED => row.node = w.node /\ row.fence = w.fence)
       waiters == t.waiters[k]
       freed == [db EXCEPT !.row[d].node = None]
   IN  /\ db' = CASE ~isOurs -> IF RELEASES_ONCE \/ w.at # "ok" THEN db ELSE Release(db, k, waiters)
@@ -232,7 +230,7 @@ Skip(t) ==
   IN  /\ db' = IF db.key[k].held THEN Release(db, k, t.waiters[k]) ELSE db
       /\ UNCHANGED <<work, order, resent>>
 
-\* The head that holds its key keeps its place; any other goes to the end of its key.
+\* The head that holds its key keeps its place; any other takes one at the end of its key when it is claimed.
 Resend(t) ==
   LET d == Head(t.ds)
       k == KeyOf(d)
@@ -241,14 +239,13 @@ Resend(t) ==
          ELSE IF IsHeld(d)
          THEN /\ db' = [Requeue(db, d, "claimable") EXCEPT !.key[k].held = FALSE]
               /\ UNCHANGED <<order, resent>>
-         ELSE /\ db' = Enter(Requeue(AsRead(t), d, "none"), d, "claimable", None)
-              /\ order' = Append(SelectSeq(order, LAMBDA e : e # d), d)
+         ELSE /\ db' = Requeue(db, d, "unplaced")
               /\ resent' = resent \cup {d}
+              /\ UNCHANGED order
 
 Effect(t) ==
   CASE t.op = "accept" -> Accept(t)
-    [] t.op = "make"   -> Make(t)
-    [] t.op = "due"    -> Due(t)
+    [] t.op = "place"  -> Place(t)
     [] t.op = "finish" -> Finish(t)
     [] t.op = "reap"   -> ReapInterrupted(t)
     [] t.op = "cancel" -> Cancel(t)
@@ -317,30 +314,26 @@ Abort(s) ==
 
 AcceptEvents(n, size, kind) ==
   LET ds == [i \in 1..size |-> begun + i]
-      hasPlaces == kind = "now" \/ (kind = "planned" /\ RESERVES_PLACES)
   IN  /\ n \in up
       /\ begun + size <= Count
       /\ begun' = begun + size
-      /\ Begin(Transaction("accept", n, ds, IF hasPlaces THEN KeysOf(ds) ELSE <<>>, kind))
+      /\ Begin(Transaction("accept", n, ds, IF kind = "now" THEN KeysOf(ds) ELSE <<>>, kind))
       /\ UNCHANGED left
-
-MakeDelivery(d) ==
-  /\ db.row[d].lane = "planned" /\ ~IsOpen("make", <<d>>)
-  /\ Begin(Transaction("make", None, <<d>>, KeysOf(<<d>>), ""))
-  /\ UNCHANGED <<begun, left>>
-
-TakeDue(n, d) ==
-  /\ n \in up /\ db.row[d].lane = "delayed" /\ ~IsOpen("due", <<d>>)
-  /\ Begin(Transaction("due", n, <<d>>, KeysOf(<<d>>), ""))
-  /\ UNCHANGED <<begun, left>>
 
 \* Touches the queue row alone.
 Claim(n, d) ==
-  /\ n \in up
-  /\ db.row[d].lane = "claimable" /\ db.row[d].node = None
-  /\ db' = [db EXCEPT !.row[d].node = n, !.row[d].fence = @ + 1]
-  /\ work' = work \cup {[d |-> d, node |-> n, fence |-> db.row[d].fence + 1, at |-> "unsent"]}
-  /\ UNCHANGED <<tx, lock, up, begun, order, resent, seen, left>>
+  LET row == db.row[d]
+      at == IF row.lane = "claimable" THEN "unsent" ELSE "entering"
+  IN  /\ n \in up
+      /\ row.lane \in {"claimable", "unplaced"} /\ row.node = None
+      /\ db' = [db EXCEPT !.row[d].node = n, !.row[d].fence = @ + 1]
+      /\ work' = work \cup {[d |-> d, node |-> n, fence |-> row.fence + 1, at |-> at]}
+      /\ UNCHANGED <<tx, lock, up, begun, order, resent, seen, left>>
+
+PlaceDelivery(w) ==
+  /\ w.at = "entering" /\ w.node \in up /\ ~IsOpen("place", <<w.d>>)
+  /\ Begin(Transaction("place", w.node, <<w.d>>, KeysOf(<<w.d>>), w))
+  /\ UNCHANGED <<begun, left>>
 
 Becomes(w, at) == work' = (work \ {w}) \cup {[w EXCEPT !.at = at]}
 
@@ -383,14 +376,14 @@ Silence(n) ==
 Wake(n) ==
   /\ n \in Nodes \ up
   /\ up' = up \cup {n}
-  /\ work' = {IF w.node = n /\ w.at = "unsent" THEN [w EXCEPT !.at = "release"] ELSE w : w \in work}
+  /\ work' = {IF w.node = n /\ w.at \in {"unsent", "entering"} THEN [w EXCEPT !.at = "release"] ELSE w : w \in work}
   /\ UNCHANGED <<db, tx, lock, begun, order, resent, seen, left>>
 
 \* Another node frees a row of the silent one, under a higher fence.
 Reap(d) ==
   /\ db.row[d].node \in Nodes \ up
   /\ (WAITS_OUT => \A w \in work : w.d = d => w.at # "flying")
-  /\ IF AtMostOnce
+  /\ IF AtMostOnce /\ db.row[d].lane = "claimable"
      THEN /\ ~IsOpen("reap", <<d>>)
           /\ Begin(Transaction("reap", None, <<d>>, KeysOf(<<d>>), ""))
           /\ UNCHANGED <<begun, left>>
@@ -419,13 +412,14 @@ Operation ==
 
 -----------------------------------------------------------------------------
 
-Kinds == {"now"} \cup (IF Delays THEN {"delayed"} ELSE {}) \cup (IF Expands THEN {"planned"} ELSE {})
+Kinds == {"now"} \cup (IF Delays THEN {"delayed"} ELSE {}) \cup (IF PLACES_AT_ACCEPT THEN {} ELSE {"expanded"})
 
 \* What happens for certain, sooner or later.
 Progress ==
   \/ \E s \in Slots : Lock(s) \/ Commit(s)
-  \/ \E d \in Deliveries : MakeDelivery(d) \/ Reap(d) \/ \E n \in Nodes : TakeDue(n, d) \/ Claim(n, d)
+  \/ \E d \in Deliveries : Reap(d) \/ \E n \in Nodes : Claim(n, d)
   \/ \E w \in work :
+       \/ PlaceDelivery(w)
        \/ Send(w)
        \/ FinishDelivery(w, FALSE, FALSE)
        \/ \E isSuccess \in BOOLEAN : Arrive(w, isSuccess, FALSE)
@@ -480,14 +474,14 @@ HeadAndWaiters ==
     IN  /\ (db.waiting[k] # {} => key.head # None)
         /\ key.head \notin db.waiting[k]
         /\ (key.held => key.head # None /\ db.status[key.head] = "Failure" /\ db.row[key.head].lane = "none")
-        /\ (key.head # None /\ ~key.held => db.row[key.head].lane \in {"claimable", "planned"})
+        /\ (key.head # None /\ ~key.held => db.row[key.head].lane = "claimable")
         /\ \A d \in mine :
              /\ (db.row[d].lane = "claimable" => key.head = d /\ ~key.held)
              /\ (db.row[d].lane = "waiting" => d \in db.waiting[k])
-             /\ (d \in db.waiting[k] => db.row[d].lane \in {"waiting", "planned"})
-             /\ (db.row[d].node # None => db.row[d].lane = "claimable")
+             /\ (d \in db.waiting[k] => db.row[d].lane = "waiting")
+             /\ (db.row[d].node # None => db.row[d].lane \in {"claimable", "unplaced"})
 
-\* (3) A delivery is open and has a row (or its expansion has), or has ended.
+\* (3) A delivery is open and has a row, or has ended.
 NothingLost ==
   \A d \in Deliveries :
     /\ (db.status[d] = "open" <=> db.row[d].lane # "none")
