@@ -55,7 +55,7 @@ const clientOf = ({ projectId, key }: World, { url }: ChaosNode): ApiClient =>
   new ApiClient(`${url}/api/v1/projects/${projectId}`, key);
 
 /** A call that a fault may fail. Undefined: it failed, and may or may not have been done. */
-const attempt = (call: Promise<Json>): Promise<Json | undefined> => call.catch(() => undefined);
+const attempt = (call: Promise<Json>): Promise<Json> => call.catch(() => undefined);
 
 async function subscribed(world: World, ordering: object): Promise<void> {
   const { receiver, successes, random } = world;

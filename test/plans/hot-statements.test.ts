@@ -77,7 +77,6 @@ const newDelivery: NewDelivery = {
 /** The last statement of a transaction. */
 const inTransaction = (hot: Database) =>
   ({
-    ...hot,
     hotTransaction: (work: (tx: Database) => Promise<unknown>) => work(hot),
   }) as unknown as Database;
 

@@ -48,11 +48,7 @@ export async function takeExpired(
     given(due),
   );
   // Keys before rows of the queue, as every end of an ordered delivery.
-  await lockKeysOf(
-    tx,
-    projectId,
-    mine.map((row) => row.delivery_id),
-  );
+  await lockKeysOf(tx, projectId, { ids: mine.map((row) => row.delivery_id), among: 'open' });
   const rows = await openRows(tx, projectId, mine);
   const isTaken = new Map(rows.map((row) => [row.delivery_id, row.is_taken]));
   const kept = mine.filter((row) => isTaken.get(row.delivery_id) === true);

@@ -70,12 +70,19 @@ export async function lockKeys(tx: HotQueryable, deliveries: readonly OrderedDel
   await tx.hot('lock-ordering-keys', LOCK, lock.values(deliveries));
 }
 
-/** Locks the keys of those of the deliveries that are open. */
-export async function lockKeysOf(tx: Queryable, projectId: string, ids: readonly string[]): Promise<void> {
-  await tx.query(
+/** Locks the keys of those of the deliveries that are open, or of all. Returns them. */
+export async function lockKeysOf(
+  tx: Queryable,
+  projectId: string,
+  deliveries: { ids: readonly string[]; among: 'open' | 'all' },
+): Promise<string[]> {
+  const [from, id] =
+    deliveries.among === 'open' ? ['delivery_queue', 'delivery_id'] : ['event_deliveries', 'id'];
+  const rows = await tx.query<{ id: string }>(
     `select k.id from ordering_keys k where k.project_id = $1 and k.id = any(array(
-       select ordering_id from delivery_queue where project_id = $1 and delivery_id = any($2) and ordering_id is not null))
+       select ordering_id from ${from} where project_id = $1 and ${id} = any($2) and ordering_id is not null))
      order by k.id for update`,
-    [projectId, ids],
+    [projectId, deliveries.ids],
   );
+  return rows.map((row) => row.id);
 }

@@ -1,6 +1,7 @@
 import { LANE } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
+import { lockKeysOf } from '../ordering/release-next.ts';
 
 /** Open deliveries and meta events that have waited very long. */
 export interface LongOpenRow {
@@ -32,7 +33,7 @@ export async function projectsHolding(db: Queryable, below: string): Promise<Pro
 
 /**
  * Locks the oldest below an id. A row that a node leases is being sent and about to end, so it is skipped,
- * except below `evenIfSending`. A row of an ordering key is not locked: the row of the key has to be locked first.
+ * except below `evenIfSending`. Of rows of ordering keys the keys are locked, which come before any row.
  */
 export async function lockHeld(
   tx: Queryable,
@@ -46,6 +47,7 @@ export async function lockHeld(
      order by delivery_id limit $3`,
     [projectId, below, limit],
   );
+  await lockKeysOf(tx, projectId, { ids: ordered.map(({ id }) => id), among: 'open' });
   const others = await tx.query<LongOpenRow>(
     `select delivery_id as id, key, lane, kind = 1 as is_meta_event from delivery_queue
      where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3) and ordering_id is null

@@ -20,12 +20,13 @@ export type LockedDelivery = Pick<
   'id' | 'event_id' | 'endpoint_id' | 'subscription_id' | 'event_type' | 'status' | 'ordering_id'
 >;
 
-/** Locks those of the given deliveries that are in one of the states. */
-export function lockDeliveries(
+/** Locks those of the given deliveries that are in one of the states. Their ordering keys come first, as in a finish. */
+export async function lockDeliveries(
   tx: Queryable,
   projectId: string,
   wanted: { ids: readonly string[]; statuses?: readonly DeliveryStatus[] },
 ): Promise<LockedDelivery[]> {
+  await lockKeysOf(tx, projectId, { ids: wanted.ids, among: 'all' });
   return tx.query<LockedDelivery>(
     `select id, event_id, endpoint_id, subscription_id, event_type, status, ordering_id from event_deliveries
      where id = any($1) and project_id = $2 and ($3::text[] is null or status = any($3))
@@ -76,12 +77,15 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
   await endHolds(tx, projectId, deliveries);
 }
 
-/** Keys are locked before: an ordered delivery that ends lets the next of its key go. */
+/**
+ * Keys are locked before: an ordered delivery that ends lets the next of its key go. One that has taken its place since then,
+ * in a key that was new, stays: its key is not locked.
+ */
 const REMOVE = `
 with mine as materialized (
   select project_id, delivery_id, ordering_id, place from delivery_queue
   where project_id = $1 and delivery_id = any($2)
-    and (ordering_id is null or node_id is null and lane <> ${LANE.leased})
+    and (ordering_id is null or node_id is null and lane <> ${LANE.leased} and (place is null or ordering_id = any($3)))
   order by delivery_id for update
 ), gone as (
   delete from delivery_queue q using mine where ${byKey('q.delivery_id', 'mine.delivery_id')} returning q.delivery_id
@@ -118,10 +122,11 @@ export async function endOpenDeliveries(
     isCancelled?: boolean;
   },
 ): Promise<Ended> {
-  await lockKeysOf(tx, projectId, end.ids);
+  const keys = await lockKeysOf(tx, projectId, { ids: end.ids, among: 'open' });
   const rows = await tx.query<{ id: string | null; key: QueueKey; lane: number }>(REMOVE, [
     projectId,
     end.ids,
+    keys,
   ]);
   const gone = rows.flatMap(({ id }) => id ?? []);
   const released = rows.filter(({ id }) => id === null).map(({ key, lane }) => ({ projectId, key, lane }));
