@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { AppError, invalid } from '../../domain/errors.ts';
 import type { GroupResult } from '../../ingest/accept-event.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
-import { cutItems, cutTopLevel } from '../../platform/json/raw-json.ts';
+import { cutItems } from '../../platform/json/raw-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -74,7 +74,7 @@ async function checkedEntries(
   call: BatchCall,
   check: ReturnType<typeof eventChecker>,
 ): Promise<Entry[]> {
-  const texts = cutItems(cutTopLevel(call.bodyText, 'events') ?? '');
+  const texts = cutItems(call.bodyText, 'events');
   // With two keys of this name the parser may have taken the other one.
   if (texts.length !== call.body.events.length) throw invalid('events', 'is given twice');
   const targetOf = targets(context, call);

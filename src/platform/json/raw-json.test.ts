@@ -89,16 +89,28 @@ describe('cutItems', () => {
   it('gives the text of every item', () => {
     const items = fc.array(fc.tuple(whitespace, sample, whitespace), { maxLength: 5 });
     fc.assert(
-      fc.property(whitespace, items, (before, list) => {
-        const text = `${before}[${before}${list.map(([w1, { spaced }, w2]) => `${w1}${spaced}${w2}`).join(',')}]`;
-        expect(cutItems(text)).toEqual(list.map(([, { spaced }]) => spaced));
+      fc.property(whitespace, items, sample, (before, list, other) => {
+        const array = `[${before}${list.map(([w1, { spaced }, w2]) => `${w1}${spaced}${w2}`).join(',')}]`;
+        const expected = list.map(([, { spaced }]) => spaced);
+        const member = `"it\\u0065ms"${before}:${before}${array}`;
+        for (const text of [
+          `{${member}}`,
+          `{ "x" :${other.spaced}, ${member} ,"y":[1] }`,
+          `{"items":[0],${member}}`,
+        ])
+          expect(cutItems(text, 'items')).toEqual(expected);
       }),
     );
   });
 
-  it.each(['{"a":[1]}', '"[1]"', '1', 'null', '[]', ' [ ] '])('finds none in %s', (text) => {
-    expect(cutItems(text)).toEqual([]);
-  });
+  it.each([
+    '{"a":[1]}',
+    '[1]',
+    '{"items":"[1]"}',
+    '{"items":{"items":[1]}}',
+    '{"items":[]}',
+    '{"items" : [ ] }',
+  ])('finds none in %s', (text) => expect(cutItems(text, 'items')).toEqual([]));
 });
 
 describe('cutTopLevel', () => {

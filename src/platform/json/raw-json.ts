@@ -40,33 +40,48 @@ export function compactJson(text: string): string {
  */
 export function cutTopLevel(text: string, key: string): string | undefined {
   let value: string | undefined;
-  let at = skipWhitespace(text, 0);
-  if (text.charCodeAt(at) !== openBrace) return undefined;
-  at = skipWhitespace(text, at + 1);
-  while (text.charCodeAt(at) === quote) {
-    const keyEnd = endOfString(text, at);
-    const valueStart = skipWhitespace(text, skipWhitespace(text, keyEnd) + 1);
-    const valueEnd = endOfValue(text, valueStart);
-    if (unescapedKey(text.slice(at, keyEnd)) === key) value = text.slice(valueStart, valueEnd);
-    at = skipWhitespace(text, valueEnd);
-    if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
-  }
+  walkMembers(text, (name, at) => {
+    const end = endOfValue(text, at);
+    if (name === key) value = text.slice(at, end);
+    return end;
+  });
   return value;
 }
 
-/** The texts of the items of a JSON array. Empty when the text is not an array. */
-export function cutItems(text: string): string[] {
-  const items: string[] = [];
+/** The texts of the items of the array under `key`. Empty when there is no such array. */
+export function cutItems(text: string, key: string): string[] {
+  let items: string[] = [];
+  walkMembers(text, (name, at) => {
+    if (name !== key) return endOfValue(text, at);
+    items = [];
+    return text.charCodeAt(at) === openBracket ? takeItems(text, at, items) : endOfValue(text, at);
+  });
+  return items;
+}
+
+/** Calls `read` with the name of each member of an object and where its value begins. It returns where that ends. */
+function walkMembers(text: string, read: (name: string, valueAt: number) => number): void {
   let at = skipWhitespace(text, 0);
-  if (text.charCodeAt(at) !== openBracket) return items;
+  if (text.charCodeAt(at) !== openBrace) return;
   at = skipWhitespace(text, at + 1);
-  while (at < text.length && text.charCodeAt(at) !== closeBracket) {
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = endOfString(text, at);
+    const valueAt = skipWhitespace(text, skipWhitespace(text, keyEnd) + 1);
+    at = skipWhitespace(text, read(unescapedKey(text.slice(at, keyEnd)), valueAt));
+    if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
+  }
+}
+
+/** Adds the items of the array at `from`. Returns where it ends. */
+function takeItems(text: string, from: number, items: string[]): number {
+  let at = skipWhitespace(text, from + 1);
+  while (text.charCodeAt(at) !== closeBracket) {
     const end = endOfValue(text, at);
     items.push(text.slice(at, end));
     at = skipWhitespace(text, end);
     if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
   }
-  return items;
+  return at + 1;
 }
 
 function unescapedKey(literal: string): string {
