@@ -98,7 +98,7 @@ const figureRow =
       events_batch: () => [
         `${n('eventsPerSecond')} events/s stored`,
         [
-          `${n('alone')} by single calls, ${n('cpuRatio')} of their CPU (${n('microsAlone')} µs)`,
+          `${n('alone')} by single calls (${n('aloneByFew')} over as few connections), ${n('cpuRatio')} of their CPU (${n('microsAlone')} µs)`,
           `sent too: ${n('sentPerSecond')} and ${n('sentAlone')} events/s, ${n('microsSent')} and ${n('microsSentAlone')} µs`,
           reconciled,
         ],
