@@ -96,6 +96,20 @@ test('a batch whose commit was not confirmed has an unknown outcome; sent again 
   expect(numbers.toSorted((a, b) => a - b)).toEqual([0, 1, 1, 2, 3]);
 });
 
+test('a batch whose answer was lost once is found by the service itself, and is stored and delivered once', async () => {
+  const events = [1, 2, 3].map((n) => ({ kind: 'broadcast', event_type: 'a', data: { n } }));
+  relay.loseAnswersTo('accept-events', 1);
+  const { results } = await client.post('/events/batch', { events }, 200);
+  expect(results.map(({ status }: Json) => status)).toEqual(['stored', 'stored', 'stored']);
+  const [, ...stored] = await lists('/events?sort=ASC');
+  expect(stored.map(({ uid }) => uid)).toEqual(results.map(({ uid }: Json) => uid));
+  await eventually(
+    () => lists('/eventdeliveries'),
+    (all) => all.length === 4 && all.every(({ status }) => status === 'Success'),
+  );
+  expect(receiver.requests).toHaveLength(4);
+});
+
 test('without an idempotency key the error advises to look first', async () => {
   relay.loseAnswersTo('accept-events');
   const refusal = await client.post('/events/broadcast', { event_type: 'a', data: {} }, 503);

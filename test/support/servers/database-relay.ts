@@ -15,10 +15,10 @@ export interface DatabaseRelay {
   thaw(): void;
   slow(answerMs: number): void;
   /**
-   * From now on the server's answer to a statement with this text is lost, and with it the connection. Null:
-   * none is lost.
+   * From now on the server's answer to a statement with this text is lost, and with it the connection, on so many
+   * connections. Null: none is lost.
    */
-  loseAnswersTo(text: string | null): void;
+  loseAnswersTo(text: string | null, times?: number): void;
   /** Connections that the client closed while the relay was frozen. */
   readonly givenUp: number;
   close(): void;
@@ -33,6 +33,7 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
   let givenUp = 0;
   let answerMs = 0;
   let lost: string | null = null;
+  let losses = 0;
   const pass = (work: () => void) => (isFrozen ? void kept.push(work) : work());
   const relay = createServer((client) => {
     const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
@@ -44,7 +45,10 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
       sockets.add(from);
       from.on('error', () => from.destroy());
       from.on('data', (chunk) => {
-        if (from === client && lost !== null && chunk.includes(lost)) isLost = true;
+        if (from === client && !isLost && lost !== null && losses > 0 && chunk.includes(lost)) {
+          isLost = true;
+          losses -= 1;
+        }
         const write = () => pass(() => to.write(chunk));
         if (from === upstream && isLost) client.destroy();
         else if (from === client || answerMs === 0) write();
@@ -75,8 +79,9 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
     slow: (ms) => {
       answerMs = ms;
     },
-    loseAnswersTo: (text) => {
+    loseAnswersTo: (text, times = Number.POSITIVE_INFINITY) => {
       lost = text;
+      losses = times;
     },
     get givenUp() {
       return givenUp;
