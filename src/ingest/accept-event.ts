@@ -9,6 +9,7 @@ import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
+import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database/database.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
@@ -179,19 +180,18 @@ export class EventAcceptor {
   }
 
   async #storeGroup(events: readonly IdentifiedEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
-    const results = new Map<EventId, GroupResult>();
-    let left = events;
+    const results: EventResult[] = events.map(() => STALE);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
+      const left = rounds === 0 ? events : events.filter((_, n) => results[n] === STALE);
       const item = { items: await this.#prepareAll(left), isAllOrNothing };
       const stored = await this.#batcher.add({ item, since: performance.now() });
       if (stored instanceof Error) throw stored;
-      for (const [n, { id }] of left.entries()) {
-        const result = (stored as EventResult[])[n] as EventResult;
-        if (result instanceof Error && !isRefusal(result)) throw result;
-        if (result !== STALE) results.set(id, result);
-      }
-      left = left.filter(({ id }) => !results.has(id));
-      if (left.length === 0) return events.map(({ id }) => results.get(id) as GroupResult);
+      let next = 0;
+      for (let n = 0; n < results.length; n++)
+        if (results[n] === STALE) results[n] = (stored as EventResult[])[next++] as EventResult;
+      const fault = results.find((one) => one instanceof Error && !isRefusal(one));
+      if (fault instanceof Error) throw fault;
+      if (!results.includes(STALE)) return results as GroupResult[];
       await this.#deps.cache.refresh((left[0] as IdentifiedEvent).source.projectId);
     }
     // The config changed in every round, so it is written faster than a commit takes.
@@ -239,11 +239,11 @@ export class EventAcceptor {
   async #prepareAll(events: readonly IdentifiedEvent[]): Promise<PreparedEvent[]> {
     const items: PreparedEvent[] = [];
     let room = MAX_DIRECT_TOGETHER;
-    for (const [n, { source, id }] of events.entries()) {
-      if (n > 0 && n % MATCHED_AT_ONCE === 0) await nextTurn();
+    for (const { source, id } of events) {
+      if (items.length > 0 && items.length % MATCHED_AT_ONCE === 0) await nextTurn();
       const routing =
         this.#deps.cache.peek(source.projectId) ?? (await this.#deps.cache.get(source.projectId));
-      const item = prepareEvent(source, routing, { ...this.#matching(), eventId: id, room });
+      const item = this.#match(source, routing, { id, room });
       room -= item.deliveries.length;
       items.push(item);
     }
@@ -252,16 +252,16 @@ export class EventAcceptor {
 
   async #prepare(source: NewEvent, id?: EventId): Promise<PreparedEvent> {
     const { cache } = this.#deps;
-    const routing = cache.peek(source.projectId) ?? (await cache.get(source.projectId));
-    return prepareEvent(source, routing, {
-      ...this.#matching(),
-      ...(id !== undefined && { eventId: id }),
-    });
+    return this.#match(source, cache.peek(source.projectId) ?? (await cache.get(source.projectId)), { id });
   }
 
-  #matching() {
+  #match(
+    source: NewEvent,
+    routing: ProjectRouting,
+    { id, room }: { id: EventId | undefined; room?: number },
+  ): PreparedEvent {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
-    return { ids, nowMs: now(), maxRetrySeconds, sealer };
+    return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });
   }
 
   /** A slow database makes batches wait long. Events behind them are refused instead of tried in turn. */

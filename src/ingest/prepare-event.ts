@@ -37,10 +37,10 @@ interface PrepareContext {
   nowMs: number;
   maxRetrySeconds: number;
   sealer: Sealer;
-  eventId?: EventId;
+  eventId?: EventId | undefined;
   isReplay?: boolean;
   /** How many deliveries its commit may still have. */
-  room?: number;
+  room?: number | undefined;
 }
 
 export function prepareEvent(
