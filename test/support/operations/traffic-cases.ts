@@ -31,7 +31,7 @@ const events: Record<string, OperationCase> = {
       const event = await scene.project.post('/events', { ...EVENT, endpoint_id, delay_seconds: 3_600 });
       return { params: { eventID: event.uid }, body: { delay_seconds: 7_200 } };
     },
-    audit: [updated('event.rescheduled', { deliver_at: String }, { deliver_at: String })],
+    audit: [updated('event.rescheduled', { deliver_at: /Z$/ }, { deliver_at: /Z$/ })],
   },
   batchReplayEvents: {
     prepare: async (scene) => ({ query: { endpointId: (await newEndpoint(scene)).uid } }),
