@@ -67,6 +67,8 @@ export const errorTable = {
   ...refusals(409, {
     idempotency_key_used:
       'Another request was made with this Idempotency-Key. Nothing was changed; use a new key for a new request.',
+    older_nodes:
+      '{field} needs that all nodes know it, and these are of an older version: {nodes}. Nothing was changed; update them first.',
     name_taken: 'There is already a {resource} named {name}.',
     person_deactivated: 'The account of {email} is deactivated; activate it first.',
     person_unverified:

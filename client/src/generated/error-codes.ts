@@ -40,6 +40,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_key_used'
+  | 'older_nodes'
   | 'name_taken'
   | 'person_deactivated'
   | 'person_unverified'

@@ -73,6 +73,16 @@ export function knownNodes(db: Queryable): Promise<NodeRow[]> {
   );
 }
 
+/** Ids of the nodes at work that do not know a migration. */
+export async function nodesBefore(db: Queryable, migration: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select id from nodes
+     where knows < $1 and beat_at > clock_timestamp() - interval '${SILENT_SECONDS} seconds' order by id`,
+    [migration],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * The oldest id that another node may still commit, and the database's clock from before the nodes were read. After
  * `silentMs` from `sinceMs` on, nodes that are silent for as long do not count.

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { startTestApp } from '../support/app.ts';
+import { shared } from '../support/shared.ts';
+import { heldScene } from './held-scene.ts';
+
+/** A node that knows nothing of ordering keys would not let the next delivery of a key go. */
+const app = await shared(startTestApp());
+
+const BY_ACCOUNT = { key: '$.body.account', on_failure: 'hold' };
+const older = (beatSecondsAgo: number) =>
+  app.database.query(
+    `insert into nodes (id, roles, knows, seal_keys, beat_at)
+     values ('older', 'deliver', '0001', '{}', now() - $1::int * interval '1 second')
+     on conflict (id) do update set beat_at = excluded.beat_at`,
+    [beatSecondsAgo],
+  );
+
+test('an ordering is refused while an older node runs, and allowed when it is silent', async () => {
+  const { client, endpoint, subscription } = await heldScene(app);
+  const plain = await client.put(`/subscriptions/${subscription.uid}`, { ordering: {} });
+  expect(plain.ordering).toBeUndefined();
+  // It counts for ten seconds, and the test may take longer.
+  await older(-3600);
+  const one = `/subscriptions/${subscription.uid}`;
+  const refused = await client.put(one, { ordering: BY_ACCOUNT }, 409);
+  expect(refused).toMatchObject({
+    code: 'older_nodes',
+    message: expect.stringContaining('older version: older.'),
+  });
+  const made = { name: 'x', endpoint_id: endpoint.uid, ordering: BY_ACCOUNT };
+  await client.post('/subscriptions', made, 409);
+  const { endpoint_id: _, ...nested } = made;
+  await client.post('/endpoints', { name: 'y', url: endpoint.url, subscriptions: [nested] }, 409);
+  expect((await client.get(one)).ordering).toBeUndefined();
+  expect((await client.get('/subscriptions')).content).toHaveLength(1);
+  await client.put(one, { name: 'other' });
+  await older(11);
+  expect((await client.put(one, { ordering: BY_ACCOUNT })).ordering).toEqual(BY_ACCOUNT);
+  await older(-3600);
+  expect((await client.put(one, { name: 'it has one already' })).ordering).toEqual(BY_ACCOUNT);
+});
