@@ -3,6 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { heldScene } from '../ordering/held-scene.ts';
 import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
@@ -452,6 +453,31 @@ it('a service that does not answer is one line with what to do', async () => {
     1,
     expect.stringMatching(/^posthorn: the service at .* does not answer.*--url\n$/),
   ]);
+});
+
+it('lists held ordering keys and skips them', async () => {
+  const scene = await heldScene(app);
+  scene.refused.add(1);
+  for (let n = 1; n <= 2; n++) await scene.send('account 7', n);
+  const [key] = await scene.held(1);
+  const own = {
+    POSTHORN_URL: app.url,
+    POSTHORN_API_KEY: scene.client.key,
+    POSTHORN_PROJECT: scene.client.projectId,
+  };
+  const run = (...args: string[]) => runPosthorn(['ordering-keys', ...args], { env: own });
+  const listed = await run('--held');
+  expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('account 7')]);
+  expect((await run('--subscription', 'none', '-q')).stdout).toBe('');
+  expect((await run('skip')).code).toBe(64);
+  const skipped = await run('skip', key?.uid);
+  expect([skipped.code, skipped.stderr, skipped.stdout]).toEqual([0, '', '1 delivery due now\n']);
+  const again = await run('skip', key?.uid);
+  expect([again.code, again.stderr]).toEqual([
+    1,
+    expect.stringContaining('None of these ordering keys is held'),
+  ]);
+  expect((await run('--held', '-q')).stdout).toBe('');
 });
 
 describe('doctor', () => {

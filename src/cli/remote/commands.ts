@@ -196,6 +196,22 @@ const events = inGroup('Events', {
     ],
     load: async () => (await import('./bulk.ts')).sendNow,
   }),
+  'ordering-keys list': remote({
+    summary: 'Lists ordering keys in which a delivery is open or failed.',
+    flags: {
+      held: { summary: 'Only keys that a failed delivery holds.' },
+      subscription: { value: 'ID', summary: 'Only of this subscription.' },
+      limit,
+    },
+    examples: ['posthorn ordering-keys --held'],
+    load: async () => (await import('./history.ts')).listOrderingKeys,
+  }),
+  'ordering-keys skip': remote({
+    summary: 'Lets the next deliveries of held ordering keys go. The failed ones stay failed.',
+    operands: [{ name: 'ID', summary: 'The ids of the keys.', many: true }],
+    examples: ['posthorn ordering-keys skip 01KA4:account-7'],
+    load: async () => (await import('./history.ts')).skipOrderingKeys,
+  }),
   replay: remote({
     summary: 'Matches events again and delivers them.',
     operands: [IDS],

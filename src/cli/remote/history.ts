@@ -3,10 +3,11 @@ import type {
   EventDelivery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
+  ListOrderingKeysResult,
 } from '../../../client/src/posthorn.ts';
 import type { Given } from '../terminal/command.ts';
 import { readTime } from '../terminal/input.ts';
-import { printList } from '../terminal/output.ts';
+import { counted, printList, printOne } from '../terminal/output.ts';
 import { withService } from './connect.ts';
 import { many, one, several } from './resources.ts';
 import { optional } from './trigger.ts';
@@ -96,5 +97,27 @@ export const listAttempts = (given: Given): Promise<undefined> =>
       ['ANSWER', ({ response_data }) => response_data.slice(0, 60)],
       ['CREATED', ({ created_at }) => created_at],
     ]);
+    return undefined;
+  });
+
+export const listOrderingKeys = many<ListOrderingKeysResult>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['KEY', ({ key }) => key],
+    ['WAITING', ({ waiting }) => waiting],
+    ['HEAD', ({ head_id }) => head_id],
+    ['HELD', ({ held_at }) => held_at ?? ''],
+  ],
+  (posthorn, given) =>
+    posthorn.subscriptions.listOrderingKeys({
+      ...(given.has('held') && { held: true }),
+      ...optional('subscriptionId', given.text('subscription')),
+    }),
+);
+
+export const skipOrderingKeys = (given: Given): Promise<undefined> =>
+  withService(given, async (posthorn) => {
+    const result = await posthorn.subscriptions.skipOrderingKeys({ ids: [...given.operands] });
+    await printOne(given, result, [`${counted(result.released, 'delivery', 'deliveries')} due now`]);
     return undefined;
   });
