@@ -2,6 +2,7 @@ import type { Mismatch } from '../matcher/explain.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { eventSubject } from './event-subject.ts';
 import { standingGate } from './gate.ts';
+import { keyInId, orderingIdOf, orderingKeyOf } from './ordering.ts';
 import {
   type EventTarget,
   type Matchable,
@@ -18,13 +19,15 @@ export interface MatchExplanation {
   reason: string;
   filterId: string | null;
   clause: Mismatch | null;
+  /** Of its delivery. Null: it would have no order. */
+  orderingKey: string | null;
 }
 
 /** So many event types are named in a reason. */
 const MOST_TYPES = 5;
 
 /** An event without its target. A preview asks what a subscription would take of events that are sent to it. */
-export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean };
+export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean; orderingKey: string | null };
 
 /** Every subscription of the project, oldest first, with the tests of matching. */
 export function explainMatch(
@@ -38,7 +41,8 @@ export function explainMatch(
     .map((subscription) => {
       const outside = event.isDuplicate ? null : outsideTarget(routing, subscription, { event, takers });
       if (outside !== null) return refused(subscription, { cause: 'target', reason: outside });
-      if (!event.isDuplicate && isDirect(event.target)) return taken(routing, subscription, null);
+      if (!event.isDuplicate && isDirect(event.target))
+        return taken(routing, subscription, { ...event, subject });
       return explainSubscription(routing, subscription, { ...event, subject });
     });
 }
@@ -104,9 +108,10 @@ export function explainSubscription(
   if (filter === undefined)
     return no('type', `Subscribes to ${typesOf(subscription)}; this is ${event.eventType}.`);
   const filterId = filter.record.uid;
-  const verdict = filter.compiled?.explain(event.subject ?? eventSubject(event)) ?? { matched: true };
+  const subject = event.subject ?? eventSubject(event);
+  const verdict = filter.compiled?.explain(subject) ?? { matched: true };
   if (!verdict.matched) return { ...no('filter', verdict.reason), filterId, clause: verdict };
-  return taken(routing, subscription, filterId);
+  return { ...taken(routing, subscription, { ...event, subject }), filterId };
 }
 
 /** "order.*, invoice.sent", for a sentence. */
@@ -120,19 +125,33 @@ function typesOf({ filters }: RoutedSubscription): string {
 const refused = (
   subscription: RoutedSubscription,
   why: Pick<MatchExplanation, 'cause' | 'reason'>,
-): MatchExplanation => ({ subscription, matched: false, ...why, filterId: null, clause: null });
-
-const taken = (
-  routing: ProjectRouting,
-  subscription: RoutedSubscription,
-  filterId: string | null,
 ): MatchExplanation => ({
   subscription,
-  matched: true,
-  ...whetherItGoes(routing, subscription),
-  filterId,
+  matched: false,
+  ...why,
+  filterId: null,
   clause: null,
+  orderingKey: null,
 });
+
+function taken(
+  routing: ProjectRouting,
+  subscription: RoutedSubscription,
+  event: ExplainedEvent & { subject: FilterSubject },
+): MatchExplanation {
+  const { row } = subscription;
+  const { cause, reason } = whetherItGoes(routing, subscription);
+  const orderingId = orderingIdOf(row, event);
+  const isKeyless = row.ordering !== null && orderingKeyOf(row.ordering, event) === null;
+  const keyless = isKeyless
+    ? ` It has no key at ${row.ordering?.key}, so it goes in the order of the empty key.`
+    : '';
+  return {
+    ...refused(subscription, { cause, reason: `${reason}${keyless}` }),
+    matched: true,
+    orderingKey: orderingId === null ? null : keyInId(orderingId),
+  };
+}
 
 function whetherItGoes(
   routing: ProjectRouting,

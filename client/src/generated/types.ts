@@ -2035,6 +2035,8 @@ export interface ExplainEventResult {
     subscription_id: string;
     name: string;
     endpoint_id: string;
+    /** The ordering key of its delivery. Absent: it would have no order. */
+    ordering_key?: string;
     matched: boolean;
     cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
     reason: string;

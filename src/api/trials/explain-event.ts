@@ -26,6 +26,9 @@ const SubscriptionExplanation = Type.Object({
   subscription_id: Type.String(),
   name: Type.String(),
   endpoint_id: Type.String(),
+  ordering_key: Type.Optional(
+    Type.String({ description: 'The ordering key of its delivery. Absent: it would have no order.' }),
+  ),
   ...Verdict.properties,
 });
 
@@ -72,12 +75,19 @@ export function explainedEvent(sealer: Sealer, event: StoredEvent): ExplainedEve
     urlQueryParams: event.url_query_params,
     urlPath: event.url_path,
     isDuplicate: event.is_duplicate,
+    orderingKey: event.ordering_key,
   };
 }
 
 function toExplanation(given: MatchExplanation): Static<typeof SubscriptionExplanation> {
   const { row } = given.subscription;
-  return { subscription_id: row.id, name: row.name, endpoint_id: row.endpoint_id, ...toVerdict(given) };
+  return {
+    subscription_id: row.id,
+    name: row.name,
+    endpoint_id: row.endpoint_id,
+    ...(given.orderingKey !== null && { ordering_key: given.orderingKey }),
+    ...toVerdict(given),
+  };
 }
 
 export function toVerdict(given: MatchExplanation): Static<typeof Verdict> {
