@@ -73,6 +73,7 @@ test('deliveries are listed and counted by what they wait for, as each of them s
     paused: 1,
     circuit_breaker: 0,
     rate_limit: 2,
+    delayed: 0,
     retry: 2,
     sending: 1,
     pull: 0,
