@@ -19,7 +19,7 @@ export interface MatchExplanation {
   reason: string;
   filterId: string | null;
   clause: Mismatch | null;
-  /** Of its delivery. Null: it would have no order. */
+  /** The ordering key of its delivery. Null: it would have no order. */
   orderingKey: string | null;
 }
 
