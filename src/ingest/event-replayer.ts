@@ -39,6 +39,8 @@ export interface ReplayContext {
   routing: ProjectRouting;
   lane: number;
   only: readonly string[] | undefined;
+  /** Its deliveries take no place in ordering keys. */
+  ignoresOrder?: boolean;
 }
 
 /** An event matched again. Its deliveries, or the subscriptions of its deliveries if they are many. */
@@ -69,14 +71,14 @@ export class EventReplayer {
    */
   async replay(
     stored: StoredEvent,
-    { actor, only }: { actor: Actor; only: readonly string[] | undefined },
+    { actor, ...how }: { actor: Actor } & Pick<ReplayContext, 'only' | 'ignoresOrder'>,
   ): Promise<number> {
     const { project_id: projectId, id } = stored;
     const routing = await this.#deps.cache.refresh(projectId);
     const decoded = await decodeStoredEvent(this.#deps, stored, routing);
     const run = () =>
       audited(this.#deps, { projectId, actor }, async (tx) => {
-        const result = await this.store(tx, [decoded], { routing, lane: LANE.first, only });
+        const result = await this.store(tx, [decoded], { routing, lane: LANE.first, ...how });
         const after = { deliveries: result.counts[0] ?? 0 };
         return { result, audit: [{ action: 'event.replayed', resourceId: id, before: null, after }] };
       });
@@ -162,7 +164,8 @@ export class EventReplayer {
     return all;
   }
 
-  #match({ stored, event: source }: DecodedEvent, { routing, only }: Omit<ReplayContext, 'lane'>): Rematched {
+  #match({ stored, event: source }: DecodedEvent, how: Omit<ReplayContext, 'lane'>): Rematched {
+    const { routing, only, ignoresOrder } = how;
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     const context = { ids, nowMs: now(), maxRetrySeconds, routing, isReplay: true };
     const prepared = prepareEvent(source, routing, { ...context, sealer, eventId: stored.id });
@@ -171,7 +174,9 @@ export class EventReplayer {
     const many = (prepared.expansion ?? [])
       .flatMap((id) => routing.subscriptions.get(id) ?? [])
       .filter(({ row }) => isWanted(row.endpoint_id));
-    const direct = prepared.deliveries.filter(({ endpointId }) => isWanted(endpointId));
+    const direct = prepared.deliveries
+      .filter(({ endpointId }) => isWanted(endpointId))
+      .map((delivery) => (ignoresOrder ? { ...delivery, orderingId: null } : delivery));
     if (many.length > MAX_DIRECT)
       return { event, deliveries: direct, expansion: many.map(({ row }) => row.id) };
     const deliveries = [

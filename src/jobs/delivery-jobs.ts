@@ -15,10 +15,15 @@ import { endOpenDeliveries, lockDeliveries } from '../store/queue/resend-deliver
  */
 const CHUNK = 500;
 
+/** A filter of deliveries, and whether they are sent without regard to their ordering keys. */
+export interface BatchRetry extends DeliveryFilter {
+  ignoresOrder?: boolean;
+}
+
 /** Retries failed and discarded deliveries. Those of deleted or inactive endpoints count as failed. */
 export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
   return async (job) => {
-    const filter = JSON.parse(job.input) as DeliveryFilter;
+    const { ignoresOrder = false, ...filter } = JSON.parse(job.input) as BatchRetry;
     const limit = chunkLimit(job, CHUNK);
     const routing = await deps.cache.get(job.project_id);
     return async (tx) => {
@@ -29,7 +34,7 @@ export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): Jo
       });
       const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
       const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
-      const woken = await resend(tx, routing, { deliveries, lane: LANE.replay });
+      const woken = await resend(tx, routing, { deliveries, lane: LANE.replay, ignoresOrder });
       return {
         cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
         done: deliveries.length,

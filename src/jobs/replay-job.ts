@@ -20,9 +20,10 @@ const DECODE_MS = 5_000;
 /** A job looks this often whether its large fan-out is done. */
 const EXPANDING_MS = 200;
 
-/** A filter of events, and the endpoints that may get them, if not all. */
+/** A filter of events, the endpoints that may get them, if not all, and whether ordering keys are ignored. */
 export interface BatchReplay extends EventFilter {
   only?: readonly string[];
+  ignoresOrder?: boolean;
 }
 
 /** One chunk of a batch replay. Events that no longer match anything count as failed. */
@@ -35,7 +36,7 @@ export function batchReplay(deps: {
   const { replayer, db, cache, settled } = deps;
   return async (job) => {
     if (await isExpanding(db, job.project_id, LANE.replay)) return async () => waits(job, EXPANDING_MS);
-    const { only, ...filter } = JSON.parse(job.input) as BatchReplay;
+    const { only, ignoresOrder = false, ...filter } = JSON.parse(job.input) as BatchReplay;
     const limit = chunkLimit(job, CHUNK_EVENTS);
     const { before, waitMs } = await settled.upTo(job.id, filter.toMs);
     const events = await jobTransaction(db, (tx) =>
@@ -44,7 +45,7 @@ export function batchReplay(deps: {
     const routing = await cache.refresh(job.project_id);
     const decoded = await replayer.decode(events, routing, DECODE_MS);
     return async (tx) => {
-      const replayed = await replayer.store(tx, decoded, { routing, lane: LANE.replay, only });
+      const replayed = await replayer.store(tx, decoded, { routing, lane: LANE.replay, only, ignoresOrder });
       const read = replayed.counts.length;
       const failed = replayed.counts.filter((count) => count === 0).length;
       const isLast = events.length < limit && read === events.length;

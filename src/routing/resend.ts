@@ -22,13 +22,23 @@ export function resendProblem(routing: ProjectRouting, delivery: { endpoint_id: 
 export async function resend(
   tx: Queryable,
   routing: ProjectRouting,
-  wanted: { deliveries: readonly LockedDelivery[]; lane: number },
+  wanted: {
+    deliveries: readonly LockedDelivery[];
+    lane: number;
+    /** They take no place in their ordering keys, and end no hold. */
+    ignoresOrder: boolean;
+  },
 ): Promise<Woken[]> {
-  const { lane } = wanted;
+  const { lane, ignoresOrder } = wanted;
   const deliveries = wanted.deliveries.map((delivery) => {
     const problem = resendProblem(routing, delivery);
     if (problem !== null) throw wrongState(problem);
-    return { ...delivery, key: routing.keyOf(delivery.endpoint_id, delivery.subscription_id) };
+    const ordering_id = ignoresOrder ? null : delivery.ordering_id;
+    return {
+      ...delivery,
+      ordering_id,
+      key: routing.keyOf(delivery.endpoint_id, delivery.subscription_id),
+    };
   });
   await reopenDeliveries(tx, routing.project.id, { deliveries, lane });
   return [...new Set(deliveries.map((delivery) => delivery.key))].map((key) => ({ key, lane }));

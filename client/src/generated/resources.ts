@@ -105,10 +105,12 @@ import type {
   Project,
   PullEndpointBody,
   PullEndpointResult,
+  ReplayEventQuery,
   ReportResultsBody,
   ReportResultsResult,
   RequestResetBody,
   RescheduleEventBody,
+  ResendEventDeliveryQuery,
   SavedView,
   SaveViewBody,
   SearchQuery,
@@ -557,8 +559,8 @@ export class Events extends Resource {
   }
 
   /** Replay an event: match it again and deliver it to every match. */
-  replay(eventId: string, options?: CallOptions): Promise<WholeEvent> {
-    return this.scope.data('PUT', this.scope.at`/events/${eventId}/replay`, { options });
+  replay(eventId: string, query: ReplayEventQuery = {}, options?: CallOptions): Promise<WholeEvent> {
+    return this.scope.data('PUT', this.scope.at`/events/${eventId}/replay`, { query, options });
   }
 
   /** Start a job that replays every event matching the filters. Duplicates are skipped. */
@@ -605,8 +607,15 @@ export class EventDeliveries extends Resource {
   }
 
   /** Send a failed or discarded delivery again, with a fresh retry budget. */
-  resend(eventDeliveryId: string, options?: CallOptions): Promise<EventDelivery> {
-    return this.scope.data('PUT', this.scope.at`/eventdeliveries/${eventDeliveryId}/resend`, { options });
+  resend(
+    eventDeliveryId: string,
+    query: ResendEventDeliveryQuery = {},
+    options?: CallOptions,
+  ): Promise<EventDelivery> {
+    return this.scope.data('PUT', this.scope.at`/eventdeliveries/${eventDeliveryId}/resend`, {
+      query,
+      options,
+    });
   }
 
   /** Send successful deliveries again. */

@@ -2059,6 +2059,8 @@ export interface GetWaitingTotalsResult {
 
 export interface ForceResendEventDeliveriesBody {
   ids: string | string[];
+  /** Send without regard to order by key. A held key stays held. */
+  order?: 'ignore' | null;
 }
 
 export interface ForceResendEventDeliveriesResult {
@@ -2593,7 +2595,14 @@ export interface TryFiltersResult {
 
 export type ListEventsQuery = EventFilterQuery & PageQuery;
 
+export interface ReplayEventQuery {
+  /** Send without regard to order by key. A held key stays held. */
+  order?: 'ignore';
+}
+
 export interface BatchReplayEventsQuery extends EventFilterQuery, JobQuery {
+  /** Send without regard to order by key. A held key stays held. */
+  order?: 'ignore';
   /** Send only to the endpoints in the filters, not to other subscribed ones. */
   only_endpoint?: boolean;
 }
@@ -2604,7 +2613,15 @@ export type ListEventDeliveriesQuery = DeliveryFilterQuery & PageQuery;
 
 export type GetWaitingTotalsQuery = DeliveryFilterQuery;
 
-export type BatchRetryEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
+export interface ResendEventDeliveryQuery {
+  /** Send without regard to order by key. A held key stays held. */
+  order?: 'ignore';
+}
+
+export interface BatchRetryEventDeliveriesQuery extends DeliveryFilterQuery, JobQuery {
+  /** Send without regard to order by key. A held key stays held. */
+  order?: 'ignore';
+}
 
 export type CountBatchRetryEventDeliveriesQuery = DeliveryFilterQuery;
 

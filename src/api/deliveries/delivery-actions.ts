@@ -4,6 +4,7 @@ import type { Actor, AuditNote } from '../../domain/audit.ts';
 import { LANE, openStatuses, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { type EndpointScope, seesDelivery } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery, found, invalid, invalidFields, wrongState } from '../../domain/errors.ts';
+import type { BatchRetry } from '../../jobs/delivery-jobs.ts';
 import { Type } from '../../platform/type.ts';
 import { resend } from '../../routing/resend.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
@@ -19,6 +20,7 @@ import { unknownNames } from '../http/unknown-fields.ts';
 import { parseJson } from '../http/validation.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
+import { ignoresOrder, orderOption } from '../jobs/order-option.ts';
 import { startJob } from '../jobs/start-job.ts';
 import {
   deliveryFilter,
@@ -51,18 +53,20 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
   route.put(app, `${path}/:eventDeliveryID/resend`, {
     id: 'resendEventDelivery',
     summary: 'Send a failed or discarded delivery again, with a fresh retry budget.',
+    query: Type.Object(orderOption),
     acts: true,
     message: 'Event delivery scheduled',
     data: EventDelivery,
     portal: 'resend',
     access: 'developer',
-    handle: async ({ project, params, scope, actor }) => {
+    handle: async ({ project, params, query, scope, actor }) => {
       const id = params.eventDeliveryID;
       await resendAll(
         context,
         { project, actor, scope },
         {
           ids: [id],
+          ignoresOrder: ignoresOrder(query),
           check: ([delivery]) => refuseUnfailed(found(delivery, 'event delivery', id)),
           note: ([delivery]) => ({
             action: 'event_delivery.resent',
@@ -78,7 +82,10 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
   route.post(app, `${path}/forceresend`, {
     id: 'forceResendEventDeliveries',
     summary: 'Send successful deliveries again.',
-    body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }) }),
+    body: Type.Object({
+      ids: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }),
+      ...orderOption,
+    }),
     acts: true,
     message: 'Event deliveries scheduled',
     data: Type.Object({ successful: Type.Integer(), failed: Type.Integer() }),
@@ -91,6 +98,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
         { project, actor, scope },
         {
           ids,
+          ignoresOrder: body.order === 'ignore',
           check: (deliveries) => refuseUnsent(ids, deliveries),
           note: () => ({
             action: 'event_delivery.force_resent',
@@ -110,6 +118,7 @@ async function resendAll(
   { project, actor, scope }: { project: ProjectRow; actor: Actor; scope: EndpointScope | undefined },
   wanted: {
     ids: string[];
+    ignoresOrder: boolean;
     check(deliveries: LockedDelivery[]): void;
     note(deliveries: LockedDelivery[]): AuditNote;
   },
@@ -119,7 +128,8 @@ async function resendAll(
     const locked = await lockDeliveries(tx, project.id, { ids: wanted.ids });
     const deliveries = locked.filter((delivery) => seesDelivery(scope, delivery));
     wanted.check(deliveries);
-    const result = await resend(tx, routing, { deliveries, lane: LANE.retry });
+    const { ignoresOrder } = wanted;
+    const result = await resend(tx, routing, { deliveries, lane: LANE.retry, ignoresOrder });
     return { result, audit: [wanted.note(deliveries)] };
   });
   for (const where of woken) context.wake(project.id, where);
@@ -163,7 +173,7 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
-    query: JobFilters,
+    query: Type.Object({ ...deliveryFilterQuery, ...jobQuery, ...orderOption }),
     acts: true,
     alsoKnown: [...pageNames, ...deliveryFilterAliases],
     message: 'Batch retry started',
@@ -173,7 +183,8 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: async (call, _request, reply) => {
       const options = jobOptions(call.query);
-      const filter = await retryFilter(call);
+      const wanted = await retryFilter(call);
+      const filter: BatchRetry = ignoresOrder(call.query) ? { ...wanted, ignoresOrder: true } : wanted;
       return start(call, { type: 'batch_retry', filter, ...options }, reply);
     },
   });

@@ -24,6 +24,7 @@ import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
+import { ignoresOrder, orderOption } from '../jobs/order-option.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { registerBatch } from './batch-events.ts';
 import { registerDeliverAt } from './deliver-at.ts';
@@ -160,15 +161,17 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
   route.put(app, `${path}/:eventID/replay`, {
     id: 'replayEvent',
     summary: 'Replay an event: match it again and deliver it to every match.',
+    query: Type.Object(orderOption),
     acts: true,
     message: 'Event replayed',
     data: WholeEvent,
     portal: 'resend',
     access: 'developer',
-    handle: async ({ project, params, scope, actor }) => {
+    handle: async ({ project, params, query, scope, actor }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
-      await context.replayer.replay(event, { actor, only: scope && [...scope.endpointIds] });
+      const only = scope && [...scope.endpointIds];
+      await context.replayer.replay(event, { actor, only, ignoresOrder: ignoresOrder(query) });
       return readEvent(context, project, { id, scope });
     },
   });
@@ -178,6 +181,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     query: Type.Object({
       ...eventFilterQuery,
       ...jobQuery,
+      ...orderOption,
       only_endpoint: Type.Optional(
         Type.Boolean({
           description: 'Send only to the endpoints in the filters, not to other subscribed ones.',
@@ -194,7 +198,10 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
-      const input = scopedReplay(onlyNamed(filter, query), scope);
+      const input: BatchReplay = {
+        ...scopedReplay(onlyNamed(filter, query), scope),
+        ...(ignoresOrder(query) && { ignoresOrder: true }),
+      };
       const { isDryRun, rate } = jobOptions(query);
       if (isDryRun) {
         beside['job'] = await dryRunOfEvents(context, project, { input, rate });
