@@ -30,6 +30,7 @@ export class ReferenceScene {
     });
     const { endpoint, subscription } = await subscribe(project, RECEIVER, {
       endpoint: { owner_id: 'customer-42' },
+      subscription: { ordering: { key: '$.body.customer', on_failure: 'skip' } },
     });
     const eventType = await project.post('/event-types', { name: 'invoice.created' });
     const source = await project.post('/sources', {
@@ -123,7 +124,7 @@ export class ReferenceScene {
   }
 
   async #heldKey(): Promise<string> {
-    await this.#failedDelivery({ ordering: { key: 'endpoint', on_failure: 'hold' } });
+    await this.#failedDelivery({ ordering: { key: '$.body.invoice', on_failure: 'hold' } });
     const { content } = await this.app.project.get('/ordering-keys?held=true');
     return content[0].uid;
   }
@@ -133,7 +134,8 @@ export class ReferenceScene {
     const { endpoint } = await subscribe(project, `${RECEIVER}status/500`, {
       subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 0 }, ...more },
     });
-    await project.post('/events', { endpoint_id: endpoint.uid, event_type: 'invoice.paid', data: {} });
+    const event = { endpoint_id: endpoint.uid, event_type: 'invoice.paid', data: { invoice: 7 } };
+    await project.post('/events', event);
     const { content } = await eventually(
       () => project.get(`/eventdeliveries?endpointId=${endpoint.uid}&status=Failure`),
       (page) => page.content.length > 0,

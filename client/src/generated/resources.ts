@@ -82,7 +82,6 @@ import type {
   ListJobsQuery,
   ListMetaEventsQuery,
   ListOrderingKeysQuery,
-  ListOrderingKeysResult,
   ListPortalLinksQuery,
   ListProvidersResult,
   ListSourcesQuery,
@@ -97,6 +96,7 @@ import type {
   OnboardBody,
   OnboardQuery,
   OnboardResult,
+  OrderingKey,
   PeriodFailureRate,
   Person,
   PortalLink,
@@ -390,7 +390,7 @@ export class Subscriptions extends Resource {
   }
 
   /** List the ordering keys in which a delivery is open or failed. */
-  listOrderingKeys(query: ListOrderingKeysQuery = {}, options?: CallOptions): List<ListOrderingKeysResult> {
+  listOrderingKeys(query: ListOrderingKeysQuery = {}, options?: CallOptions): List<OrderingKey> {
     return this.scope.list(this.scope.at`/ordering-keys`, query, options);
   }
 

@@ -601,6 +601,19 @@ export interface PortalLink {
   deleted_at: string | null;
 }
 
+export interface OrderingKey {
+  uid: string;
+  /** As the expression or `ordering_key` of the event gave it. */
+  key: string;
+  subscription_id: string;
+  endpoint_id: string;
+  /** The one delivery of the key that may be sent, or that holds it. */
+  head_id: string;
+  held_at: string | null;
+  /** Deliveries behind the head, 10000 at most. */
+  waiting: number;
+}
+
 export interface ListedProject extends Project {
   /** The role of the caller in the project. */
   role: 'viewer' | 'developer' | 'admin';
@@ -2641,19 +2654,6 @@ export interface ListOrderingKeysQuery extends PageQuery {
   /** Only keys that a failed delivery holds. */
   held?: boolean;
   subscriptionId?: string;
-}
-
-export interface ListOrderingKeysResult {
-  uid: string;
-  /** As the expression or `ordering_key` of the event gave it. */
-  key: string;
-  subscription_id: string;
-  endpoint_id: string;
-  /** The one delivery of the key that may be sent, or that holds it. */
-  head_id: string;
-  held_at: Timestamp | null;
-  /** Deliveries behind the head, 10000 at most. */
-  waiting: number;
 }
 
 export type ListJobsQuery = PageQuery;

@@ -60,6 +60,7 @@ import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import { FilterMatch } from '../subscriptions/filters.ts';
 import { CreateEndpointWithSubscriptions, SubscriptionOfEndpoint } from '../subscriptions/new-endpoint.ts';
+import { OrderingKey } from '../subscriptions/ordering-keys.ts';
 import {
   CreateSubscription,
   Subscription,
@@ -94,6 +95,7 @@ export const answerSchemas = {
   Filter,
   Job,
   PortalLink,
+  OrderingKey,
   ListedProject,
   Project,
   PubSub,

@@ -15,7 +15,7 @@ import { operationsOf } from '../http/operation.ts';
 const path = '/api/v1/projects/:projectID/ordering-keys';
 const route = operationsOf('Subscriptions');
 
-const OrderingKey = Type.Object({
+export const OrderingKey = Type.Object({
   uid: Type.String(),
   key: Type.String({ description: 'As the expression or `ordering_key` of the event gave it.' }),
   subscription_id: Type.String(),

@@ -227,6 +227,7 @@ function subscriptionItem(
     rate_limit_config: rate_limit_config ?? null,
     retry_config: retry_config ?? null,
     ordering: subscription.ordering ?? null,
+    ttl_seconds: subscription.ttl_seconds ?? 0,
   };
 }
 

@@ -3,7 +3,7 @@ import type {
   EventDelivery,
   ListEventDeliveriesQuery,
   ListEventsQuery,
-  ListOrderingKeysResult,
+  OrderingKey,
 } from '../../../client/src/posthorn.ts';
 import type { Given } from '../terminal/command.ts';
 import { readTime } from '../terminal/input.ts';
@@ -100,7 +100,7 @@ export const listAttempts = (given: Given): Promise<undefined> =>
     return undefined;
   });
 
-export const listOrderingKeys = many<ListOrderingKeysResult>(
+export const listOrderingKeys = many<OrderingKey>(
   [
     ['UID', ({ uid }) => uid],
     ['KEY', ({ key }) => key],

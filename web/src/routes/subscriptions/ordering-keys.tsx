@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ListOrderingKeysResult } from 'posthorn-client';
+import type { OrderingKey } from 'posthorn-client';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -11,7 +11,7 @@ import { Link } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
-type Key = ListOrderingKeysResult;
+type Key = OrderingKey;
 
 /** The keys of an ordered subscription that a failed delivery holds, and the ways on. */
 export function HeldKeys({ subscriptionId }: { subscriptionId: string }) {

@@ -4,9 +4,9 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { ChaosDatabase } from './chaos-database.ts';
-import { ChaosNode } from './chaos-node.ts';
-import { seeded } from './fault-schedule.ts';
+import { ChaosDatabase } from '../chaos/chaos-database.ts';
+import { ChaosNode } from '../chaos/chaos-node.ts';
+import { seeded } from '../chaos/fault-schedule.ts';
 
 /**
  * Order by key on three nodes, while people pause, cancel, resend and skip, events expire, nodes are killed and the
