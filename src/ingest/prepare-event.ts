@@ -28,6 +28,7 @@ const MAX_LISTED_ENDPOINTS = 1_000;
 export const MAX_DIRECT = 1_000;
 /** The same for all events of one call: later ones are expanded, so that no commit grows without bound. */
 export const MAX_DIRECT_TOGETHER = 10_000;
+const NONE: readonly RoutedSubscription[] = [];
 const NOTHING_MATCHED = 'No active subscription matched this event.';
 export const LOOPED = `This event came back to this service ${MAX_HOPS} times, so it is not sent on. The URL of an endpoint leads to an ingest URL.`;
 const RAN_OUT = 'Filters that needed more work than allowed, and so did not match:';
@@ -52,7 +53,8 @@ export function prepareEvent(
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
   const matched = failure === null ? routing.match(source, subject) : [];
   const isLarge = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
-  const { direct, later } = inCommit(matched, isLarge);
+  const direct = inCommit(matched, isLarge);
+  const later = direct === matched ? NONE : matched.filter(({ row }) => row.ordering === null);
   const id = context.eventId ?? context.ids.next<EventId>();
   const visible = visibleHeaders(routing.project.config);
   const stored = (headers: NewEvent['headers']) =>
@@ -90,17 +92,14 @@ export function prepareEvent(
     expiresAtMs: source.times?.expiresAtMs ?? null,
   };
   const { orderingKey = null, eventType } = source;
-  const orderingId = (m: RoutedSubscription) =>
-    eventType === TEST_EVENT_TYPE ? null : orderingIdOf(m.row, { orderingKey, subject });
-  return {
-    source,
-    event,
-    deliveries: direct.map((m) => ({
-      ...buildDelivery(event, m, { ...context, routing }),
-      orderingId: orderingId(m),
-    })),
-    expansion: later.length > 0 ? later.map((m) => m.row.id) : null,
-  };
+  const building = { ...context, routing };
+  const deliveries = direct.map((m) => {
+    const delivery = buildDelivery(event, m, building);
+    if (m.row.ordering !== null && eventType !== TEST_EVENT_TYPE)
+      delivery.orderingId = orderingIdOf(m.row, { orderingKey, subject });
+    return delivery;
+  });
+  return { source, event, deliveries, expansion: later.length > 0 ? later.map((m) => m.row.id) : null };
 }
 
 /** Null: to whatever subscription matches. */
@@ -153,15 +152,8 @@ function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent:
  * The matches whose deliveries are stored together with the event. Of a large fan-out these are only the ordered ones,
  * because the place in an ordering key is given when the event is stored.
  */
-function inCommit(
-  matched: RoutedSubscription[],
-  isLarge: boolean,
-): { direct: RoutedSubscription[]; later: RoutedSubscription[] } {
-  if (!isLarge) return { direct: matched, later: [] };
-  const { direct = [], later = [] } = Object.groupBy(matched, ({ row }) =>
-    row.ordering === null ? 'later' : 'direct',
-  );
-  return { direct, later };
+function inCommit(matched: RoutedSubscription[], isLarge: boolean): RoutedSubscription[] {
+  return isLarge ? matched.filter(({ row }) => row.ordering !== null) : matched;
 }
 
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
