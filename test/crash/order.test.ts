@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { ChaosDatabase } from '../chaos/chaos-database.ts';
+import { ChaosNode } from '../chaos/chaos-node.ts';
+import { seeded } from '../chaos/fault-schedule.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { ChaosDatabase } from '../chaos/chaos-database.ts';
-import { ChaosNode } from '../chaos/chaos-node.ts';
-import { seeded } from '../chaos/fault-schedule.ts';
 
 /**
  * Order by key on three nodes, while people pause, cancel, resend and skip, events expire, nodes are killed and the

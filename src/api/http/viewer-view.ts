@@ -58,6 +58,8 @@ const views: FieldViews<RoleViewer> = {
   pub_sub: sealed,
   db_change_stream: sealed,
   data: payload(null),
+  // A value of the payload or of a header.
+  ordering_key: payload(''),
   raw: payload(''),
   response_data: payload(''),
   url_query_params: payload(''),

@@ -38,7 +38,8 @@ export function registerOrderingKeys(app: FastifyInstance, context: ApiContext):
     }),
     message: 'Ordering keys fetched',
     data: PageOf(OrderingKey),
-    access: 'viewer',
+    // A key is a value of payloads, which a project may hide from viewers.
+    access: 'developer',
     handle: async ({ project, query }) => {
       const filter = {
         page: parsePageRequest(query),

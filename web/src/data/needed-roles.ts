@@ -69,7 +69,7 @@ export const neededRoles = {
   listFailures: 'viewer',
   muteFailures: 'developer',
   unmuteFailures: 'developer',
-  listOrderingKeys: 'viewer',
+  listOrderingKeys: 'developer',
   skipOrderingKeys: 'developer',
   testEndpoint: 'developer',
   tryEndpoint: 'developer',

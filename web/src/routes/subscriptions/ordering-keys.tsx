@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import type { OrderingKey } from 'posthorn-client';
-import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useAct } from '../../parts/use-act.ts';
@@ -16,7 +15,6 @@ type Key = OrderingKey;
 /** The keys of an ordered subscription that a failed delivery holds, and the ways on. */
 export function HeldKeys({ subscriptionId }: { subscriptionId: string }) {
   const { api, id, at } = useProject();
-  const mayChange = useMay()('skipOrderingKeys');
   const held = useQuery({
     queryKey: [id, 'ordering keys', subscriptionId],
     queryFn: () => api.subscriptions.listOrderingKeys({ held: true, subscriptionId, perPage: 50 }).page(),
@@ -42,16 +40,12 @@ export function HeldKeys({ subscriptionId }: { subscriptionId: string }) {
         </Link>
       ),
     },
-    ...(mayChange
-      ? [
-          {
-            name: '',
-            cell: (key: Key) => (
-              <Acts name={key.key} onResend={() => resend.mutate(key)} onSkip={() => skip.mutate(key)} />
-            ),
-          },
-        ]
-      : []),
+    {
+      name: '',
+      cell: (key) => (
+        <Acts name={key.key} onResend={() => resend.mutate(key)} onSkip={() => skip.mutate(key)} />
+      ),
+    },
   ];
   return (
     <Section title="Held keys" aside="a failed delivery keeps those behind it waiting">

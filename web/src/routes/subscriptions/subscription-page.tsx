@@ -40,7 +40,9 @@ export function SubscriptionPage() {
 function View({ subscription }: { subscription: Subscription }) {
   const { api } = useProject();
   const [open, setOpen] = useState<'edit' | 'delete'>();
-  const mayChange = useMay()('updateSubscription');
+  const may = useMay();
+  const mayChange = may('updateSubscription');
+  const maySeeKeys = may('listOrderingKeys');
   const { uid } = subscription;
   const ofProject = useProjectRetries();
   const retries = subscription.retry_config ?? ofProject;
@@ -74,7 +76,7 @@ function View({ subscription }: { subscription: Subscription }) {
         )}
       </PageHead>
       <SubscriptionFacts subscription={subscription} />
-      {subscription.ordering !== undefined && <HeldKeys subscriptionId={uid} />}
+      {maySeeKeys && subscription.ordering !== undefined && <HeldKeys subscriptionId={uid} />}
       {retries !== undefined && (
         <Section title="Retries" aside={subscription.retry_config === undefined && 'as the project has it'}>
           <RetrySchedule policy={retries} />
