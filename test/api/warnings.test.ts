@@ -156,6 +156,7 @@ const acting = [
   'resendMetaEvent',
   'revokePortalLink',
   'sendNowEventDeliveries',
+  'skipOrderingKeys',
 ];
 
 test('every call that acts, and every delete, says so in the OpenAPI document', async () => {

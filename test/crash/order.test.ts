@@ -116,7 +116,7 @@ async function unhold(client: ApiClient, isSkipped: boolean): Promise<number> {
   for (const { uid, head_id } of held)
     await attempt(
       isSkipped
-        ? client.put('/ordering-keys/skip', { ids: [uid] }, 200)
+        ? client.post('/ordering-keys/skip', { ids: [uid] }, 200)
         : client.put(`/eventdeliveries/${head_id}/resend`, undefined, 200),
     );
   return held.length;

@@ -37,7 +37,7 @@ test('two held keys raise one alert, and it is cleared when the second one is fr
       value('posthorn_ordering_keys_held') >= 2 && value('posthorn_ordering_oldest_held_seconds') > 0,
   );
   const second = (await held(2)).find((each) => each.key === 'b');
-  await client.put('/ordering-keys/skip', { ids: [key?.uid] }, 200);
+  await client.post('/ordering-keys/skip', { ids: [key?.uid] }, 200);
   await held(1);
   refused.clear();
   await client.put(`/eventdeliveries/${second?.head_id}/resend`, undefined, 200);
@@ -59,7 +59,7 @@ test('a skip clears the alert, the next failure raises it again, and it does not
     (await alerts(many)).map(({ event_type, data }) => `${event_type} ${data.kind}`);
   expect((await kinds(2)).toSorted()).toEqual(['alert.raised failures', 'alert.raised ordering']);
   const [key] = await held(1);
-  await client.put('/ordering-keys/skip', { ids: [key?.uid] }, 200);
+  await client.post('/ordering-keys/skip', { ids: [key?.uid] }, 200);
   expect((await kinds(3)).at(2)).toBe('alert.cleared ordering');
   await send('a', 2);
   expect((await kinds(4)).at(3)).toBe('alert.raised ordering');

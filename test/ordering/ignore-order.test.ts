@@ -43,7 +43,7 @@ test('a resend, a forced resend and a replay pass a held key, and it stays held'
   expect(seen('a')).toEqual([1, 2, 2, 2, 1, 1]);
   const [key] = await scene.held(1);
   expect(key).toMatchObject({ head_id: ids[1], waiting: 1 });
-  await client.put('/ordering-keys/skip', { ids: [key?.uid] }, 200);
+  await client.post('/ordering-keys/skip', { ids: [key?.uid] }, 200);
   await scene.drained();
   expect(seen('a').at(-1)).toBe(3);
 });

@@ -153,10 +153,10 @@ test('a held key is listed and can be skipped', async () => {
     },
     { ordering_key: 'a', waiting_for: { gate: 'order' } },
   ]);
-  expect(await client.put('/ordering-keys/skip', { ids: [key.uid] }, 200)).toEqual({ released: 1 });
+  expect(await client.post('/ordering-keys/skip', { ids: [key.uid] }, 200)).toEqual({ released: 1 });
   await drained(client);
   expect(seen('a')).toEqual([1, 2, 3]);
-  await client.put('/ordering-keys/skip', { ids: [key.uid] }, 400);
+  await client.post('/ordering-keys/skip', { ids: [key.uid] }, 400);
   expect((await client.get('/ordering-keys')).content).toEqual([]);
 });
 

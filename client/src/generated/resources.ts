@@ -396,7 +396,7 @@ export class Subscriptions extends Resource {
 
   /** Let the next deliveries of held ordering keys go. The failed ones stay failed. */
   skipOrderingKeys(body: SkipOrderingKeysBody, options?: CallOptions): Promise<SkipOrderingKeysResult> {
-    return this.scope.data('PUT', this.scope.at`/ordering-keys/skip`, {
+    return this.scope.data('POST', this.scope.at`/ordering-keys/skip`, {
       body: asLists(body, 'ids'),
       options,
     });

@@ -49,7 +49,7 @@ export function registerOrderingKeys(app: FastifyInstance, context: ApiContext):
       return mapPage(await db.reading(project.id, (tx) => listKeys(tx, project.id, filter)), toKey);
     },
   });
-  route.put(app, `${path}/skip`, {
+  route.post(app, `${path}/skip`, {
     id: 'skipOrderingKeys',
     summary: 'Let the next deliveries of held ordering keys go. The failed ones stay failed.',
     body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 512 }), { minItems: 1, maxItems: 1000 }) }),

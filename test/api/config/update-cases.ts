@@ -181,6 +181,11 @@ const subscription: Resource = {
       leaves(undefined, {}),
     ),
     rate_limit_config: field({ count: 3, duration: 60 }, { count: 4, duration: 61 }, leaves(undefined, {})),
+    ordering: field(
+      { key: 'endpoint', on_failure: 'hold' },
+      { key: '$.headers.X-Account', on_failure: 'skip' },
+      leaves(undefined, {}),
+    ),
     retry_config: field(
       { type: 'exponential', duration: '1h3m', retry_count: 3 },
       { type: 'linear', interval_seconds: 8 },

@@ -75,6 +75,7 @@ test('deliveries are listed and counted by what they wait for, as each of them s
     rate_limit: 2,
     delayed: 0,
     retry: 2,
+    order: 0,
     sending: 1,
     pull: 0,
     node: 0,

@@ -45,7 +45,15 @@ export async function ended(
 
 /** The id of an ordering key that a failed delivery holds. */
 export async function heldKey(scene: Scene): Promise<string> {
-  const { endpoint_id } = await ended(scene, '/fail', { ordering: { key: 'endpoint' } });
+  const { endpoint_id, subscription_id } = await ended(scene, '/fail', { ordering: { key: 'endpoint' } });
+  // Its alert is a change of the project, after the end of the delivery.
+  await eventually(
+    () =>
+      scene.app.database.query("select from alerts where kind = 'ordering' and subject_id like $1", [
+        `${subscription_id}%`,
+      ]),
+    (rows) => rows.length === 1,
+  );
   return `${endpoint_id}:`;
 }
 
