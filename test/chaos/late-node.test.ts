@@ -52,12 +52,11 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   expect(taken.fence).toBeGreaterThan(leased.fence);
 
   const lateFirst = finishOf(leased, '00000000000000000000000003', 'Retry');
-  expect(await finishDeliveries(db, node(LATE), [lateFirst])).toEqual(new Set());
-  expect(
-    await finishDeliveries(db, node(EARLY), [finishOf(taken, '00000000000000000000000004', 'Success')]),
-  ).toEqual(new Set([leased.id]));
+  expect((await finishDeliveries(db, node(LATE), [lateFirst])).moved).toEqual(new Set());
+  const success = finishOf(taken, '00000000000000000000000004', 'Success');
+  expect((await finishDeliveries(db, node(EARLY), [success])).moved).toEqual(new Set([leased.id]));
   const lateAgain = finishOf(leased, '00000000000000000000000005', 'Failure');
-  expect(await finishDeliveries(db, node(LATE), [lateAgain])).toEqual(new Set());
+  expect((await finishDeliveries(db, node(LATE), [lateAgain])).moved).toEqual(new Set());
 
   expect(await app.database.query('select status, num_trials from event_deliveries')).toEqual([
     { status: 'Success', num_trials: 1 },

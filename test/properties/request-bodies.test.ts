@@ -37,7 +37,15 @@ const functionText = fc.constantFrom('', 'function transform(payload) { return p
 const conditions = fc.dictionary(fc.constantFrom('a', 'b.c'), fc.oneof(fc.integer(), fc.constant('text')));
 const headers = fc.dictionary(fc.stringMatching(/^x-[a-z]{1,8}$/), fc.stringMatching(/^[a-z ]{0,10}$/));
 const none = fc.constant(undefined);
-const eventRules: Known = { custom_headers: headers, source_id: none, idempotency_key: none };
+const eventRules: Known = {
+  custom_headers: headers,
+  source_id: none,
+  idempotency_key: none,
+  deliver_at: none,
+  delay_seconds: fc.nat(3_600),
+  expires_at: none,
+  ttl_seconds: fc.integer({ min: 1, max: 3_600 }),
+};
 
 /** The create operations, with what their schemas do not tell. `shown`: fields that the answer repeats. */
 const creations: Record<string, { known: () => Known; shown: string[] }> = {
@@ -92,12 +100,16 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       alert_config: fc.record({ count: fc.nat(9), threshold: fc.constantFrom('1h', '90s', '1h3m') }),
       rate_limit_config: fc.record({ count: fc.nat(9), duration: fc.nat(60) }),
       retry_config: none,
+      ordering: fc.record({
+        key: fc.constantFrom('endpoint', '$.body.account.id', '$.headers.X-Account'),
+        on_failure: fc.constantFrom('hold', 'skip'),
+      }),
       filter_config: fc.record({
         event_types: fc.uniqueArray(fc.constantFrom('a', 'b.*', 'c'), { minLength: 1 }),
         filter: fc.record({ body: conditions, headers: fc.constant({}) }),
       }),
     }),
-    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config'],
+    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config', 'ordering', 'ttl_seconds'],
   },
   '/event-types': {
     known: () => ({

@@ -40,7 +40,8 @@ export function listTests(get: () => World): void {
       await page.waitForURL(/due=later/);
       const row = page.getByRole('row').filter({ hasText: 'for.later' });
       await row.waitFor();
-      expect(await page.getByText('newsletter.opened').count()).toBe(0);
+      // Before the filter counts, the list may have the row too.
+      await page.getByText('newsletter.opened').first().waitFor({ state: 'hidden' });
       await row.getByRole('link').first().click();
       await page.getByText('Deliver at').waitFor();
       await open('deliveries?held=delayed');
