@@ -143,7 +143,9 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
         ],
         [
           'Order',
-          ordering === undefined ? 'none' : `by ${ordering.key}, after a failure ${ordering.on_failure}`,
+          ordering === undefined
+            ? 'none'
+            : `by ${ordering.key}; a failure ${ordering.on_failure === 'hold' ? 'holds its key' : 'is skipped'}`,
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [
