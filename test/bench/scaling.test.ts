@@ -17,7 +17,11 @@ test('the database cost of an event does not grow with nodes', async () => {
   expect(Object.keys(figures)).toEqual(['nodes']);
   for (const sample of Object.values(figures).flatMap((steps) => Object.values(steps))) {
     // Event, delivery and queue row are inserted. Few attempts have a row, and few templates are new.
-    const rows = { rowsInserted: expect.closeTo(3, 1), rowsDeleted: 1, retried_rowsDeleted: 1 };
+    const rows = {
+      rowsInserted: expect.closeTo(3, 1),
+      rowsDeleted: expect.closeTo(1, 1),
+      retried_rowsDeleted: expect.closeTo(1, 1),
+    };
     expect(sample).toMatchObject({ lost: 0, retried_lost: 0, ...rows });
   }
   // How large batches are is a matter of chance on a busy machine: round trips are for the benchmark to judge.
