@@ -84,7 +84,7 @@ export class Engine {
       store: async (batch) => {
         const { moved, released } = await finishBatch(db, { nodeId: this.nodeId, templates }, batch);
         this.#intake.released(released);
-        this.#watch.recorded(batch.filter(({ delivery }) => moved.has(delivery.id)));
+        this.#watch.recorded(batch, moved);
         return moved;
       },
       clock: systemClock,
@@ -242,7 +242,7 @@ export class Engine {
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
       attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
       released: (places) => this.#intake.released(places),
-      recorded: (finishes) => this.#watch.recorded(finishes),
+      recorded: (finishes, moved) => this.#watch.recorded(finishes, moved),
       waiting: ({ finish }) => {
         const { projectId } = finish.delivery;
         if (finish.delayMs !== null)

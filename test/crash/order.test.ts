@@ -76,7 +76,6 @@ async function subscribed(world: World, ordering: object): Promise<void> {
     retry_config: { type: 'linear', interval_seconds: 1, retry_count: 0 },
     ordering,
   });
-  await client.put('', { config: { circuit_breaker: { skip_circuit_breaker: true } } }).catch(() => {});
 }
 
 /** Sends the events of one key, one call after another. Returns the numbers of those that were accepted. */

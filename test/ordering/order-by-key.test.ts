@@ -63,6 +63,11 @@ const drained = (client: ApiClient) =>
     () => queue(client),
     (rows) => rows.length === 0,
   );
+const waiting = (client: ApiClient, count: number) =>
+  eventually(
+    () => app.database.query('select from ordered_deliveries where project_id = $1', [client.projectId]),
+    (rows) => rows.length === count,
+  );
 const keys = (client: ApiClient) =>
   app.database.query('select * from ordering_keys where project_id = $1 order by id', [client.projectId]);
 
@@ -200,11 +205,7 @@ test('a replay and a resend take a place at the end of the key', async () => {
   await client.put(`/events/${first.uid}/replay`, undefined, 200);
   await send('a', 3);
   await receiver.received(2);
-  await eventually(
-    () =>
-      app.database.query('select place from ordered_deliveries where project_id = $1', [client.projectId]),
-    (rows) => rows.length === 2,
-  );
+  await waiting(client, 2);
   release();
   await drained(client);
   expect([
@@ -260,11 +261,7 @@ test('a delayed delivery takes its place when it is due', async () => {
   await send('a', 2);
   await send('a', 3);
   await receiver.received(1);
-  await eventually(
-    () =>
-      app.database.query('select place from ordered_deliveries where project_id = $1', [client.projectId]),
-    (rows) => rows.length === 2,
-  );
+  await waiting(client, 2);
   release();
   await drained(client);
   expect(seen('a')).toEqual([2, 3, 1]);

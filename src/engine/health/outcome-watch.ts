@@ -58,10 +58,13 @@ export class OutcomeWatch implements OutcomeListener {
     this.#deps.guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
   }
 
-  /** These outcomes were committed. */
-  recorded(finishes: readonly Finish[]): void {
-    for (const finish of finishes)
-      this.#deps.guard.run('alert', () => this.ordering.ended(finish), undefined);
+  /** The outcomes of a batch were committed, those that `moved` names. Only ordered deliveries are of interest here. */
+  recorded(finishes: readonly Finish[], moved: ReadonlySet<string>): void {
+    for (const finish of finishes) {
+      const { delivery } = finish;
+      if (delivery.kind === 'delivery' && delivery.orderingId !== null && moved.has(delivery.id))
+        this.#deps.guard.run('alert', () => this.ordering.ended(finish), undefined);
+    }
   }
 
   notProbed(delivery: LeasedDelivery): void {

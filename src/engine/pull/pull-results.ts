@@ -41,7 +41,7 @@ export interface PullResultsDeps {
   /** The next deliveries of ordering keys are due. */
   released(places: readonly Released[]): void;
   /** These outcomes were committed. */
-  recorded(finishes: readonly Finish[]): void;
+  recorded(finishes: readonly Finish[], moved: ReadonlySet<string>): void;
   /** A delivery waits for its next try, or a meta event was stored. */
   waiting(sent: Sent): void;
 }
@@ -144,7 +144,7 @@ export class PullResults {
     const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
     const { moved, released } = await finishPulledBatch(db, templates, finishes);
     this.#deps.released(released);
-    this.#deps.recorded(finishes.filter(({ delivery }) => moved.has(delivery.id)));
+    this.#deps.recorded(finishes, moved);
     for (const sent of withMeta) {
       const delivery = sent.finish.delivery as LeasedDelivery;
       const hasMoved = moved.has(delivery.id);

@@ -41,20 +41,25 @@ export async function lockHeld(
   held: { below: string; evenIfSending: string; limit: number },
 ): Promise<LongOpenRow[]> {
   const { below, evenIfSending, limit } = held;
-  const ordered = await tx.query<LongOpenRow>(
-    `select delivery_id as id, key, lane, false as is_meta_event from delivery_queue
-     where project_id = $1 and delivery_id < $2 and node_id is null and lane <> ${LANE.leased} and ordering_id is not null
-     order by delivery_id limit $3`,
-    [projectId, below, limit],
-  );
-  await lockKeysOf(tx, projectId, { ids: ordered.map(({ id }) => id), among: 'open' });
-  const others = await tx.query<LongOpenRow>(
-    `select delivery_id as id, key, lane, kind = 1 as is_meta_event from delivery_queue
-     where project_id = $1 and delivery_id < $2 and (node_id is null or delivery_id < $3) and ordering_id is null
-     order by delivery_id limit $4 for update skip locked`,
+  const rows = await tx.query<LongOpenRow & { is_ordered: boolean }>(
+    `select delivery_id as id, key, lane, kind = 1 as is_meta_event, ordering_id is not null as is_ordered
+     from delivery_queue
+     where project_id = $1 and delivery_id < $2 and case when ordering_id is null
+       then node_id is null or delivery_id < $3 else node_id is null and lane <> ${LANE.leased} end
+     order by delivery_id limit $4`,
     [projectId, below, evenIfSending, limit],
   );
-  return [...ordered, ...others];
+  const idsOf = (isOrdered: boolean) =>
+    rows.filter((row) => row.is_ordered === isOrdered).map(({ id }) => id);
+  await lockKeysOf(tx, projectId, { ids: idsOf(true), among: 'open' });
+  const locked = await tx.query<{ id: string }>(
+    `select delivery_id as id from delivery_queue
+     where project_id = $1 and delivery_id = any($2) and (coalesce(node_id, '') = '' or delivery_id < $3)
+     order by delivery_id for update skip locked`,
+    [projectId, idsOf(false), evenIfSending],
+  );
+  const mine = new Set([...idsOf(true), ...locked.map(({ id }) => id)]);
+  return rows.filter(({ id }) => mine.has(id));
 }
 
 /** Ends open meta events whose queue rows are locked. */
