@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { migrate } from '../../src/store/upkeep/migrate.ts';
 import { startTestApp } from '../support/app.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { releasedMigrations } from '../support/samples/made-up-migrations.ts';
 import { shared } from '../support/shared.ts';
 import { heldScene } from './held-scene.ts';
 
@@ -16,6 +19,7 @@ const older = (beatSecondsAgo: number) =>
   );
 
 test('an ordering is refused while an older node runs, and allowed when it is silent', async () => {
+  expect(await startOfRelease()).toEqual([]);
   const { client, endpoint, subscription } = await heldScene(app);
   const plain = await client.put(`/subscriptions/${subscription.uid}`, { ordering: {} });
   expect(plain.ordering).toBeUndefined();
@@ -36,6 +40,10 @@ test('an ordering is refused while an older node runs, and allowed when it is si
   await client.put(one, { name: 'other' });
   await older(11);
   expect((await client.put(one, { ordering: BY_ACCOUNT })).ordering).toEqual(BY_ACCOUNT);
+  await expect(startOfRelease()).rejects.toThrow('needs nodes that know migration 0002');
   await older(-3600);
   expect((await client.put(one, { name: 'it has one already' })).ordering).toEqual(BY_ACCOUNT);
 });
+
+/** The first step of a start of 0.1.0, which knows one migration. */
+const startOfRelease = () => migrate(app.app.db, quietLog, releasedMigrations());

@@ -189,6 +189,14 @@ function refuseNewerSchema(done: Map<string, string | null>, files: string[]): v
   }
 }
 
+/** From now on nodes that do not know this migration refuse to start. */
+export async function refuseNodesBefore(tx: Queryable, number: string): Promise<void> {
+  await tx.query(
+    "update schema_migrations set needs = $1 where name like $1 || '\\_%' and needs is distinct from $1",
+    [number],
+  );
+}
+
 async function refuseOlderNodes(tx: Queryable, name: string, needs: string): Promise<void> {
   const older = await tx.query<{ id: string }>(
     `select id from nodes where beat_at > clock_timestamp() - interval '${ALIVE}' and knows < $1`,

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -33,5 +33,12 @@ export function newerMigrations(migrations: Record<string, string>): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(join(import.meta.dirname, '../../../migrations'), folder, { recursive: true });
   for (const [name, sql] of Object.entries(migrations)) writeFileSync(join(folder, name), sql);
+  return folder;
+}
+
+/** A folder with the migrations of release 0.1.0. */
+export function releasedMigrations(): string {
+  const folder = newerMigrations({});
+  for (const name of readdirSync(folder)) if (!name.startsWith('0001')) rmSync(join(folder, name));
   return folder;
 }
