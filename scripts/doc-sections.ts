@@ -72,16 +72,14 @@ export function actionSection(): string {
 export function presetSection(): string {
   return table(
     ['provider', 'sender', 'secret', 'signature in', 'needs too', 'event type from'],
-    providerPresets.map(
-      ({ name, title, secretName, signatureHeaders, otherHeaders, eventTypeLocation, eventTypeOf }) => [
-        code(name),
-        title,
-        secretName,
-        signatureHeaders.map(code).join(', '),
-        otherHeaders.map(code).join(', '),
-        eventTypeOf?.description ?? code(eventTypeLocation ?? ''),
-      ],
-    ),
+    providerPresets.map(({ name, title, secretName, eventTypeLocation, eventTypeOf, ...from }) => [
+      code(name),
+      title,
+      secretName,
+      from.signatureIn ?? from.signatureHeaders.map(code).join(', '),
+      from.otherHeaders.map(code).join(', '),
+      eventTypeOf?.description ?? code(eventTypeLocation ?? ''),
+    ]),
   );
 }
 

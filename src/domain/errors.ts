@@ -33,6 +33,7 @@ export const errorTable = {
     provider_unverified: 'The provider gave no valid, confirmed e-mail address for this account.',
     provider_domain: 'Addresses of {domain} may not sign in here.',
     provider_no_account: 'There is no account with this address; ask an administrator for an invitation.',
+    signature_refused: 'The request could not be verified: {reason}',
     link_rejected: 'This link is unknown, expired or already used; ask for a new one.',
   }),
   ...refusals(403, {

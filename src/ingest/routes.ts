@@ -18,7 +18,6 @@ import { payloadTooLarge, readLimited } from './request/read-limited.ts';
 import { requestTrace } from './request/request-trace.ts';
 import { compileSource } from './source/compiled-source.ts';
 import type { FoundSource, SourceFinder } from './source/source-finder.ts';
-import { slackChallenge } from './verify/slack.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
 
 /**
@@ -99,11 +98,10 @@ async function ingest(
   const compiled = compileSource(row);
   const incoming = ingestRequest(deps, request);
   const verified = compiled.verify(incoming, deps.now());
-  if (!verified.ok) throw new AppError('verification_failed', { reason: verified.reason });
+  if (!verified.ok) throw new AppError(compiled.refusal, { reason: verified.reason });
   const payload = await decode(incoming, limitOf(request));
-  const challenge =
-    row.provider === 'slack' && payload.kind === 'json' ? slackChallenge(payload.value) : null;
-  if (challenge !== null) return reply.type('text/plain').serializer(String).send(challenge);
+  const asked = payload.kind === 'json' ? compiled.handshake(payload.value) : null;
+  if (asked !== null) return reply.code(asked.status).type(asked.type).serializer(String).send(asked.body);
   const event = {
     ...newEvent(request.source as FoundSource, incoming, payload),
     trace: requestTrace(request),
@@ -180,12 +178,13 @@ function newEvent(
   };
 }
 
-/** Twitter requests proof of the secret before it sends, and again every hour. */
+/** Twitter requests proof of the secret before it sends, and again every hour. Intercom only looks (HEAD). */
 async function answerChallenge(
   deps: IngestDeps,
   request: FastifyRequest,
-): Promise<{ response_token: string }> {
+): Promise<{ response_token: string } | ''> {
   const source = request.source as FoundSource;
+  if (request.method === 'HEAD' && source.row.provider === 'intercom') return '';
   const { verifier } = source.row.secret.reveal();
   if (source.row.provider !== 'twitter' || verifier.type !== 'hmac') {
     throw wrongState('This source does not answer challenges.');

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { DISCORD_KEY, moreSchemes } from '../support/samples/more-schemes.ts';
 import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
 
@@ -170,6 +171,120 @@ const providers: Record<string, Provider> = {
     eventType: 'user.created',
   },
 };
+
+/** Bodies of the shapes that the other presets send, by what their documentation shows. */
+const MORE: Record<string, { body(): string; eventType: string; isBare?: true }> = {
+  paddle: {
+    body: () =>
+      '{"event_id":"evt_01","event_type":"transaction.billed","data":{"id":"txn_01","status":"billed"}}',
+    eventType: 'transaction.billed',
+  },
+  zoom: {
+    body: () =>
+      '{"event":"meeting.started","payload":{"account_id":"AAAAAABBBB","object":{"id":"1234567890"}}}',
+    eventType: 'meeting.started',
+  },
+  discord: {
+    body: () => '{"version":1,"application_id":"1234","type":1.5,"event":{"type":"APPLICATION_AUTHORIZED"}}',
+    eventType: 'APPLICATION_AUTHORIZED',
+  },
+  linear: {
+    body: () => `{"action":"create","type":"Issue","data":{"id":"1"},"webhookTimestamp":${seconds()}000}`,
+    eventType: 'Issue.create',
+  },
+  typeform: {
+    body: () => '{"event_id":"LtWXD3crgy","event_type":"form_response","form_response":{"form_id":"lT4Z3j"}}',
+    eventType: 'form_response',
+  },
+  hubspot: {
+    body: () => '[{"eventId":1,"subscriptionType":"contact.creation","objectId":123,"changeSource":"CRM"}]',
+    eventType: 'contact.creation',
+  },
+  square: {
+    body: () => '{"merchant_id":"6SSW7HV8K2ST5","type":"payment.updated","event_id":"6a8f5f28","data":{}}',
+    eventType: 'payment.updated',
+  },
+  intercom: {
+    body: () => '{"type":"notification_event","topic":"conversation.user.created","id":"notif_1","data":{}}',
+    eventType: 'conversation.user.created',
+  },
+  pagerduty: {
+    body: () => '{"event":{"id":"01BWDWL3","event_type":"incident.triggered","data":{"id":"PGR0VU2"}}}',
+    eventType: 'incident.triggered',
+  },
+  calendly: {
+    body: () => '{"event":"invitee.created","payload":{"email":"test@example.com","status":"active"}}',
+    eventType: 'invitee.created',
+  },
+  mailgun: { body: mailgunBody, eventType: 'opened', isBare: true },
+};
+
+function mailgunBody(): string {
+  const [timestamp, token] = [seconds(), 'a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0'];
+  const signature = hmac('sha256', SECRET, timestamp + token).digest('hex');
+  return JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': { event: 'opened' } });
+}
+
+const signedMore = (provider: string, body: string, url: string) =>
+  moreSchemes({ secret: SECRET, body, url, seconds: seconds() }).find((one) => one.provider === provider)
+    ?.headers ?? {};
+
+async function sendMore(provider: string, change: (body: string) => string = (body) => body) {
+  const secret = provider === 'discord' ? DISCORD_KEY : SECRET;
+  const verifier = { type: 'hmac', hmac: { secret } };
+  const source = await app.project.post('/sources', { name: provider, type: 'http', provider, verifier });
+  const body = MORE[provider]?.body() ?? '';
+  const headers = { 'content-type': 'application/json', ...signedMore(provider, body, source.url) };
+  const { status } = await post(source, change(body), headers);
+  const { content } = await app.project.get(`/events?sourceId=${source.uid}`);
+  return { status, stored: content.map((event: Json) => [event.event_type, Object.keys(event.headers)]) };
+}
+
+test.each(Object.keys(MORE))(
+  'a signed request of %s is stored with its type, a changed one is not',
+  async (provider) => {
+    const { status, stored } = await sendMore(provider);
+    const [[eventType, names] = []] = stored;
+    expect([status, eventType]).toEqual([200, MORE[provider]?.eventType]);
+    const [signature = ''] = Object.keys(signedMore(provider, '', ''));
+    expect(names?.map((name: string) => name.toLowerCase())).not.toContain(signature);
+    const late = (body: string) => body.replace(/"timestamp":"\d+/, '"timestamp":"1403645220');
+    const changed = await sendMore(provider, provider === 'mailgun' ? late : (body) => `${body} `);
+    // Discord checks that a wrong signature is answered with 401.
+    expect(changed).toEqual({ status: provider === 'discord' ? 401 : 400, stored: [] });
+  },
+);
+
+test('Zoom and Discord ask about the URL, signed, and the question makes no event', async () => {
+  const before = (await storedRows(app.database)).events;
+  const ask = async (provider: 'zoom' | 'discord', body: string) => {
+    const secret = provider === 'discord' ? DISCORD_KEY : SECRET;
+    const verifier = { type: 'hmac', hmac: { secret } };
+    const source = await app.project.post('/sources', { name: provider, type: 'http', provider, verifier });
+    const headers = { 'content-type': 'application/json', ...signedMore(provider, body, source.url) };
+    const [right, forged] = [await post(source, body, headers), await post(source, `${body} `, headers)];
+    return [right.status, await right.text(), forged.status];
+  };
+  const encryptedToken = hmac('sha256', SECRET, 'qgg8vlvZRS6UYooatFL8Aw').digest('hex');
+  const zoom = '{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}';
+  expect(await ask('zoom', zoom)).toEqual([
+    200,
+    `{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"${encryptedToken}"}`,
+    400,
+  ]);
+  expect(await ask('discord', '{"version":1,"type":0}')).toEqual([204, '', 401]);
+  expect(await ask('discord', '{"type":1}')).toEqual([200, '{"type":1}', 401]);
+  expect((await storedRows(app.database)).events).toEqual(before);
+});
+
+test('Intercom looks with HEAD whether the URL is there; others have no such answer', async () => {
+  const verifier = { type: 'hmac', hmac: { secret: SECRET } };
+  const make = (provider: string) =>
+    app.project.post('/sources', { name: provider, type: 'http', provider, verifier });
+  const look = async (provider: string) =>
+    (await fetch((await make(provider)).url, { method: 'HEAD' })).status;
+  expect([await look('intercom'), await look('calendly')]).toEqual([200, 400]);
+});
 
 function slackHeaders(body: string): Record<string, string> {
   const at = seconds();

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'provider_unverified'
   | 'provider_domain'
   | 'provider_no_account'
+  | 'signature_refused'
   | 'link_rejected'
   | 'project_forbidden'
   | 'instance_key_required'

@@ -1677,6 +1677,17 @@ export interface CreateSource extends UpdateSource {
     | 'svix'
     | 'gitlab'
     | 'twilio'
+    | 'paddle'
+    | 'zoom'
+    | 'discord'
+    | 'linear'
+    | 'typeform'
+    | 'hubspot'
+    | 'mailgun'
+    | 'square'
+    | 'intercom'
+    | 'pagerduty'
+    | 'calendly'
     | ''
     | null;
 }

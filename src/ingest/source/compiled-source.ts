@@ -2,6 +2,7 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import type { Payload } from '../request/body.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';
 import { compileVerifier } from '../verify/compile-verifier.ts';
+import type { HandshakeAnswer } from '../verify/handshake.ts';
 import { findPreset } from '../verify/presets.ts';
 import type { Verifier } from '../verify/verifier.ts';
 import { compileHeaderPolicy, type HeaderPolicy } from './forward-headers.ts';
@@ -11,6 +12,10 @@ import { type EventTypeReading, extractEventType, type Location, parseLocation }
 /** A source compiled for requests, once per version of its row. */
 export interface CompiledSource {
   verify: Verifier;
+  /** The code of the error that a request gets which is not verified. */
+  refusal: 'verification_failed' | 'signature_refused';
+  /** The answer to a question about the URL, or null. */
+  handshake(payload: unknown): HandshakeAnswer | null;
   headers: HeaderPolicy;
   idempotencyKey(request: IngestRequest, payload: Payload): string | null;
   eventType(request: IngestRequest, payload: Payload): EventTypeReading;
@@ -28,9 +33,14 @@ export function compileSource(row: SourceRow): CompiledSource {
 }
 
 function compile(row: SourceRow): CompiledSource {
-  const verified = { provider: row.provider, verifier: row.secret.reveal().verifier };
+  const { verifier } = row.secret.reveal();
+  const verified = { provider: row.provider, verifier };
+  const preset = findPreset(row.provider);
+  const secret = verifier.type === 'hmac' ? verifier.hmac.secret : '';
   return {
     verify: compileVerifier(verified),
+    refusal: preset?.refusesWith401 === true ? 'signature_refused' : 'verification_failed',
+    handshake: (payload) => preset?.handshake?.(payload, secret) ?? null,
     headers: compileHeaderPolicy({ ...verified, forward_headers: row.forward_headers }),
     idempotencyKey: compileIdempotencyKey(row.id, row.idempotency_keys.flatMap(location)),
     eventType: compileEventType(row),

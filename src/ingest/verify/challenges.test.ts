@@ -2,10 +2,13 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { IngestRequest } from '../request/ingest-request.ts';
 import { apiKeyVerifier, basicAuthVerifier } from './credentials.ts';
+import { discordPing } from './discord.ts';
 import { hmacVerifier } from './hmac.ts';
-import { slackChallenge } from './slack.ts';
-import { stripeVerifier } from './stripe.ts';
+import { findPreset } from './presets.ts';
+import { linearEventType } from './signed-body.ts';
+import { hubspotEventType } from './signed-url.ts';
 import { twitterCrcResponse, twitterVerifier } from './twitter.ts';
+import { slackChallenge, zoomChallenge } from './v0-signature.ts';
 
 function post(body: string, headers: IngestRequest['headers']): IngestRequest {
   const url = 'https://hooks.example.com/ingest/abc';
@@ -35,12 +38,70 @@ describe('the Twitter challenge', () => {
 
 describe('the Slack challenge', () => {
   it('is found in a url_verification payload only', () => {
-    expect(slackChallenge({ type: 'url_verification', challenge: '3eZbrw1a', token: 'x' })).toBe('3eZbrw1a');
+    expect(slackChallenge({ type: 'url_verification', challenge: '3eZbrw1a', token: 'x' })).toEqual({
+      status: 200,
+      type: 'text/plain',
+      body: '3eZbrw1a',
+    });
     const others = [null, 'url_verification', 1, [], {}, { type: 'event_callback', challenge: 'x' }];
     for (const payload of [...others, { type: 'url_verification', challenge: 5 }]) {
       expect(slackChallenge(payload)).toBeNull();
     }
     expect(slackChallenge({ type: 'url_verification', challenge: 'x'.repeat(1025) })).toBeNull();
+  });
+});
+
+describe('the Zoom challenge', () => {
+  const asked = (plainToken: unknown) => ({ event: 'endpoint.url_validation', payload: { plainToken } });
+
+  it('is answered with the token and its digest', () => {
+    const encryptedToken = createHmac('sha256', 'secret').update('qgg8vlvZRS6UYooatFL8Aw').digest('hex');
+    expect(zoomChallenge(asked('qgg8vlvZRS6UYooatFL8Aw'), 'secret')).toEqual({
+      status: 200,
+      type: 'application/json',
+      body: `{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"${encryptedToken}"}`,
+    });
+  });
+
+  it('signs no text that could be the signed text of a webhook', () => {
+    const others = [null, [], { event: 'meeting.started' }, { event: 'endpoint.url_validation' }];
+    for (const payload of [...others, asked(5), asked(''), asked('v0:1:{}'), asked('x'.repeat(257))])
+      expect(zoomChallenge(payload, 'secret')).toBeNull();
+  });
+});
+
+describe('the PING of Discord', () => {
+  it('is answered by its type', () => {
+    expect(discordPing({ type: 0 })).toMatchObject({ status: 204, body: '' });
+    expect(discordPing({ type: 1 })).toMatchObject({ status: 200, body: '{"type":1}' });
+    for (const payload of [null, [], {}, { type: 2 }, { type: '1' }]) expect(discordPing(payload)).toBeNull();
+  });
+});
+
+describe('event types that are at no one place', () => {
+  it('of Linear is made of type and action', () => {
+    expect(linearEventType({ type: 'Issue', action: 'create' })).toBe('Issue.create');
+    for (const payload of [
+      null,
+      {},
+      { type: 'Issue' },
+      { type: 'a b', action: 'c' },
+      { type: {}, action: [] },
+    ])
+      expect(linearEventType(payload)).toBeNull();
+  });
+
+  it('of HubSpot is what all events of the request have', () => {
+    const of = (...types: unknown[]) =>
+      hubspotEventType(types.map((subscriptionType) => ({ subscriptionType })));
+    expect(of('contact.creation', 'contact.creation')).toBe('contact.creation');
+    expect([
+      of('contact.creation', 'contact.deletion'),
+      of(),
+      of(5),
+      of('a b'),
+      hubspotEventType({}),
+    ]).toEqual([null, null, null, null, null]);
   });
 });
 
@@ -63,16 +124,16 @@ describe('a plain hmac verifier', () => {
 describe('Stripe', () => {
   const sign = (secret: string) => createHmac('sha256', secret).update('1000.{}').digest('hex');
   const check = (header: string) =>
-    stripeVerifier('new')(post('{}', { 'stripe-signature': header }), 1_000_000);
+    findPreset('stripe')?.compile('new')(post('{}', { 'stripe-signature': header }), 1_000_000);
 
   it('accepts any one v1 while a secret is being rolled, and ignores other schemes', () => {
-    expect(check(`t=1000,v1=${sign('old')},v1=${sign('new')},v0=ff`).ok).toBe(true);
-    expect(check(`t=1000,v1=${sign('old')},v0=${sign('new')}`).ok).toBe(false);
+    expect(check(`t=1000,v1=${sign('old')},v1=${sign('new')},v0=ff`)?.ok).toBe(true);
+    expect(check(`t=1000,v1=${sign('old')},v0=${sign('new')}`)?.ok).toBe(false);
   });
 
   it('refuses two timestamps and none', () => {
-    expect(check(`t=1000,t=1000,v1=${sign('new')}`).ok).toBe(false);
-    expect(check(`v1=${sign('new')}`).ok).toBe(false);
+    expect(check(`t=1000,t=1000,v1=${sign('new')}`)?.ok).toBe(false);
+    expect(check(`v1=${sign('new')}`)?.ok).toBe(false);
   });
 });
 

@@ -1,30 +1,12 @@
 import { gitlabVerifier } from './gitlab.ts';
 import { hmacVerifier } from './hmac.ts';
-import { slackVerifier } from './slack.ts';
+import { morePresets } from './more-presets.ts';
+import type { ProviderPreset } from './provider-preset.ts';
+import { signedElements } from './signed-elements.ts';
 import { standardWebhooksVerifier } from './standard-webhooks.ts';
-import { stripeVerifier } from './stripe.ts';
 import { twilioVerifier } from './twilio.ts';
 import { twitterEventType, twitterVerifier } from './twitter.ts';
-import type { Verifier } from './verifier.ts';
-
-/** A provider with a known signature scheme, so that a source needs only its name and a secret. */
-export interface ProviderPreset {
-  /** The value of the source's `provider`. */
-  name: string;
-  title: string;
-  needsSecret: boolean;
-  /** The provider's name for the secret, for the form and the documentation. */
-  secretName: string;
-  /** Headers with the signature or the secret itself. They are never stored. */
-  signatureHeaders: readonly string[];
-  /** Further headers that are signed or needed to verify. */
-  otherHeaders: readonly string[];
-  /** The provider's location of the event type. It is the default `event_type_location` of a new source. */
-  eventTypeLocation?: string;
-  /** For a provider that has no such place: the event type of a payload, or null. Used without a location. */
-  eventTypeOf?: { description: string; read(payload: unknown): string | null };
-  compile: (secret: string) => Verifier;
-}
+import { slackChallenge, v0Signature } from './v0-signature.ts';
 
 const standardWebhooks = {
   needsSecret: true,
@@ -82,7 +64,13 @@ export const providerPresets: readonly ProviderPreset[] = [
     signatureHeaders: ['stripe-signature'],
     otherHeaders: [],
     eventTypeLocation: 'request.body.type',
-    compile: stripeVerifier,
+    compile: signedElements({
+      header: 'stripe-signature',
+      separator: ',',
+      time: 't',
+      signature: 'v1',
+      joint: '.',
+    }),
   },
   {
     name: 'slack',
@@ -92,7 +80,8 @@ export const providerPresets: readonly ProviderPreset[] = [
     signatureHeaders: ['x-slack-signature'],
     otherHeaders: ['x-slack-request-timestamp'],
     eventTypeLocation: 'request.body.event.type',
-    compile: slackVerifier,
+    compile: v0Signature({ signature: 'x-slack-signature', time: 'x-slack-request-timestamp' }),
+    handshake: slackChallenge,
   },
   { name: 'standard_webhooks', title: 'Standard Webhooks', ...standardWebhooks },
   { name: 'svix', title: 'Svix', ...standardWebhooks },
@@ -115,6 +104,7 @@ export const providerPresets: readonly ProviderPreset[] = [
     otherHeaders: [],
     compile: twilioVerifier,
   },
+  ...morePresets,
 ];
 
 export function findPreset(name: string): ProviderPreset | undefined {

@@ -17,6 +17,49 @@ function verify(name: string, secret: string, atSeconds: number) {
   };
 }
 
+/** The event of the test of PagerDuty's library: references all have the same fields in the same order. */
+function pagerDutyBody(): string {
+  const reference = (path: string, id: string, summary: string) => {
+    const type = `${path.replace(/policies$/, 'policy').replace(/s$/, '')}_reference`;
+    const html_url = `https://acme.pagerduty.com/${path}/${id}`;
+    return { html_url, id, self: `https://api.pagerduty.com/${path}/${id}`, summary, type };
+  };
+  const priority = {
+    html_url: 'https://acme.pagerduty.com/account/incident_priorities',
+    id: 'PSO75BM',
+    self: 'https://api.pagerduty.com/priorities/PSO75BM',
+    summary: 'P1',
+    type: 'priority_reference',
+  };
+  const data = {
+    id: 'PGR0VU2',
+    type: 'incident',
+    self: 'https://api.pagerduty.com/incidents/PGR0VU2',
+    html_url: 'https://acme.pagerduty.com/incidents/PGR0VU2',
+    number: 2,
+    status: 'triggered',
+    title: 'A little bump in the road',
+    service: reference('services', 'PF9KMXH', 'API Service'),
+    assignees: [reference('users', 'PTUXL6G', 'User 123')],
+    escalation_policy: reference('escalation_policies', 'PUS0KTE', 'Default'),
+    teams: [reference('teams', 'PFCVPS0', 'Engineering')],
+    priority,
+    urgency: 'high',
+    conference_bridge: { conference_number: 1000, conference_url: 'https://example.com' },
+    resolve_reason: null,
+  };
+  const event = {
+    id: '01BWDWL3NYY7LUFPZCC28QUCMK',
+    event_type: 'incident.priority_updated',
+    resource_type: 'incident',
+    occurred_at: '2021-04-26T17:36:27.458Z',
+    agent: reference('users', 'PLH1HKV', 'Tenex Engineer'),
+    client: null,
+    data,
+  };
+  return JSON.stringify({ event });
+}
+
 describe('published vectors', () => {
   it('of GitHub', () => {
     const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
@@ -103,6 +146,65 @@ describe('published vectors', () => {
     const check = verify('twilio', '12345', 0);
     expect(check({ url, headers, body })).toEqual({ ok: true });
     expect(check({ url, headers, body: Buffer.from('{}') }).ok).toBe(false);
+  });
+
+  it('of Square', () => {
+    const check = verify('square', 'asdf1234', 0);
+    const headers = { 'x-square-hmacsha256-signature': '2kRE5qRU2tR+tBGlDwMEw2avJ7QM4ikPYD/PJ3bd9Og=' };
+    const body = Buffer.from('{"hello":"world"}');
+    expect(check({ url: 'https://example.com/webhook', headers, body })).toEqual({ ok: true });
+    expect(check({ url: 'https://example.com/webhook/', headers, body }).ok).toBe(false);
+  });
+
+  it('of HubSpot', () => {
+    const check = verify('hubspot', 'yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy', 15_000);
+    const headers = {
+      'x-hubspot-signature-v3': 'HPW73RUtKmcYoEDADG0s6MmGFWUzWJKAW07r8RDgcQw=',
+      'x-hubspot-request-timestamp': '15000000',
+    };
+    const body = Buffer.from("{'example_field':'example_value'}");
+    expect(check({ url: 'https://www.example.com/webhook_uri', headers, body })).toEqual({ ok: true });
+    expect(check({ url: 'https://www.example.com/webhook%5Furi', headers, body }).ok).toBe(false);
+  });
+
+  it('of Mailgun', () => {
+    const signature = {
+      timestamp: '1403645220',
+      token: '5egbgr1vjgqxtrnp65xfznchgdccwh5d6i09vijqi3whgowmn6',
+      signature: '9cfc5c41582e51246e73c88d34db3af0a3a2692a76fbab81492842f000256d33',
+    };
+    const sent = (given: unknown, atSeconds = 1_403_645_300) =>
+      verify(
+        'mailgun',
+        'key-3ax6xnjp29jd6fds4gc373sgvjxteol0',
+        atSeconds,
+      )({
+        body: Buffer.from(JSON.stringify({ signature: given, 'event-data': { event: 'opened' } })),
+      }).ok;
+    expect(sent(signature)).toBe(true);
+    expect(sent(signature, 1_403_645_521)).toBe(false);
+    for (const wrong of [
+      undefined,
+      'text',
+      {},
+      { ...signature, token: 'x' },
+      { ...signature, timestamp: 1403645220 },
+    ])
+      expect(sent(wrong)).toBe(false);
+  });
+
+  it('of PagerDuty, the digest of its library’s test', () => {
+    const check = verify('pagerduty', 'lDQHScfUeXUKaQRNF+8XIiDKZ7XX3itBAYzwU0TARw8lJqRnkKl2iB1anSb0Z+IK', 0);
+    const right = 'v1=0c0b9495b893a39e70d1fea2fe11fbe0a825f88b9f67846f6cc07dd2bc5476cd';
+    const wrong = 'v1=7020c8a7ec668a9b7012bc3dd82e483394b038f4230acc6785efbf2a7d8bcaf5';
+    const body = Buffer.from(pagerDutyBody());
+    const sent = (signature: string) => check({ headers: { 'x-pagerduty-signature': signature }, body }).ok;
+    expect([sent(right), sent(`${wrong},${right}`), sent(wrong), sent(right.replace('v1', 'v2'))]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('of a Twitter challenge', () => {

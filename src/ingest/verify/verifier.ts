@@ -45,3 +45,13 @@ export function checkTimestamp(seconds: string, nowMs: number): VerifyResult {
   }
   return verified;
 }
+
+/** The same for a time in milliseconds. */
+export function checkTimestampMs(milliseconds: string, nowMs: number): VerifyResult {
+  if (!/^\d{1,15}$/.test(milliseconds))
+    return refused('the signed timestamp is not a number of milliseconds');
+  if (Math.abs(nowMs - Number(milliseconds)) > toleranceSeconds * 1000) {
+    return refused(`the signed timestamp is more than ${toleranceSeconds} seconds away from the time here`);
+  }
+  return verified;
+}
