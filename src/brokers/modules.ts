@@ -9,19 +9,22 @@ const modules = {
   amqp: async () => (await import('./amqp/amqp.ts')).amqp,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
   postgres: async () => (await import('./postgres/postgres.ts')).postgres,
+  schedule: async () => (await import('./schedule/schedule.ts')).schedule,
 } satisfies Record<BrokerKind, () => Promise<BrokerModule>>;
 
 export type BrokerKind = BrokerSettings['type'];
 
 /** The settings of a broker source. Null: the source has another type, or no settings. */
 export function brokerSettings({ type, secret }: SourceRow): BrokerSettings | null {
-  const { pub_sub, db_change_stream: postgres } = secret.reveal();
+  const { pub_sub, db_change_stream: postgres, schedule = null } = secret.reveal();
+  if (type === 'schedule') return schedule && { type, schedule };
   if (type === 'db_change_stream') return postgres && { type: 'postgres', postgres };
   return type === 'pub_sub' ? pub_sub : null;
 }
 
 /** Undefined: the source is none of a broker. */
 export function brokerKind(source: SourceRow): BrokerKind | undefined {
+  if (source.type === 'schedule') return source.type;
   return source.type === 'db_change_stream' ? 'postgres' : brokerSettings(source)?.type;
 }
 

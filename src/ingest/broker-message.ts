@@ -197,8 +197,8 @@ async function readTarget(
   headers: NewEvent['headers'],
   { routing, refresh, source }: MessageReader,
 ): Promise<EventTarget | string> {
-  // A row of a database names no endpoint.
-  const usual = source.type === 'db_change_stream' ? 'broadcast' : 'single';
+  // A row of a database and a schedule name no endpoint.
+  const usual = source.type === 'pub_sub' ? 'single' : 'broadcast';
   const type = headers[TYPE_HEADER]?.[0] || usual;
   switch (type) {
     case 'single':

@@ -33,7 +33,10 @@ const histogram = <const Labels extends readonly Label[]>(
 ) => ({ name, type: 'histogram', help, labels, buckets }) as const;
 
 const LANES = { name: 'lane', values: ['first', 'retry', 'replay', 'leased'] } as const;
-const BROKERS = { name: 'broker', values: ['kafka', 'sqs', 'amqp', 'google', 'postgres'] } as const;
+const BROKERS = {
+  name: 'broker',
+  values: ['kafka', 'sqs', 'amqp', 'google', 'postgres', 'schedule'],
+} as const;
 const POOLS = { name: 'pool', values: ['hot', 'general', 'lease'] } as const;
 
 export const metricTable = {

@@ -9,6 +9,7 @@ import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Logger } from '../platform/logger.ts';
 import { sizedTo } from '../platform/memory/usable-memory.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
@@ -35,8 +36,9 @@ export function createBrokers(
 ): Brokers {
   const { http, log } = deps;
   const board = new StatusBoard(deps);
+  const clock = { now: deps.now, after: systemClock.after };
   const streams = new ChangeStreamStore(deps);
-  const connect = { egress: http.egress, secureContext: () => http.secureContext(), streams };
+  const connect = { egress: http.egress, secureContext: () => http.secureContext(), streams, clock };
   const messages = new MessageStore({ ...deps, budget: new ByteBudget(sizedTo(MAX_BYTES)) });
   const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
   return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };

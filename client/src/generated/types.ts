@@ -689,7 +689,7 @@ export interface Source {
   /** Name for people. */
   name: string;
   /** Type of the source. */
-  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | 'schedule';
   /** Preset of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed. */
   provider: string;
   /** Id of the source in its ingest URL. */
@@ -771,7 +771,13 @@ export interface Source {
     tables: string[];
     snapshot: boolean;
   } | null;
-  /** Only broker sources have it. */
+  schedule: {
+    cron: string;
+    time_zone: string;
+    event_type: string;
+    data: unknown;
+  } | null;
+  /** Only sources of brokers, databases and schedules have it. */
   status: {
     /** waiting: it cannot take messages now, for the reason given, and tries again by itself. */
     state: 'connecting' | 'running' | 'waiting' | 'disabled';
@@ -1139,7 +1145,7 @@ export interface SourceSummary {
   uid: string;
   project_id: string;
   name: string;
-  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | 'schedule';
   provider: string;
   is_disabled: boolean;
   idempotency_keys: string[];
@@ -1665,7 +1671,7 @@ export interface CreateSource extends UpdateSource {
   /** Name for people. */
   name: string;
   /** Type of the source. */
-  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  type: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | 'schedule';
   /** Preset of a known sender. Needs only `verifier.hmac.secret`. Cannot be changed. */
   provider?:
     | 'github'
@@ -1696,7 +1702,7 @@ export interface UpdateSource {
   /** Name for people. */
   name?: string | null;
   /** Type of the source. */
-  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | null;
+  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | 'schedule' | null;
   /** The source refuses every request with 403. */
   is_disabled?: boolean | null;
   /** JavaScript that changes the incoming payload. */
@@ -1721,6 +1727,8 @@ export interface UpdateSource {
   pub_sub?: PubSubInput | null;
   /** See Change streams. */
   db_change_stream?: ChangeStreamInput | null;
+  /** Only a source of the type `schedule` has it. See Schedules. */
+  schedule?: ScheduleInput | null;
   verifier?: VerifierInput | null;
 }
 
@@ -1887,6 +1895,18 @@ export interface ChangeStreamInput {
   tables?: string[] | null;
   /** The rows that are there become events too. */
   snapshot?: boolean | null;
+}
+
+/** Only a source of the type `schedule` has it. See Schedules. */
+export interface ScheduleInput {
+  /** Minute, hour, day of the month, month and day of the week, such as `0 9 * * mon-fri`. */
+  cron?: string | null;
+  /** Name in the IANA database, such as `Europe/Berlin`. Default: `UTC`. */
+  time_zone?: string | null;
+  /** Type of the events. */
+  event_type?: string | null;
+  /** Their payload, 65,536 bytes at most. Null: `{"scheduled_at": TIME}`. */
+  data?: unknown;
 }
 
 /** Response to the sender. */
@@ -2595,7 +2615,7 @@ export interface ListEndpointsQuery extends PageQuery {
 export interface ListSourcesQuery extends PageQuery {
   /** Part of the name. */
   q?: string;
-  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream';
+  type?: 'http' | 'rest_api' | 'pub_sub' | 'db_change_stream' | 'schedule';
   provider?: string;
 }
 

@@ -155,6 +155,7 @@ export const requestSchemas = {
   AuthenticationInput: Authentication,
   ClientCertificateInput: CreateEndpoint.properties.mtls_client_cert,
   ChangeStreamInput: CreateSource.properties.db_change_stream,
+  ScheduleInput: CreateSource.properties.schedule,
   CustomResponseInput: CreateSource.properties.custom_response,
   AlertConfigInput: CreateSubscription.properties.alert_config,
   FilterConfigInput: CreateSubscription.properties.filter_config,

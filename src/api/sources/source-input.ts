@@ -18,15 +18,21 @@ import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
 import { readChangeStream } from './change-stream-schema.ts';
 import { readPubSub } from './pub-sub-input.ts';
+import { enabledSince, readSchedule } from './schedule-schema.ts';
 import { type CreateSource, UpdateSource, type VerifierInput } from './source-schema.ts';
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 
-const NO_SECRETS: SourceSecrets = { verifier: { type: 'noop' }, pub_sub: null, db_change_stream: null };
+const NO_SECRETS: SourceSecrets = {
+  verifier: { type: 'noop' },
+  pub_sub: null,
+  db_change_stream: null,
+  schedule: null,
+};
 const MASK_CHARS = 16;
 const MAX_RESPONSE_BYTES = 51_200;
 
-export function newSource(input: Static<typeof CreateSource>): SourceContent {
+export function newSource(input: Static<typeof CreateSource>, nowMs: number): SourceContent {
   const provider = input.provider ?? '';
   const fields: SourceFields = {
     ...usualValues(sourceFields),
@@ -36,19 +42,23 @@ export function newSource(input: Static<typeof CreateSource>): SourceContent {
     event_type_location: findPreset(provider)?.eventTypeLocation ?? '',
     provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,
   };
-  return merged({ fields, secret: new Secret(NO_SECRETS) }, input);
+  return merged({ fields, secret: new Secret(NO_SECRETS) }, input, nowMs);
 }
 
 /** The verifier also stays if it is not named. Omitting it must not make a source accept everything. */
-export function changedSource(row: SourceRow, input: Static<typeof UpdateSource>): SourceContent {
-  return merged({ fields: row, secret: row.secret }, input);
+export function changedSource(
+  row: SourceRow,
+  input: Static<typeof UpdateSource>,
+  nowMs: number,
+): SourceContent {
+  return merged({ fields: row, secret: row.secret }, input, nowMs);
 }
 
 /** The source after the change, checked as a whole, because its parts depend on each other. */
-function merged(base: SourceContent, input: Input): SourceContent {
+function merged(base: SourceContent, input: Input, nowMs: number): SourceContent {
   const problems = new Problems();
   const { fields } = base;
-  const known = base.secret.reveal();
+  const known = { ...NO_SECRETS, ...base.secret.reveal() };
   const { custom_response, verifier: given, pub_sub: broker } = input;
   const after = updated(fields, UpdateSource, {
     ...input,
@@ -57,15 +67,20 @@ function merged(base: SourceContent, input: Input): SourceContent {
   // Only sources of their type have such settings. Clients send empty ones with the other types.
   const isBroker = after.type === 'pub_sub';
   const stream = after.type === 'db_change_stream' ? input.db_change_stream : undefined;
+  const timed = { known: known.schedule ?? null, nowMs };
   const secrets = updated(known, UpdateSource, {
     verifier: given && readVerifier(given, fields.provider, problems),
     pub_sub: isBroker ? broker && readPubSub(broker, problems) : null,
     db_change_stream:
       after.type === 'db_change_stream' ? stream && readChangeStream(stream, fields, problems) : null,
+    schedule:
+      after.type === 'schedule' ? input.schedule && readSchedule(input.schedule, timed, problems) : null,
   });
   const { verifier } = secrets;
   if (isBroker && broker === undefined && known.pub_sub === null)
     problems.add('pub_sub', 'is required when type is pub_sub');
+  if (after.type === 'schedule' && !secrets.schedule)
+    problems.add('schedule', 'is required when type is schedule');
   checkProvider(fields.provider, verifier, problems);
   checkLocations(after, verifier, problems);
   checkHeadersAndResponse(after, problems);
@@ -73,7 +88,9 @@ function merged(base: SourceContent, input: Input): SourceContent {
   if (!isResponseType(custom_response?.content_type ?? ''))
     problems.add('custom_response.content_type', `must be ${RESPONSE_TYPES}`);
   problems.throwIfAny();
-  return { fields: after, secret: new Secret(secrets) };
+  const enabled = { was: fields.is_disabled, is: after.is_disabled, nowMs };
+  const schedule = enabledSince(secrets.schedule ?? null, enabled);
+  return { fields: after, secret: new Secret({ ...secrets, schedule }) };
 }
 
 function readVerifier(given: VerifierInput, provider: string, problems: Problems): SourceVerifier {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { signatureHashes } from '../../domain/config/signature-hash.ts';
-import type { SourceVerifier } from '../../domain/config/source.ts';
+import type { ScheduleSettings, SourceVerifier } from '../../domain/config/source.ts';
 import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
@@ -12,6 +12,7 @@ import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 import { ChangeStream, ChangeStreamInput } from './change-stream-schema.ts';
 import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
+import { Schedule, ScheduleInput } from './schedule-schema.ts';
 import { SourceStatus } from './source-status.ts';
 
 const Hmac = Type.Object({
@@ -57,7 +58,10 @@ export const Source = Type.Object({
   verifier: Verifier,
   pub_sub: PubSub,
   db_change_stream: Type.Union([ChangeStream, Type.Null()]),
-  status: Type.Union([SourceStatus, Type.Null()], { description: 'Only broker sources have it.' }),
+  schedule: Type.Union([Schedule, Type.Null()]),
+  status: Type.Union([SourceStatus, Type.Null()], {
+    description: 'Only sources of brokers, databases and schedules have it.',
+  }),
   created_at: Time,
   updated_at: Time,
   deleted_at: NullableTime,
@@ -66,6 +70,7 @@ export const Source = Type.Object({
 const credentials = {
   pub_sub: Type.Optional(PubSubInput),
   db_change_stream: Type.Optional(ChangeStreamInput),
+  schedule: Type.Optional(ScheduleInput),
   verifier: Type.Optional(VerifierInput),
 };
 
@@ -85,7 +90,7 @@ export function toSource(
   publicUrl: string,
   status: Static<typeof SourceStatus> | null = null,
 ): Static<typeof Source> {
-  const { verifier, pub_sub, db_change_stream } = row.secret.reveal();
+  const { verifier, pub_sub, db_change_stream, schedule = null } = row.secret.reveal();
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -94,11 +99,16 @@ export function toSource(
     verifier: toVerifier(verifier),
     pub_sub: toPubSub(pub_sub),
     db_change_stream,
+    schedule: schedule && toSchedule(schedule),
     status,
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
     deleted_at: isoOrNull(row.deleted_at),
   };
+}
+
+function toSchedule({ cron, time_zone, event_type, data }: ScheduleSettings): Static<typeof Schedule> {
+  return { cron, time_zone, event_type, data };
 }
 
 function toVerifier(verifier: SourceVerifier): Static<typeof Verifier> {

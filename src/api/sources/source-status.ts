@@ -24,7 +24,7 @@ type SourceStatus = Static<typeof SourceStatus>;
 
 const NO_NODE = 'No node with the role broker has begun with this source yet.';
 
-export const isBroker = ({ type }: SourceRow): boolean => type === 'pub_sub' || type === 'db_change_stream';
+export const isBroker = ({ type }: SourceRow): boolean => type !== 'http' && type !== 'rest_api';
 
 /** By the id of the source; of those that are none of a broker there is no status. */
 export async function sourceStatuses(

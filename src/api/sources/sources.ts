@@ -36,7 +36,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     dryRun: true,
     access: 'developer',
     handle: async ({ by, body }) => {
-      const made = newSource(body);
+      const made = newSource(body, context.now());
       await checkFunctions(context, by.projectId, body);
       return show(await createSource(changes, by, made));
     },
@@ -91,7 +91,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       const body = withoutMaskedCode(given);
       await checkFunctions(context, by.projectId, body);
       const one = { ...by, id: params.sourceID };
-      return show(await updateSource(changes, one, (known) => changedSource(known, body)));
+      return show(await updateSource(changes, one, (known) => changedSource(known, body, context.now())));
     },
   });
   route.delete(app, onePath, {

@@ -4,6 +4,7 @@ import type { BrokerSettings } from '../../domain/config/source.ts';
 import type { BrokerMessage } from '../../ingest/broker-message.ts';
 import type { Lot } from '../../ingest/lot.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { ChangeStreamStore, SourceKey } from '../../store/brokers/change-streams.ts';
 
 /**
@@ -30,6 +31,8 @@ export interface ConnectContext {
   log: Logger;
   /** The tables of change streams in our own database. */
   streams: ChangeStreamStore;
+  /** The time of our database. */
+  clock: Pick<Clock, 'now' | 'after'>;
 }
 
 export interface ConsumerContext extends ConnectContext {

@@ -78,12 +78,13 @@ async function saveEventType(target: Target, { key, id, body }: Save): Promise<v
 }
 
 async function saveSource({ posthorn, ids, isDryRun }: Target, { key, id, body }: Save): Promise<void> {
-  const { provider, pub_sub, db_change_stream, ...rest } = body;
+  const { provider, pub_sub, db_change_stream, schedule, ...rest } = body;
   const fields: UpdateSource = {
     ...rest,
     key,
     ...(isFields(pub_sub) && { pub_sub }),
     ...(isFields(db_change_stream) && { db_change_stream }),
+    ...(isFields(schedule) && { schedule }),
   };
   if (id !== '') {
     if (provider !== undefined)

@@ -43,6 +43,7 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
     verifier: { type: 'noop' },
     pub_sub: null,
     db_change_stream: null,
+    schedule: null,
   },
   endpoints: {
     ...fileValues(endpointFields),

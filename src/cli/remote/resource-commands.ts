@@ -47,7 +47,11 @@ const subscriptionFields: Record<string, Flag> = {
 };
 const sourceFields: Record<string, Flag> = {
   name: { value: 'NAME', summary: 'The name.' },
-  type: { value: 'TYPE', oneOf: ['http', 'rest_api', 'pub_sub', 'db_change_stream'], summary: 'The type.' },
+  type: {
+    value: 'TYPE',
+    oneOf: ['http', 'rest_api', 'pub_sub', 'db_change_stream', 'schedule'],
+    summary: 'The type.',
+  },
   provider: { value: 'NAME', summary: 'A known sender, such as github.' },
   data,
 };

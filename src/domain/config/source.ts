@@ -2,7 +2,7 @@
  * Where events come from. Verifier, broker and database settings contain credentials, which are sealed together and
  * never logged.
  */
-export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream'] as const;
+export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream', 'schedule'] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
 export type SourceVerifier =
@@ -65,13 +65,29 @@ export interface ChangeStreamSettings {
   snapshot: boolean;
 }
 
+/** Times at which a source makes an event by itself. */
+export interface ScheduleSettings {
+  cron: string;
+  time_zone: string;
+  event_type: string;
+  /** Null: the time. */
+  data: unknown;
+  /** Times up to here are not sent: the schedule was another, or the source was disabled. */
+  since: string;
+}
+
 /** Where a source takes messages from. */
-export type BrokerSettings = SourcePubSub | { type: 'postgres'; postgres: ChangeStreamSettings };
+export type BrokerSettings =
+  | SourcePubSub
+  | { type: 'postgres'; postgres: ChangeStreamSettings }
+  | { type: 'schedule'; schedule: ScheduleSettings };
 
 export interface SourceSecrets {
   verifier: SourceVerifier;
   pub_sub: SourcePubSub | null;
   db_change_stream: ChangeStreamSettings | null;
+  /** Absent in sources that a node of an older version wrote. */
+  schedule?: ScheduleSettings | null;
 }
 
 export interface SourceProviderConfig {

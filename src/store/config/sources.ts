@@ -34,14 +34,14 @@ export class SourceStore extends SealedTable<SourceRow> {
     return this.page(db, where, filter.page);
   }
 
-  /** Lists the sources of all projects that take from a broker. */
+  /** Lists the sources of all projects that take from a broker, or have a schedule. */
   brokers(db: Queryable): Promise<{ id: SourceId; project_id: ProjectId; version: number }[]> {
     return db.query(`select s.id, s.project_id, s.version ${BROKER_SOURCES}`);
   }
 }
 
 export const BROKER_SOURCES = `from sources s
-  where s.type in ('pub_sub', 'db_change_stream') and s.deleted_at is null
+  where (s.type in ('pub_sub', 'db_change_stream') or s.type = 'schedule') and s.deleted_at is null
     and exists (select from projects p where p.id = s.project_id and p.deleted_at is null)`;
 
 export interface MaskOwner {

@@ -41,6 +41,7 @@ test('a source created with the required fields shows every field', async () => 
     forward_headers: [],
     pub_sub: { type: '', workers: 0, sqs: null, google: null, kafka: null, amqp: null },
     db_change_stream: null,
+    schedule: null,
     idempotency_keys: [],
     event_type_location: '',
     body_function: '',

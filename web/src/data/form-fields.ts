@@ -57,7 +57,7 @@ export const sourceForm = {
   type: {
     label: 'Provider',
     kind: 'choice',
-    choices: ['http', 'rest_api', 'pub_sub', 'db_change_stream'],
+    choices: ['http', 'rest_api', 'pub_sub', 'db_change_stream', 'schedule'],
   },
   provider: {
     label: 'What is checked',

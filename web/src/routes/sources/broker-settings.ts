@@ -6,7 +6,7 @@ interface Kind {
   settings: object;
 }
 
-/** The kinds of brokers. */
+/** The kinds of brokers, and schedules. */
 export const BROKERS: Readonly<Record<string, Kind>> = {
   kafka: {
     name: 'Kafka',
@@ -45,17 +45,28 @@ export const BROKERS: Readonly<Record<string, Kind>> = {
       snapshot: false,
     },
   },
+  schedule: {
+    name: 'Schedule',
+    settings: {
+      cron: '0 9 * * mon-fri',
+      time_zone: 'UTC',
+      event_type: 'report.due',
+      data: { report: 'daily' },
+    },
+  },
 };
 
 /** The part of a source that says where its messages come from. */
 export function brokerSource(kind: string, settings: object, stored?: Source): UpdateSource {
+  if (kind === 'schedule') return { type: kind, schedule: settings };
   if (kind === 'postgres') return { type: 'db_change_stream', db_change_stream: settings };
   const workers = stored?.pub_sub.workers ?? 1;
   return { type: 'pub_sub', pub_sub: { type: kind, workers, [kind]: settings } as PubSubInput };
 }
 
 /** The stored settings, in the form that a request has. */
-export function settingsOf({ type, pub_sub, db_change_stream }: Source): object {
+export function settingsOf({ type, pub_sub, db_change_stream, schedule }: Source): object {
+  if (type === 'schedule') return schedule ?? {};
   if (type === 'db_change_stream') return db_change_stream ?? {};
   const { bindedExchange: exchange, ...amqp } = pub_sub.amqp ?? {};
   const { routingKey, ...rest } = { routingKey: '', ...amqp };

@@ -17,7 +17,13 @@ interface Props {
 
 /** The kind of a source that is stored. */
 export const kindOf = ({ type, provider, pub_sub }: Source): string =>
-  type === 'db_change_stream' ? 'postgres' : type === 'pub_sub' ? pub_sub.type : provider;
+  type === 'schedule'
+    ? type
+    : type === 'db_change_stream'
+      ? 'postgres'
+      : type === 'pub_sub'
+        ? pub_sub.type
+        : provider;
 
 const hasAny = (...values: (string | number | undefined)[]): boolean => values.some(Boolean);
 

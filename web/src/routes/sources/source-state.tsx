@@ -6,6 +6,7 @@ export const SOURCE_KINDS: Readonly<Record<Source['type'], string>> = {
   rest_api: 'REST API',
   pub_sub: 'Message broker',
   db_change_stream: 'Database changes',
+  schedule: 'Schedule',
 };
 
 const LOOKS: Readonly<Record<NonNullable<Source['status']>['state'], StateLook>> = {
