@@ -11,6 +11,7 @@ export type * from './generated/resources.ts';
 export type * from './generated/types.ts';
 export type { List, Page } from './list.ts';
 export type { ManyEvents, SendManyOptions } from './many-events.ts';
+export { type PublicKeysOptions, publicKeys } from './public-keys.ts';
 export type { CallOptions, ClientOptions } from './request.ts';
 export { type SendAllOptions, type Sent, sendAll } from './send-all.ts';
 export type { StreamedDelivery, StreamedEvent, StreamMessage } from './stream.ts';

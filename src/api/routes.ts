@@ -37,6 +37,7 @@ import { registerApiKeys } from './projects/api-keys.ts';
 import { registerAudit } from './projects/audit.ts';
 import { registerDashboard } from './projects/dashboard.ts';
 import { registerProjects } from './projects/projects.ts';
+import { registerKeySet, registerSigningKeys } from './projects/signing-keys.ts';
 import { registerTimeSeries } from './projects/timeseries.ts';
 import { registerReference } from './reference/routes.ts';
 import { registerSearch } from './search/search.ts';
@@ -60,6 +61,7 @@ import { registerTryEndpoint } from './trials/try-endpoint.ts';
 const resources = [
   registerProjects,
   registerApiKeys,
+  registerSigningKeys,
   registerEndpoints,
   registerSources,
   registerTestConnection,
@@ -132,6 +134,7 @@ export async function registerRoutes(
     registerStream(scope, { ...context, authenticator: deps.authenticator });
     registerListen(scope, { ...context, authenticator: deps.authenticator });
   });
+  registerKeySet(app, context);
   registerSignIn(app, context);
   registerProviderRoutes(app, context);
 }

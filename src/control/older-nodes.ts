@@ -4,20 +4,26 @@ import type { Queryable } from '../store/database/database.ts';
 import { nodesBefore } from '../store/queue/nodes.ts';
 import { refuseNodesBefore } from '../store/upkeep/migrate.ts';
 
-/** The migration from which on nodes let the next delivery of an ordering key go. */
-const KNOWS_ORDERING = '0002';
+/** The migration from which on nodes know a setting, by its field. */
+const KNOWN_SINCE = {
+  // An older node that ends a delivery lets no other go, and stores events without their keys.
+  ordering: '0002',
+  // Receivers that trust the keys of the project alone would refuse what an older node sends.
+  signing_keys: '0003',
+} as const;
 
-/**
- * An older node that ends a delivery lets no other go, so its ordering key would wait for the next upkeep. It also stores
- * events without their keys. So none may run now, and none may start from now on.
- */
-export async function refuseOrderingWithOlderNodes(
+/** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */
+export async function needNewerNodes(tx: Queryable, field: keyof typeof KNOWN_SINCE): Promise<void> {
+  const since = KNOWN_SINCE[field];
+  const older = await nodesBefore(tx, since);
+  if (older.length > 0) throw new AppError('older_nodes', { field, nodes: older.join(', ') });
+  await refuseNodesBefore(tx, since);
+}
+
+export async function needNodesThatOrder(
   tx: Queryable,
   fields: SubscriptionFields,
   known: SubscriptionFields | undefined,
 ): Promise<void> {
-  if (fields.ordering === null || (known?.ordering ?? null) !== null) return;
-  const older = await nodesBefore(tx, KNOWS_ORDERING);
-  if (older.length > 0) throw new AppError('older_nodes', { field: 'ordering', nodes: older.join(', ') });
-  await refuseNodesBefore(tx, KNOWS_ORDERING);
+  if (fields.ordering !== null && (known?.ordering ?? null) === null) await needNewerNodes(tx, 'ordering');
 }

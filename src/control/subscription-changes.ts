@@ -9,7 +9,7 @@ import { deleteSubscriptions, saveSubscription } from '../store/changes/subscrip
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
-import { refuseOrderingWithOlderNodes } from './older-nodes.ts';
+import { needNodesThatOrder } from './older-nodes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
 export interface OneSubscription extends Author {
@@ -85,7 +85,7 @@ export async function addSubscription(
 ): Promise<AuditNote> {
   requireEventTypes(scope, fields.event_types);
   await checkLinks(changes, change, { fields, known: undefined });
-  await refuseOrderingWithOlderNodes(change, fields, undefined);
+  await needNodesThatOrder(change, fields, undefined);
   return changeOf('subscription.created', null, await saveSubscription(change, { id, fields }));
 }
 
@@ -134,7 +134,7 @@ function changeSubscription(
       fields.event_types.filter((type) => known?.event_types.includes(type) !== true),
     );
     await checkLinks(changes, change, { fields, known });
-    await refuseOrderingWithOlderNodes(change, fields, known);
+    await needNodesThatOrder(change, fields, known);
     const saved = await saveSubscription(change, { id: one.id, fields });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };

@@ -13,7 +13,16 @@ import type { AuditNote } from './audit.ts';
 export const SECRET = '[secret]';
 export const CHANGED_SECRET = '[secret, changed]';
 
-const BOOKKEEPING = new Set(['id', 'project_id', 'version', 'updated_at', 'deleted_at', 'last_used_at']);
+const BOOKKEEPING = new Set([
+  'id',
+  'project_id',
+  'version',
+  'updated_at',
+  'deleted_at',
+  'last_used_at',
+  'keys',
+  'keysMark',
+]);
 const SECRETS = new Set([
   'secret',
   'token',
@@ -41,6 +50,10 @@ export const PLAIN_IN_SEALED = new Set([
   'url',
   'authentication_type',
   'public_key',
+  'cron',
+  'time_zone',
+  'event_type',
+  'since',
   'queue_name',
   'default_region',
   'endpoint',

@@ -5,6 +5,8 @@ export const auditActions = {
   'project.deleted': 'its keys are revoked with it',
   'key.created': '',
   'key.revoked': '',
+  'signing_key.created': 'a key of the project',
+  'signing_key.deleted': '',
   'endpoint.created': 'by hand, by an onboarding or by a dynamic event',
   'endpoint.updated': 'or assigned to the owner of a portal link',
   'endpoint.deleted': 'each of its subscriptions has its own entry',

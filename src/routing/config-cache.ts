@@ -165,7 +165,7 @@ export class ConfigCache {
     // subscriptions.
     const endpoints = grown<RoutedEndpoint>(base?.endpoints, endpointRows);
     await inTurns(endpointRows, (row) => {
-      if (row.deleted_at === null) endpoints.set(row.id, routeEndpoint(row, project.config));
+      if (row.deleted_at === null) endpoints.set(row.id, routeEndpoint(row, project.config, project.keys));
       else endpoints.delete(row.id);
     });
     const subscriptions = grown<RoutedSubscription>(base?.subscriptions, subscriptionRows);
@@ -209,5 +209,5 @@ function grown<Value>(
 }
 
 function isSameConfig(a: ProjectRow, b: ProjectRow): boolean {
-  return JSON.stringify(a.config) === JSON.stringify(b.config);
+  return a.keysMark === b.keysMark && JSON.stringify(a.config) === JSON.stringify(b.config);
 }

@@ -3,6 +3,7 @@ import { type AlertKind, certificateSideOf, certificateSubject } from '../domain
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Breaker, CLOSED } from '../domain/config/circuit-breaker.ts';
 import type { ProjectConfig } from '../domain/config/project-config.ts';
+import type { ProjectKey } from '../domain/config/project-key.ts';
 import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
 import type { QueueKey } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
@@ -247,19 +248,23 @@ export function subscriptionRefusal(
 }
 
 /** The signer is created when first needed, so an endpoint whose secret cannot be opened affects no other. */
-export function routeEndpoint(row: EndpointRow, config: ProjectConfig): RoutedEndpoint {
+export function routeEndpoint(
+  row: EndpointRow,
+  config: ProjectConfig,
+  keys?: ProjectRow['keys'],
+): RoutedEndpoint {
   let signer: Signer | undefined;
   return {
     row,
     get signer() {
-      signer ??= endpointSigner(row, config);
+      signer ??= endpointSigner(row, config, keys?.reveal() ?? []);
       return signer;
     },
     limit: rateLimit(row.rate_limit, row.rate_limit_duration),
   };
 }
 
-function endpointSigner(row: EndpointRow, config: ProjectConfig): Signer {
+function endpointSigner(row: EndpointRow, config: ProjectConfig, keys: readonly ProjectKey[]): Signer {
   const { secrets, signing_key } = row.secret.reveal();
   return compileSigner({
     schemes: config.signature.schemes,
@@ -271,5 +276,9 @@ function endpointSigner(row: EndpointRow, config: ProjectConfig): Signer {
       expiresAt: expires_at === null ? null : Date.parse(expires_at),
     })),
     ...(signing_key === null ? {} : { ed25519: { privateKey: createPrivateKey(signing_key.private_key) } }),
+    projectKeys: keys.map(({ private_key, expires_at }) => ({
+      privateKey: createPrivateKey(private_key),
+      expiresAt: expires_at === null ? null : Date.parse(expires_at),
+    })),
   });
 }

@@ -31,6 +31,8 @@ export interface SigningConfig {
   secrets: readonly SigningSecret[];
   /** Adds a `v1a` signature to the Standard Webhooks scheme. */
   ed25519?: { privateKey: KeyObject };
+  /** Each adds another one, until it expires. Oldest first. */
+  projectKeys?: readonly { privateKey: KeyObject; expiresAt: number | null }[];
 }
 
 export interface SigningInput {
@@ -94,19 +96,22 @@ function convoyAdvanced({ header, versions, secrets }: SigningConfig): AddHeader
   };
 }
 
-function standardWebhooks({ secrets, ed25519 }: SigningConfig): AddHeaders {
+function standardWebhooks({ secrets, ed25519, projectKeys = [] }: SigningConfig): AddHeaders {
   const hmac = compileHmac({ hash: 'SHA256', encoding: 'base64' });
   const keys = compileKeys(secrets, standardWebhooksKey);
+  const pairs = [...(ed25519 === undefined ? [] : [{ ...ed25519, expiresAt: null }]), ...projectKeys];
   return ({ id, timestampSeconds, nowMs, body }, headers) => {
     const signedPrefix = `${id}.${timestampSeconds}.`;
     const signatures: string[] = [];
     for (const { key, expiresAt } of keys) {
       if (nowMs < expiresAt) signatures.push(`v1,${hmac(key, signedPrefix, body)}`);
     }
-    if (ed25519 !== undefined) {
+    const live = pairs.filter(({ expiresAt }) => expiresAt === null || nowMs < expiresAt);
+    if (live.length > 0) {
       // Ed25519 reads its message twice, so there is no incremental form and this copy is needed.
       const message = Buffer.concat([Buffer.from(signedPrefix, 'utf8'), body]);
-      signatures.push(`v1a,${sign(null, message, ed25519.privateKey).toString('base64')}`);
+      for (const { privateKey } of live)
+        signatures.push(`v1a,${sign(null, message, privateKey).toString('base64')}`);
     }
     if (signatures.length === 0) return;
     headers.push(

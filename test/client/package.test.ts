@@ -60,10 +60,10 @@ describe('the package', () => {
     expect(Object.keys(manifest).filter((name) => name.toLowerCase().endsWith('dependencies'))).toEqual([]);
   });
 
-  it('is smaller than 11 kB, compressed and without the types', () => {
+  it('is smaller than 12 kB, compressed and without the types', () => {
     const texts = modules().map((path) => readFileSync(join(installed, path)));
     expect(texts.length).toBeGreaterThan(8);
-    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(11_000);
+    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(12_000);
   });
 
   it('lets a bundler leave out the calls where only webhooks are verified', () => {

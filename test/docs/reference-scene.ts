@@ -100,6 +100,7 @@ export class ReferenceScene {
     if (job !== undefined) ids['job_id'] = job.uid;
     if (operation === 'createFilter') ids['filter_id'] = data.uid;
     if (operation === 'createKey') ids['key_id'] = data.uid;
+    if (operation === 'rollSigningKey') ids['kid'] = data.kid;
     if (operation === 'muteFailures') ids['mute_id'] = data.uid;
     if (operation === 'saveView') ids['view_id'] = data.uid;
     if (operation === 'inviteToProject') ids['person_id'] = data.person.uid;

@@ -34,6 +34,15 @@ describe('the Node.js sample', () => {
     sample = (await import(pathToFileURL(file).href)) as typeof sample;
   });
 
+  it('turns a key set into public keys', async () => {
+    const { projectKeys } = sample as unknown as { projectKeys(url: string): Promise<string[]> };
+    const x = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo';
+    const set = JSON.stringify({ keys: [{ kty: 'OKP', crv: 'Ed25519', x, kid: 'k' }] });
+    expect(await projectKeys(`data:application/json,${encodeURIComponent(set)}`)).toEqual([
+      'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+    ]);
+  });
+
   function accepts({ check, headers, body, secret }: SignatureCase): boolean {
     if (check === 'standard') return sample.verifyStandard(headers, body, secret);
     if (check === 'ed25519') return sample.verifyEd25519(headers, body, secret);

@@ -111,6 +111,8 @@ import type {
   RequestResetBody,
   RescheduleEventBody,
   ResendEventDeliveryQuery,
+  RollSigningKeyBody,
+  RollSigningKeyResult,
   SavedView,
   SaveViewBody,
   SearchQuery,
@@ -172,6 +174,21 @@ export class Projects extends Resource {
   /** Delete a project. Its keys stop working at once. */
   delete(projectId: string, options?: CallOptions): Promise<null> {
     return this.scope.data('DELETE', path`/api/v1/projects/${projectId}`, { options });
+  }
+
+  /** List the keys that the project signs with. */
+  listSigningKeys(options?: CallOptions): Promise<RollSigningKeyResult[]> {
+    return this.scope.data('GET', this.scope.at`/signing_keys`, { options });
+  }
+
+  /** Create a key that signs every delivery. The key before it signs along until it expires. */
+  rollSigningKey(body: RollSigningKeyBody, options?: CallOptions): Promise<RollSigningKeyResult> {
+    return this.scope.data('POST', this.scope.at`/signing_keys`, { body, creates: true, options });
+  }
+
+  /** Delete a signing key. It signs no more, and is no longer published. */
+  deleteSigningKey(kid: string, options?: CallOptions): Promise<null> {
+    return this.scope.data('DELETE', this.scope.at`/signing_keys/${kid}`, { options });
   }
 }
 

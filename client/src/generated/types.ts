@@ -26,6 +26,8 @@ export interface AuditEntry {
     | 'project.deleted'
     | 'key.created'
     | 'key.revoked'
+    | 'signing_key.created'
+    | 'signing_key.deleted'
     | 'endpoint.created'
     | 'endpoint.updated'
     | 'endpoint.deleted'
@@ -1998,6 +2000,21 @@ export interface CreateKeyBody {
   /** The role of the key; `admin` by default. */
   role?: 'viewer' | 'developer' | 'admin' | null;
   expires_at?: string | Date | null;
+}
+
+export interface RollSigningKeyBody {
+  /** Seconds for which the key before signs along; a day by default. */
+  expiration?: number | null;
+}
+
+export interface RollSigningKeyResult {
+  /** Its name in the JSON Web Key Set. */
+  kid: string;
+  /** `whpk_` and the base64 of the Ed25519 key. */
+  public_key: string;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  expires_at: string | null;
 }
 
 export interface TestSourceConnectionResult {

@@ -15,7 +15,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow, EndpointStore } from '../../store/config/endpoints.ts';
-import type { ProjectStore } from '../../store/config/projects.ts';
+import type { ProjectRow, ProjectStore } from '../../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
@@ -48,6 +48,7 @@ export interface ApiContext {
   tryEndpoint(trial: {
     row: EndpointRow;
     config: ProjectConfig;
+    keys: ProjectRow['keys'];
     body: Buffer;
   }): Promise<{ kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string }>;
   /** Hands out deliveries of pull endpoints. */

@@ -31,6 +31,7 @@ export const requestExamples: Record<string, RequestExample> = {
   updateProject: { body: project },
   updateProjectByPost: { body: project },
   createKey: { body: { name: 'ci' } },
+  rollSigningKey: { body: { expiration: 86_400 } },
   createEndpoint: { body: { name: 'billing', url: RECEIVER_URL, owner_id: 'customer-42' } },
   updateEndpoint: { body: { name: 'billing', description: 'Invoices of the shop' } },
   expireSecret: { body: { expiration: 86_400 } },

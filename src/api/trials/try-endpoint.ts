@@ -51,7 +51,12 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
       if (row.url === '') throw wrongState('The endpoint has no url to call.');
-      const result = await context.tryEndpoint({ row, config: project.config, body: payload });
+      const result = await context.tryEndpoint({
+        row,
+        config: project.config,
+        keys: project.keys,
+        body: payload,
+      });
       if (result.kind === 'untried') throw wrongState(`Not sent: ${result.reason}`);
       return shown(result.attempt, row);
     },

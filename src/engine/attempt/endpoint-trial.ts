@@ -6,6 +6,7 @@ import type { IdFactory } from '../../domain/ids.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
 import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
 import { encodeBody } from './make-body.ts';
@@ -17,6 +18,8 @@ export interface EndpointTrial {
   /** The endpoint as it is, or as it would be saved. */
   row: EndpointRow;
   config: ProjectConfig;
+  /** Those that its project signs with. */
+  keys: ProjectRow['keys'];
   body: Buffer;
 }
 
@@ -29,14 +32,14 @@ export type TrialResult = { kind: 'tried'; attempt: Attempt } | { kind: 'untried
  */
 export async function tryEndpoint(
   deps: { http: HttpClient; ids: IdFactory; now(): number },
-  { row, config, body }: EndpointTrial,
+  { row, config, keys, body }: EndpointTrial,
 ): Promise<TrialResult> {
   const auth = await credentialsOf(new EndpointAuth(deps.http), row);
   if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
   const id = deps.ids.next<never>();
   const event = { id, eventId: id, idempotencyKey: null, urlQueryParams: null };
   const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
-  const request = buildRequest({ ...event, ...encoded }, routeEndpoint(row, config), {
+  const request = buildRequest({ ...event, ...encoded }, routeEndpoint(row, config, keys), {
     config,
     nowMs: deps.now(),
     authHeaders: auth.headers,

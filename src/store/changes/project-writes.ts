@@ -1,5 +1,7 @@
+import type { ProjectKey } from '../../domain/config/project-key.ts';
 import {
   OPEN_PROJECT_COLUMNS,
+  type OpenProject,
   PROJECT_COLUMNS,
   type ProjectRow,
   type ProjectStore,
@@ -41,9 +43,18 @@ export async function updateProject(
   return saved;
 }
 
+export async function saveSigningKeys(
+  change: ConfigChange,
+  projects: ProjectStore,
+  keys: readonly ProjectKey[],
+): Promise<void> {
+  const id = change.projectId;
+  await change.query('update projects set sealed_keys = $2 where id = $1', [id, projects.sealKeys(id, keys)]);
+}
+
 /** The project stays as a tombstone, and its keys stop working at once. Returns it, unless it was deleted already. */
-export async function deleteProject(tx: Queryable, id: string): Promise<Omit<ProjectRow, 'secret'>[]> {
-  const deleted = await tx.query<Omit<ProjectRow, 'secret'>>(
+export async function deleteProject(tx: Queryable, id: string): Promise<OpenProject[]> {
+  const deleted = await tx.query<OpenProject>(
     `update projects set deleted_at = now(), version = version + 1
      where id = $1 and deleted_at is null returning ${OPEN_PROJECT_COLUMNS}`,
     [id],

@@ -1,4 +1,5 @@
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import type { ProjectKey } from '../../domain/config/project-key.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -18,17 +19,23 @@ export interface ProjectRow {
   /** Without its secret. */
   config: ProjectConfig;
   secret: Secret<ProjectSecrets>;
+  /** Oldest first. Expired ones may be among them. */
+  keys: Secret<readonly ProjectKey[]>;
+  /** Differs if the keys do. Empty: none. */
+  keysMark: string;
   version: number;
   updated_at: number;
   deleted_at: number | null;
 }
 
 export const OPEN_PROJECT_COLUMNS = 'id, name, type, logo_url, config, version, updated_at, deleted_at';
-export const PROJECT_COLUMNS = `${OPEN_PROJECT_COLUMNS}, sealed`;
+export const PROJECT_COLUMNS = `${OPEN_PROJECT_COLUMNS}, sealed, sealed_keys`;
 
-export type StoredProject = Omit<ProjectRow, 'secret'> & { sealed: Buffer | null };
+export type OpenProject = Omit<ProjectRow, 'secret' | 'keys' | 'keysMark'>;
+export type StoredProject = OpenProject & { sealed: Buffer | null; sealed_keys: Buffer | null };
 
 const place = (id: string) => `project ${id}`;
+const keysPlace = (id: string) => `keys of project ${id}`;
 
 /** The config as callers see it, with its secret. */
 export function wholeConfig({ config, secret }: Pick<ProjectRow, 'config' | 'secret'>): ProjectConfig {
@@ -73,13 +80,21 @@ export class ProjectStore {
     ];
   }
 
+  sealKeys(id: string, keys: readonly ProjectKey[]): Buffer | null {
+    return keys.length === 0 ? null : this.#sealer.seal(JSON.stringify(keys), keysPlace(id));
+  }
+
   /** A project as it is used, from one as it is stored. */
-  toRow({ sealed, ...row }: StoredProject): ProjectRow {
+  toRow({ sealed, sealed_keys: sealedKeys, ...row }: StoredProject): ProjectRow {
     const secret =
       sealed === null
         ? new Secret<ProjectSecrets>({ meta_event: '' })
         : Secret.sealed(() => parseStored(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    return { ...row, secret };
+    const keys =
+      sealedKeys === null
+        ? new Secret<readonly ProjectKey[]>([])
+        : Secret.sealed(() => parseStored(this.#sealer.open(sealedKeys, keysPlace(row.id))) as ProjectKey[]);
+    return { ...row, secret, keys, keysMark: sealedKeys?.toString('base64') ?? '' };
   }
 }
 

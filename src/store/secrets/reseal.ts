@@ -21,6 +21,7 @@ interface SealedColumn {
 
 const columns: readonly SealedColumn[] = [
   { table: 'projects', id: 'id', column: 'sealed', place: (id) => `project ${id}` },
+  { table: 'projects', id: 'id', column: 'sealed_keys', place: (id) => `keys of project ${id}` },
   { table: 'endpoints', id: 'id', column: 'sealed', place: (id) => `endpoint ${id}` },
   { table: 'sources', id: 'id', column: 'sealed', place: (id) => `source ${id}` },
   { table: 'portal_links', id: 'id', column: 'sealed_token', place: (id) => `portal link ${id}` },

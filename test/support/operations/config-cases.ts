@@ -42,6 +42,17 @@ const projects: Record<string, OperationCase> = {
       created('key.created', { name: 'new', expires_at: '2999-01-01T00:00:00.000Z', revoked_at: null }),
     ],
   },
+  rollSigningKey: {
+    prepare: () => ({ body: { expiration: 0 } }),
+    audit: [created('signing_key.created', { public_key: /^whpk_/, expires_at: null })],
+  },
+  deleteSigningKey: {
+    prepare: async ({ project }) => {
+      const { kid } = await project.post('/signing_keys', { expiration: 0 });
+      return { params: { kid } };
+    },
+    audit: [deleted('signing_key.deleted', { public_key: /^whpk_/ })],
+  },
   revokeKey: { audit: [deleted('key.revoked', { name: 'old', revoked_at: null })] },
 };
 

@@ -34,6 +34,8 @@ export function routingOf(fields: RoutingFields = {}): ProjectRouting {
     logo_url: '',
     config,
     secret: new Secret({ meta_event: 'meta secret' }),
+    keys: new Secret([]),
+    keysMark: '',
     ...saved,
   };
   const { endpoint, breaker } = fields;
