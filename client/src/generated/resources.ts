@@ -50,6 +50,8 @@ import type {
   ForceResendEventDeliveriesResult,
   GetDashboardSummaryQuery,
   GetDashboardSummaryResult,
+  GetEventTypesAsAsyncApiResult,
+  GetEventTypesAsOpenApiResult,
   GetHealthQuery,
   GetHealthResult,
   GetLicenseFeaturesResult,
@@ -517,6 +519,16 @@ export class EventTypes extends Resource {
   /** Create an event type. */
   create(body: CreateEventType, options?: CallOptions): Promise<EventType> {
     return this.scope.data('POST', this.scope.at`/event-types`, { body, creates: true, options });
+  }
+
+  /** Get the event types of the project as an OpenAPI 3.1 document, with an example of each. */
+  getAsOpenApi(options?: CallOptions): Promise<GetEventTypesAsOpenApiResult> {
+    return this.scope.data('GET', this.scope.at`/event-types/openapi`, { options });
+  }
+
+  /** Get the event types of the project as an AsyncAPI 3 document, with an example of each. */
+  getAsAsyncApi(options?: CallOptions): Promise<GetEventTypesAsAsyncApiResult> {
+    return this.scope.data('GET', this.scope.at`/event-types/asyncapi`, { options });
   }
 
   /** Update the description of an event type. Fields that are not named keep their value. */
@@ -1098,7 +1110,7 @@ export class PortalResources {
     | 'testFunction'
   >;
   readonly filters: Filters;
-  readonly eventTypes: Pick<EventTypes, 'list'>;
+  readonly eventTypes: Pick<EventTypes, 'list' | 'getAsOpenApi' | 'getAsAsyncApi'>;
   readonly events: Pick<Events, 'create' | 'list' | 'get' | 'replay' | 'batchReplay' | 'countBatchReplay'>;
   readonly eventDeliveries: Pick<
     EventDeliveries,

@@ -2654,6 +2654,10 @@ export interface TryFiltersResult {
   explain?: FilterExplanation;
 }
 
+export type GetEventTypesAsOpenApiResult = Record<string, unknown>;
+
+export type GetEventTypesAsAsyncApiResult = Record<string, unknown>;
+
 export type ListEventsQuery = EventFilterQuery & PageQuery;
 
 export interface ReplayEventQuery {

@@ -10,9 +10,12 @@ import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
+import { getConfigVersion } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
+import { describedTypes } from './catalogue.ts';
+import { asyncApiOf, openApiOf } from './catalogue-documents.ts';
 import {
   CreateEventType,
   EventType,
@@ -45,6 +48,26 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       );
     },
   });
+  for (const [suffix, id, format] of [
+    ['openapi', 'getEventTypesAsOpenApi', 'OpenAPI 3.1'],
+    ['asyncapi', 'getEventTypesAsAsyncApi', 'AsyncAPI 3'],
+  ] as const) {
+    route.get(app, `${path}/${suffix}`, {
+      id,
+      summary: `Get the event types of the project as an ${format} document, with an example of each.`,
+      message: 'Event types fetched',
+      data: Type.Record(Type.String(), Type.Unknown()),
+      portal: 'read',
+      access: 'viewer',
+      handle: async ({ project, scope }) => {
+        const rows = await db.reading(project.id, (tx) => listEventTypes(tx, project.id));
+        const seen = rows.filter(({ name }) => seesEventType(scope, name));
+        const version = String((await getConfigVersion(db, project.id)) ?? 0);
+        const catalogue = { title: project.name, version, types: describedTypes(seen) };
+        return suffix === 'openapi' ? openApiOf(catalogue) : asyncApiOf(catalogue);
+      },
+    });
+  }
   route.post(app, path, {
     id: 'createEventType',
     summary: 'Create an event type.',

@@ -13,7 +13,8 @@ type Json = Record<string, unknown>;
 
 const MAX_TYPES = 1_000;
 const MAX_NAME_CHARS = 256;
-const COMPONENT = /^#\/components\/schemas\/([^/]+)$/;
+/** A component, or a part of one. */
+const COMPONENT = /^#\/components\/schemas\/([^/]+)(?:\/.*)?$/;
 
 export function readOpenApi(spec: string): EventTypeDescription[] {
   const document = parse(spec);

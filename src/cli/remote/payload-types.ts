@@ -1,9 +1,9 @@
 import type { EventType } from '../../../client/src/posthorn.ts';
+import { type JsonSchema, referred } from '../../platform/json/schema-example.ts';
 import { escapeControls } from '../../platform/printable.ts';
 import type { Given } from '../terminal/command.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
-import { type JsonSchema, referred } from './schema-example.ts';
 
 /** Prints TypeScript types of the payloads of all event types with a schema. */
 export async function types(given: Given): Promise<undefined> {

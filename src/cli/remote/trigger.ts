@@ -1,4 +1,5 @@
 import type { BatchEvent, BatchResult, BroadcastEvent, Posthorn } from '../../../client/src/posthorn.ts';
+import { exampleOf } from '../../platform/json/schema-example.ts';
 import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { readJson } from '../terminal/input.ts';
@@ -7,7 +8,6 @@ import { line, note, printOne } from '../terminal/output.ts';
 import { endProgress, noteInProgress, showProgress } from '../terminal/progress.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
-import { exampleOf } from './schema-example.ts';
 
 const OF_ONE = ['data', 'endpoint', 'owner', 'source', 'idempotency-key', 'header'];
 const PART = 1_000;

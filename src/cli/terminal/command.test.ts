@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { exampleOf } from '../../platform/json/schema-example.ts';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import { commands } from '../commands.ts';
-import { exampleOf } from '../remote/schema-example.ts';
 import { matchesGlob } from '../remote/tail.ts';
 import { type Command, readArguments, usageOf } from './command.ts';
 import { completionOf } from './completion.ts';

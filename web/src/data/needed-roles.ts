@@ -43,6 +43,8 @@ export const neededRoles = {
   updateFilters: 'developer',
   listEventTypes: 'viewer',
   createEventType: 'developer',
+  getEventTypesAsOpenApi: 'viewer',
+  getEventTypesAsAsyncApi: 'viewer',
   updateEventType: 'developer',
   deprecateEventType: 'developer',
   importEventTypes: 'developer',
