@@ -97,7 +97,8 @@ export function methodsOf(document: Document): Method[] {
         verb,
         path,
         pathParameters: [...path.replace(`${PROJECT}/`, '').matchAll(/\{(\w+)\}/g)].map((found) => found[1]!),
-        query: querySchema(operation),
+        // Their parameters are for CloudEvents, which have clients of their own.
+        query: EVENTS.has(operation.operationId) ? undefined : querySchema(operation),
         body: operation.requestBody?.content['application/json']?.schema,
         result: resultOf(operation),
         isRepeatable:
@@ -148,7 +149,7 @@ function resultOf({ operationId, responses }: DocumentOperation): Result {
   const { status: _status, message: _message, warnings: _warnings, data: first, ...beside } = envelopes[0]!;
   const data = envelopes.length === 1 ? first : { anyOf: envelopes.map((envelope) => envelope['data']!) };
   if (data === undefined) throw new Error(`${operationId} has no data`);
-  if (EVENTS.has(operationId)) return { kind: 'event', schema: data };
+  if (EVENTS.has(operationId)) return { kind: 'event', schema: eventOf(responses) };
   if (data.properties?.['pagination'] !== undefined)
     return { kind: 'list', schema: data.properties['content']!.items! };
   if (beside['job'] !== undefined && isAlwaysNull(data)) return { kind: 'job', schema: beside['job'] };
@@ -156,3 +157,7 @@ function resultOf({ operationId, responses }: DocumentOperation): Result {
   const properties = { data, ...beside };
   return { kind: 'answer', schema: { type: 'object', properties, required: ['data'] } };
 }
+
+/** An event alone. The other answers are those of batches of CloudEvents. */
+const eventOf = (responses: DocumentOperation['responses']): JsonSchema =>
+  responses['201']!.content['application/json']!.schema.properties!['data']!;

@@ -9,13 +9,16 @@ import type { Sealer } from '../platform/sealer.ts';
 import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import type { BodyRoom } from './body-room.ts';
+import { cloudForm } from './cloudevents/cloud-form.ts';
+import { eventTimes } from './event-times.ts';
 import { LoopAlarms } from './loop-alarms.ts';
 import type { NewEvent } from './new-event.ts';
 import { isLooped, LOOPED } from './prepare-event.ts';
-import { type Payload, readBody } from './request/body.ts';
+import { type Body, decodeBody, type Payload, readBody } from './request/body.ts';
 import type { IngestRequest } from './request/ingest-request.ts';
 import { payloadTooLarge, readLimited } from './request/read-limited.ts';
 import { requestTrace } from './request/request-trace.ts';
+import { cloudEventsOf, cloudParts } from './source/cloud-source.ts';
 import { compileSource } from './source/compiled-source.ts';
 import type { FoundSource, SourceFinder } from './source/source-finder.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
@@ -99,6 +102,8 @@ async function ingest(
   const incoming = ingestRequest(deps, request);
   const verified = compiled.verify(incoming, deps.now());
   if (!verified.ok) throw new AppError(compiled.refusal, { reason: verified.reason });
+  if (row.cloudevents && cloudForm(incoming.headers) !== null)
+    return ingestCloudEvents(deps, request, { reply, incoming });
   const payload = await decode(incoming, limitOf(request));
   const asked = payload.kind === 'json' ? compiled.handshake(payload.value) : null;
   if (asked !== null) return reply.code(asked.status).type(asked.type).serializer(String).send(asked.body);
@@ -110,6 +115,29 @@ async function ingest(
   const { isDuplicate } = await deps.acceptor.accept(event);
   if (isLooped(event)) await deps.alarms.raise(row, LOOPED);
   return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length });
+}
+
+/** The events of a batch are stored as a whole or not at all: senders of CloudEvents look at the status only. */
+async function ingestCloudEvents(
+  deps: IngestDeps & { alarms: LoopAlarms },
+  request: FastifyRequest,
+  { reply, incoming }: { reply: FastifyReply; incoming: IngestRequest },
+): Promise<FastifyReply> {
+  const found = request.source as FoundSource;
+  const body = decoded(await decodeBody(incoming.body, incoming.headers, limitOf(request)), limitOf(request));
+  const hops = readHops(deps.sealer, request.headers[HOPS_NAME]);
+  const events = cloudEventsOf(incoming, body.bytes).map(({ cloud, payload }): NewEvent => {
+    const { trace, expires_at, ...parts } = cloudParts(found.row, newEvent(found, incoming, payload), cloud);
+    const times = eventTimes({ expires_at }, { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY });
+    return { ...parts, times, trace: trace ?? requestTrace(request), hops };
+  });
+  const results = await deps.acceptor.acceptGroup(events, { isAllOrNothing: true });
+  const refusal = results.find((result) => result instanceof AppError);
+  if (refusal !== undefined) throw refusal;
+  if (events.some(isLooped)) await deps.alarms.raise(found.row, LOOPED);
+  const isDuplicate = results.length > 0 && results.every((one) => 'isDuplicate' in one && one.isDuplicate);
+  const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
+  return answer(reply, found.row.custom_response, { isDuplicate, bytes });
 }
 
 function answer(
@@ -141,11 +169,17 @@ function ingestRequest(deps: IngestDeps, request: FastifyRequest): IngestRequest
 }
 
 async function decode(request: IngestRequest, limit: number): Promise<Payload> {
-  const body = await readBody(request.body, request.headers, limit);
-  if (body.kind === 'too_large') throw payloadTooLarge(limit);
-  if (body.kind === 'bad_encoding') throw new AppError('bad_encoding', { detail: body.message });
-  return body;
+  return decoded(await readBody(request.body, request.headers, limit), limit);
 }
+
+function decoded<T extends { kind: string }>(body: T | Exclude<Body, Payload>, limit: number): T {
+  if (body.kind === 'too_large') throw payloadTooLarge(limit);
+  if (isBadlyEncoded(body)) throw new AppError('bad_encoding', { detail: body.message });
+  return body as T;
+}
+
+const isBadlyEncoded = (body: { kind: string }): body is Extract<Body, { kind: 'bad_encoding' }> =>
+  body.kind === 'bad_encoding';
 
 function newEvent(
   { row, routing }: FoundSource,

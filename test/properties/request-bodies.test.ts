@@ -88,7 +88,16 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       header_function: functionText,
       key: fc.uuid(),
     }),
-    shown: ['name', 'key', 'type', 'is_disabled', 'idempotency_keys', 'forward_headers', 'body_function'],
+    shown: [
+      'name',
+      'key',
+      'type',
+      'is_disabled',
+      'idempotency_keys',
+      'forward_headers',
+      'cloudevents',
+      'body_function',
+    ],
   },
   '/subscriptions': {
     known: () => ({

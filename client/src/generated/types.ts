@@ -492,6 +492,11 @@ export interface BatchResult {
   message: string;
 }
 
+export interface BatchEventsResult {
+  /** One for each event, in the same place. */
+  results: BatchResult[];
+}
+
 export interface EventType {
   uid: string;
   name: string;
@@ -708,6 +713,8 @@ export interface Source {
   event_type_location: string;
   /** Headers forwarded with each delivery. */
   forward_headers: string[];
+  /** Reads requests with CloudEvents, and answers the handshakes of their senders. Off in sources of version 0.1.0. */
+  cloudevents: boolean;
   /** Response to the sender. */
   custom_response: {
     body: string;
@@ -1717,6 +1724,8 @@ export interface UpdateSource {
   event_type_location?: string | null;
   /** Headers forwarded with each delivery. */
   forward_headers?: string[] | null;
+  /** Reads requests with CloudEvents, and answers the handshakes of their senders. Off in sources of version 0.1.0. */
+  cloudevents?: boolean | null;
   /** Response to the sender. */
   custom_response?: CustomResponseInput | null;
   /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */
@@ -2069,11 +2078,6 @@ export interface TryFiltersBody {
   /** The body alone. Alternatively send a whole request. */
   payload?: unknown;
   request?: SampleRequest | null;
-}
-
-export interface BatchEventsResult {
-  /** One for each event, in the same place. */
-  results: BatchResult[];
 }
 
 export interface CountBatchReplayEventsResult {

@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { type EndpointScope, inScope } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery, found } from '../../domain/errors.ts';
 import { parsePageRequest, queryFlag } from '../../domain/pagination.ts';
 import type { BatchReplay } from '../../jobs/replay-job.ts';
 import { Type } from '../../platform/type.ts';
-import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import {
   countEvents,
@@ -28,96 +27,20 @@ import { ignoresOrder, orderOption } from '../jobs/order-option.ts';
 import { startJob } from '../jobs/start-job.ts';
 import { registerBatch } from './batch-events.ts';
 import { registerDeliverAt } from './deliver-at.ts';
-import { directTarget } from './direct-target.ts';
 import { dryRunOfEvents } from './dry-run-events.ts';
-import { dynamicTarget } from './dynamic-target.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
-import {
-  acceptedEvent,
-  BroadcastEvent,
-  CreateEvent,
-  DynamicEvent,
-  Event,
-  FanoutEvent,
-  toEvent,
-  WholeEvent,
-} from './event-schema.ts';
-import { newEvent, timesOf } from './new-event.ts';
+import { Event, toEvent, WholeEvent } from './event-schema.ts';
+import { registerSending } from './send-events.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const route = operationsOf('Events');
 
-type Out = Static<typeof Event>;
-
 export function registerEvents(app: FastifyInstance, context: ApiContext): void {
-  registerCreation(app, context);
+  registerSending(app, context);
   registerBatch(app, context);
   registerReading(app, context);
   registerReplay(app, context);
   registerDeliverAt(app, context);
-}
-
-function registerCreation(app: FastifyInstance, context: ApiContext): void {
-  const accept = async (
-    call: Pick<
-      Call<Static<typeof BroadcastEvent>>,
-      'project' | 'body' | 'bodyText' | 'trace' | 'idempotencyKey'
-    >,
-    target: EventTarget,
-  ): Promise<Out> => {
-    const accepted = await context.acceptor.accept(await newEvent(context, call, target));
-    return acceptedEvent(accepted, await context.cache.get(call.project.id));
-  };
-  route.post(app, `${path}/broadcast`, {
-    id: 'broadcastEvent',
-    summary: 'Send an event to every endpoint whose subscription matches its type.',
-    body: BroadcastEvent,
-    status: 201,
-    message: 'Event broadcast',
-    data: Event,
-    access: 'developer',
-    handle: (call) => accept(call, { kind: 'broadcast' }),
-  });
-  route.post(app, path, {
-    id: 'createEvent',
-    summary: 'Send an event to one endpoint.',
-    body: CreateEvent,
-    status: 201,
-    message: 'Event created',
-    data: Event,
-    portal: 'create_events',
-    access: 'developer',
-    handle: async (call) => {
-      requireEventTypes(call.scope, [call.body.event_type]);
-      timesOf(context, call.project, call.body);
-      const target = await directTarget(context, call, call.body);
-      return accept(call, await target());
-    },
-  });
-  route.post(app, `${path}/fanout`, {
-    id: 'fanoutEvent',
-    summary: 'Send an event to the endpoints of an owner.',
-    body: FanoutEvent,
-    status: 201,
-    message: 'Event fanned out',
-    data: Event,
-    access: 'developer',
-    handle: (call) => accept(call, { kind: 'owner', ownerId: call.body.owner_id }),
-  });
-  route.post(app, `${path}/dynamic`, {
-    id: 'dynamicEvent',
-    summary: 'Send an event to a URL. Creates an endpoint for the URL if there is none.',
-    body: DynamicEvent,
-    status: 201,
-    message: 'Dynamic event created',
-    data: Event,
-    access: 'developer',
-    handle: async (call) => {
-      timesOf(context, call.project, call.body);
-      const target = await dynamicTarget(context, call, call.body);
-      return accept(call, await target());
-    },
-  });
 }
 
 function registerReading(app: FastifyInstance, context: ApiContext): void {

@@ -10,7 +10,7 @@ import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';
-import type { Call } from '../http/call.ts';
+import type { Call, EventPayload } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
 import type { BroadcastEvent } from './event-schema.ts';
@@ -20,11 +20,11 @@ type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 /** An event for storing, from the body of any call that creates one. */
 export async function newEvent(
   context: ApiContext,
-  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'trace' | 'idempotencyKey'>,
+  call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'payload' | 'trace' | 'idempotencyKey'>,
   target: EventTarget,
 ): Promise<NewEvent> {
   const { project, body } = call;
-  const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? 'null'));
+  const { payload, contentType } = call.payload ?? jsonOf(call.bodyText);
   if (payload.length > project.config.max_payload_read_size) {
     throw payloadTooLarge(project.config.max_payload_read_size);
   }
@@ -34,7 +34,7 @@ export async function newEvent(
     target,
     eventType: body.event_type,
     payload,
-    contentType: null,
+    contentType,
     forwardedHeaders: null,
     credentials: [],
     hops: 0,
@@ -54,6 +54,11 @@ export async function newEvent(
     times: timesOf(context, project, body),
   };
 }
+
+const jsonOf = (bodyText: string): EventPayload => ({
+  payload: Buffer.from(compactJson(cutTopLevel(bodyText, 'data') ?? 'null')),
+  contentType: null,
+});
 
 /** Throws before anything is made for the event. */
 export function timesOf(context: ApiContext, { config }: ProjectRow, body: GivenTimes): EventTimes {

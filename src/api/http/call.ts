@@ -40,6 +40,13 @@ interface PathIds {
   metaEventID: MetaEventId;
 }
 
+/** The payload of an event that is not JSON in the body of its call. */
+export interface EventPayload {
+  payload: Buffer;
+  /** Null means JSON. */
+  contentType: string | null;
+}
+
 /** A call of an operation, as its handler gets it. */
 export interface Call<Body, Path extends string = string> {
   /** The path parameters without the project, which is `project`, because a portal path does not name it. */
@@ -50,6 +57,8 @@ export interface Call<Body, Path extends string = string> {
   body: Body;
   /** The body exactly as received. */
   bodyText: string;
+  /** The data of a CloudEvent. Undefined: the payload is `data` in the body. */
+  payload?: EventPayload | undefined;
   /** Not of public operations. */
   caller: Caller;
   /** The actor and the project of a change, for src/control. Only on paths with a project. */
@@ -80,6 +89,7 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
   readonly query: Call<Body, Path>['query'];
   readonly body: Body;
   readonly bodyText: string;
+  readonly payload: EventPayload | undefined;
   readonly caller: Caller;
   readonly project: ProjectRow;
   readonly beside: Record<string, unknown> = {};
@@ -94,6 +104,7 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
     this.query = request.query as Call<unknown>['query'];
     this.body = request.body as Body;
     this.bodyText = request.bodyText ?? '';
+    this.payload = request.payload;
     this.caller = request.caller as Caller;
     this.project = request.project as ProjectRow;
     this.config = { wanted: wantedVersion(request), made: null };

@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 import { CONFIG_VERSION_HEADER, RepeatedCall } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
+import { type CloudForm, cloudForm } from '../../ingest/cloudevents/cloud-form.ts';
 import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -12,12 +12,12 @@ import { type Access, hidesPayload, requireAccess, roleOf } from './access/acces
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
-import { type Call, RequestCall } from './call.ts';
+import { type Call, type EventPayload, RequestCall } from './call.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
-import { dropNulls, parseJson } from './validation.ts';
+import { bodyText, dropNulls, parseJson } from './validation.ts';
 import {
   callerVersion,
   downgradeResponse,
@@ -63,6 +63,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   documentedBody?: TSchema;
   /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
+  /** Reads CloudEvents as the body. Only such operations accept them. */
+  fromCloudEvents?(request: FastifyRequest, form: CloudForm): unknown;
   /** 200 by default. */
   status?: Status;
   message: string;
@@ -190,7 +192,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
         request.warnings = checkQuery(request.query as Call<unknown>['query']);
         if (body !== undefined) {
           const version = callerVersion(request.headers['x-convoy-version']);
-          request.body = upgradeRequest(changes, version, parseBody(request, body, operation.fromMultipart));
+          request.body = upgradeRequest(changes, version, parseBody(request, body, operation));
           request.warnings.push(...(unknownFields?.(request.body) ?? []));
         }
         if (acts) refuseWarnings(request);
@@ -353,21 +355,20 @@ function pathParameters(path: string): TSchema {
 function parseBody(
   request: FastifyRequest,
   schema: TSchema,
-  fromMultipart: Operation<TSchema, TSchema>['fromMultipart'],
+  from: Pick<Operation<TSchema, TSchema>, 'fromMultipart' | 'fromCloudEvents'>,
 ): unknown {
   const type = request.headers['content-type'];
   if (
-    fromMultipart !== undefined &&
+    from.fromMultipart !== undefined &&
     Buffer.isBuffer(request.body) &&
     /^multipart\/form-data\b/i.test(type ?? '')
   )
-    return fromMultipart(request.body, type ?? '');
+    return from.fromMultipart(request.body, type ?? '');
+  const form = from.fromCloudEvents === undefined ? null : cloudForm(request.headers);
+  if (form !== null) return from.fromCloudEvents?.(request, form);
   if (type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
-  const text = bytes.toString('utf8');
-  if (text.trim() === '') throw new AppError('body_required');
+  const text = bodyText(request.body);
   request.bodyText = text;
   const value = parseJson(text);
   dropNulls(schema, value);
@@ -381,6 +382,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     bodyText?: string;
+    /** The data of a CloudEvent. */
+    payload?: EventPayload;
     /** Warnings about the query and the body. */
     warnings?: string[];
     /** The handler of its operation was called. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifySchemaValidationError } from 'fastify';
 import { AppError, type FieldProblem } from '../../domain/errors.ts';
 import { TIME_HINT } from '../../domain/time.ts';
@@ -49,6 +50,15 @@ function choices(allowed: readonly unknown[]): string {
 
 function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** The text of a body that must be there. */
+export function bodyText(body: unknown): string {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') throw new AppError('body_required');
+  return text;
 }
 
 export function parseJson(text: string): unknown {

@@ -29,7 +29,7 @@ import {
   ImportEventTypes,
   UpdateEventType,
 } from '../event-types/event-type-schema.ts';
-import { BatchEvent, BatchEvents, BatchResult } from '../events/batch-schema.ts';
+import { BatchEvent, BatchEvents, BatchResult, BatchResults } from '../events/batch-schema.ts';
 import {
   BroadcastEvent,
   CreateEvent,
@@ -89,6 +89,7 @@ export const answerSchemas = {
   EndpointSummary,
   Event,
   BatchResult,
+  BatchEventsResult: BatchResults,
   EventType,
   Pagination,
   Warnings: WARNINGS,

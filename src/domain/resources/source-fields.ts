@@ -59,6 +59,10 @@ export const sourceFields = {
     },
     { text: 'Headers forwarded with each delivery.', label: 'Forwarded headers' },
   ),
+  cloudevents: flag(true, {
+    text: 'Reads requests with [CloudEvents](cloudevents.md), and answers the handshakes of their senders. Off in sources of version 0.1.0.',
+    label: 'Reads CloudEvents',
+  }),
   custom_response: field(
     {
       usual: { body: '', content_type: '' },

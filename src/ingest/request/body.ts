@@ -22,11 +22,20 @@ const maxJsonDepth = 512;
 
 /** From the bytes as received to the payload. Verify first, because signatures cover the raw bytes. */
 export async function readBody(raw: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
+  const decoding = await decodeBody(raw, headers, maxBytes);
+  return decoding.kind === 'decoded' ? parseBody(decoding.bytes, headers, maxBytes) : decoding;
+}
+
+/** The bytes without their content coding. */
+export async function decodeBody(
+  raw: Buffer,
+  headers: IngestHeaders,
+  maxBytes: number,
+): Promise<{ kind: 'decoded'; bytes: Buffer } | Exclude<Body, Payload>> {
   if (raw.length > maxBytes) return { kind: 'too_large' };
   const codings = contentCodings(headerValues(headers, 'content-encoding'));
-  if (codings.length === 0 || raw.length === 0) return parseBody(raw, headers, maxBytes);
-  const decoding = await decodeContent(raw, codings, maxBytes);
-  return decoding.kind === 'decoded' ? parseBody(decoding.bytes, headers, maxBytes) : decoding;
+  if (codings.length === 0 || raw.length === 0) return { kind: 'decoded', bytes: raw };
+  return decodeContent(raw, codings, maxBytes);
 }
 
 /** The bytes, and the JSON made from a form, are within `maxBytes`. Never throws. */
@@ -37,12 +46,12 @@ export function parseBody(bytes: Buffer, headers: IngestHeaders, maxBytes: numbe
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType === 'application/x-www-form-urlencoded') return parseForm(bytes, maxBytes);
   if (mediaType === 'multipart/form-data') return parseMultipartBody(bytes, contentType, maxBytes);
-  if (isJsonType(mediaType)) return parseJson(bytes) ?? opaque(bytes, contentType);
+  if (isJsonType(mediaType)) return jsonPayload(bytes) ?? opaque(bytes, contentType);
   return opaque(bytes, contentType);
 }
 
 /** Without a content type JSON is likely, and a wrong guess costs nothing. */
-function isJsonType(mediaType: string): boolean {
+export function isJsonType(mediaType: string): boolean {
   return mediaType === '' || mediaType === 'application/json' || /^[^/]+\/(.+\+)?json$/.test(mediaType);
 }
 
@@ -53,7 +62,7 @@ function opaque(bytes: Buffer, contentType: string): Payload {
 }
 
 /** Null if it is not valid JSON. */
-function parseJson(bytes: Buffer): Payload | null {
+export function jsonPayload(bytes: Buffer): Extract<Payload, { kind: 'json' }> | null {
   if (!isUtf8(bytes)) return null;
   const decoded = bytes.toString('utf8');
   const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;

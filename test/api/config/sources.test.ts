@@ -39,6 +39,7 @@ test('a source created with the required fields shows every field', async () => 
     custom_response: { body: '', content_type: '' },
     provider_config: null,
     forward_headers: [],
+    cloudevents: true,
     pub_sub: { type: '', workers: 0, sqs: null, google: null, kafka: null, amqp: null },
     db_change_stream: null,
     schedule: null,

@@ -121,6 +121,7 @@ const source: Resource = {
     ),
     event_type_location: field('request.body.type', 'request.body.kind', leaves('')),
     forward_headers: field(['x-first', 'X-Second'], ['x-next'], leaves([], [])),
+    cloudevents: field(false, true),
     custom_response: field(
       { body: '<first/>', content_type: 'text/xml' },
       { body: 'next' },

@@ -83,6 +83,10 @@ export const sourceForm = {
     label: 'Forwarded headers',
     kind: 'list',
   },
+  cloudevents: {
+    label: 'Reads CloudEvents',
+    kind: 'flag',
+  },
   custom_response: {
     label: 'Response body',
     kind: 'other',

@@ -95,6 +95,12 @@ function RequestFields({ kind, source, onLocation }: Props) {
           placeholder="X-Request-Id"
           hint="Headers of the sender that each delivery carries. Separated by commas."
         />
+        <ResourceField
+          form={sourceForm}
+          of={source ?? { cloudevents: true }}
+          name="cloudevents"
+          hint="Their attributes become the event type, the idempotency key and headers."
+        />
       </Fold>
       <Fold title="Response to the sender" open={hasAny(body, content_type)}>
         <TextField
@@ -114,7 +120,7 @@ const FUNCTION = 'function transform(value) { return value; }';
 
 /** The source, from the fields of the form. */
 export function sourceOf(form: FormData, { kind, source }: Props): UpdateSource {
-  const { event_type_location: location, ...values } = formValues(sourceForm, form);
+  const { event_type_location: location, cloudevents, ...values } = formValues(sourceForm, form);
   const custom_response = {
     content_type: formText(form, 'custom_response.content_type'),
     body: asTyped(form, 'custom_response.body'),
@@ -124,7 +130,7 @@ export function sourceOf(form: FormData, { kind, source }: Props): UpdateSource 
     // A new source of a known sender has its place.
     ...((source !== undefined || location !== '') && { event_type_location: location as string }),
     ...(BROKERS[kind] === undefined
-      ? { verifier: verifierOf(form, kind), custom_response }
+      ? { verifier: verifierOf(form, kind), custom_response, cloudevents: cloudevents as boolean }
       : brokerSource(kind, fieldJson(SETTINGS, formText(form, SETTINGS)) as object, source)),
   };
 }

@@ -1,0 +1,93 @@
+import type { FastifyRequest } from 'fastify';
+import { invalid } from '../../domain/errors.ts';
+import { queryValue } from '../../domain/pagination.ts';
+import { CloudBatch } from '../../ingest/cloudevents/cloud-batch.ts';
+import { type CloudEvent, readBinary, readStructured } from '../../ingest/cloudevents/cloud-event.ts';
+import type { CloudForm } from '../../ingest/cloudevents/cloud-form.ts';
+import { fieldsOf } from '../../ingest/cloudevents/event-fields.ts';
+import { Type } from '../../platform/type.ts';
+import type { Call } from '../http/call.ts';
+import { bodyText, parseJson } from '../http/validation.ts';
+import type { EventKind } from './batch-schema.ts';
+import type { CheckedEvent, eventChecker } from './check-event.ts';
+import type { BatchItem } from './send-batch.ts';
+
+/**
+ * CloudEvents as the bodies of the calls that send one event. Their attributes become the fields of the call. The field that
+ * says where the event goes is no attribute: it is a parameter of the query, or an extension of each event.
+ */
+type Query = Call<unknown>['query'];
+
+/** The field, and the extension attribute, whose name has no underscore. */
+const targetFields = {
+  direct: { field: 'endpoint_id', attribute: 'endpointid' },
+  fanout: { field: 'owner_id', attribute: 'ownerid' },
+  dynamic: { field: 'url', attribute: 'url' },
+  broadcast: null,
+} as const satisfies Record<EventKind, { field: string; attribute: string } | null>;
+
+/** The parameter of the query that says where a CloudEvent goes. */
+export function targetQuery(kind: EventKind) {
+  const place = targetFields[kind];
+  if (place === null) return {};
+  const description = `Of CloudEvents: the \`${place.field}\`. Else their extension attribute \`${place.attribute}\`.`;
+  return { [place.field]: Type.Optional(Type.String({ description })) };
+}
+
+/** The events of a batch, which are checked like those of a call with one of them. */
+export const cloudItems = (
+  batch: CloudBatch,
+  kind: EventKind,
+  by: { query: Query; check: ReturnType<typeof eventChecker> },
+): BatchItem[] => batch.items.map((item) => new CloudItem(item, kind, by));
+
+/** An event of a batch. Its payload is known once it is checked. */
+class CloudItem implements BatchItem {
+  readonly text: string;
+  payload?: CloudEvent;
+  readonly #check: () => CheckedEvent;
+
+  constructor(
+    { value, text }: { value: unknown; text: string },
+    kind: EventKind,
+    { query, check }: { query: Query; check: ReturnType<typeof eventChecker> },
+  ) {
+    this.text = text;
+    this.#check = () => {
+      this.payload = readStructured(value, text);
+      return check({ kind, ...bodyOf(kind, query, this.payload) }, text);
+    };
+  }
+
+  check(): CheckedEvent {
+    return this.#check();
+  }
+}
+
+/** The body of a call of this kind, from the CloudEvents of its request. */
+export function cloudBody(kind: EventKind): (request: FastifyRequest, form: CloudForm) => unknown {
+  return (request, form) => {
+    if (form === 'batch') return batch(bodyText(request.body));
+    const event = form === 'binary' ? binary(request) : structured(bodyText(request.body));
+    request.payload = event;
+    return bodyOf(kind, request.query as Query, event);
+  };
+}
+
+function binary({ headers, body }: FastifyRequest): CloudEvent {
+  return readBinary(headers, Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+}
+
+const batch = (text: string): CloudBatch => new CloudBatch(parseJson(text), text);
+const structured = (text: string): CloudEvent => readStructured(parseJson(text), text);
+
+function bodyOf(kind: EventKind, query: Query, event: CloudEvent): object {
+  const place = targetFields[kind];
+  const target = place && (queryValue(query, place.field) ?? event.attributes.get(place.attribute));
+  if (place !== null && (target ?? '') === '')
+    throw invalid(
+      place.field,
+      `is required, as a parameter of the query or as the attribute ${place.attribute}`,
+    );
+  return { ...(place && { [place.field]: target }), ...fieldsOf(event), data: null };
+}

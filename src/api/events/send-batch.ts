@@ -1,0 +1,132 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Static } from 'typebox';
+import { requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { GroupResult } from '../../ingest/accept-event.ts';
+import type { NewEvent } from '../../ingest/new-event.ts';
+import type { EventTarget } from '../../routing/project-routing.ts';
+import type { Call, EventPayload } from '../http/call.ts';
+import type { ApiContext } from '../http/context.ts';
+import { refuseIfAny, resultOf } from './batch-results.ts';
+import type { BatchResult } from './batch-schema.ts';
+import type { CheckedEvent } from './check-event.ts';
+import { directTarget } from './direct-target.ts';
+import { dynamicTarget } from './dynamic-target.ts';
+import type { DynamicEvent } from './event-schema.ts';
+import { newEvent } from './new-event.ts';
+
+/*
+ * Many events in one call. Each event is checked as a call with it alone would be, then the config that is missing is made
+ * (a subscription of a direct event, the endpoint of a dynamic one), then all are stored in one commit. An event that is
+ * refused on this way takes no further part. With `all_or_nothing` the first refusals end the call, before the next step.
+ */
+type BatchCall = Pick<Call<unknown>, 'project' | 'trace' | 'actor' | 'scope'>;
+type Target = () => Promise<EventTarget>;
+
+/** An event of a call with many. */
+export interface BatchItem {
+  /** Throws if it has not the form of its kind. */
+  check(): CheckedEvent;
+  /** Its JSON. */
+  text: string;
+  /** The data of a CloudEvent. */
+  payload?: EventPayload;
+}
+
+/** An event on its way, with what makes its target if it has none yet, or why it was refused. */
+type Entry = { event: NewEvent; target: Target | null } | AppError;
+
+/** After so many events other work has its turn. */
+const CHECKED_AT_ONCE = 100;
+
+export async function sendBatch(
+  context: ApiContext,
+  call: BatchCall,
+  { items, isAllOrNothing }: { items: readonly BatchItem[]; isAllOrNothing: boolean },
+): Promise<Static<typeof BatchResult>[]> {
+  const entries = await checkedEntries(context, call, items);
+  if (isAllOrNothing) refuseIfAny(entries);
+  const events = await withTargets(entries);
+  if (isAllOrNothing) refuseIfAny(events);
+  const accepted = events.filter((event) => !(event instanceof AppError)) as NewEvent[];
+  const stored = (await context.acceptor.acceptGroup(accepted, { isAllOrNothing })).values();
+  const outcomes = events.map((event) =>
+    event instanceof AppError ? event : (stored.next().value as GroupResult),
+  );
+  if (isAllOrNothing) refuseIfAny(outcomes);
+  return outcomes.map(resultOf);
+}
+
+async function checkedEntries(
+  context: ApiContext,
+  call: BatchCall,
+  items: readonly BatchItem[],
+): Promise<Entry[]> {
+  const targetOf = targets(context, call);
+  const { project, trace } = call;
+  const entries: Entry[] = [];
+  for (const [n, item] of items.entries()) {
+    if (n > 0 && n % CHECKED_AT_ONCE === 0) await nextTurn();
+    const entry = async (): Promise<Entry> => {
+      const checked = item.check();
+      const { text: bodyText, payload } = item;
+      const alone = { project, trace, body: checked.body, bodyText, payload, idempotencyKey: undefined };
+      const target = await targetOf(checked);
+      if (typeof target !== 'function')
+        return { event: await newEvent(context, alone, target), target: null };
+      return { event: await newEvent(context, alone, { kind: 'broadcast' }), target };
+    };
+    entries.push(await orRefused(entry));
+  }
+  return entries;
+}
+
+/** Where each event goes. Events for one URL with the same settings make its endpoint once. */
+function targets(
+  context: ApiContext,
+  call: BatchCall,
+): (event: CheckedEvent) => EventTarget | Promise<Target> {
+  const { project, actor, scope } = call;
+  const made = new Map<string, { asked: string; target: Promise<EventTarget> }>();
+  const dynamic = async (body: Static<typeof DynamicEvent>): Promise<Target> => {
+    const make = await dynamicTarget(context, { project, actor }, body);
+    const asked = JSON.stringify([body.secret, body.event_types]);
+    return () => {
+      const known = made.get(body.url);
+      if (known?.asked === asked) return known.target;
+      const target = make();
+      made.set(body.url, { asked, target });
+      return target;
+    };
+  };
+  return ({ kind, body }) => {
+    if (kind === 'broadcast') return { kind };
+    if (kind === 'fanout') return { kind: 'owner', ownerId: body.owner_id };
+    if (kind === 'dynamic') return dynamic(body);
+    requireEventTypes(scope, [body.event_type]);
+    return directTarget(context, { project, actor, scope }, body);
+  };
+}
+
+async function withTargets(entries: readonly Entry[]): Promise<(NewEvent | AppError)[]> {
+  const events: (NewEvent | AppError)[] = [];
+  for (const entry of entries) {
+    if (entry instanceof AppError) events.push(entry);
+    else if (entry.target === null) events.push(entry.event);
+    else {
+      const { event, target } = entry;
+      events.push(await orRefused(async () => ({ ...event, target: await target() })));
+    }
+  }
+  return events;
+}
+
+/** Only what is wrong with the event itself refuses it alone. */
+async function orRefused<T>(work: () => Promise<T>): Promise<T | AppError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError && error.status < 429) return error;
+    throw error;
+  }
+}

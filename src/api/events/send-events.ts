@@ -1,0 +1,97 @@
+import type { FastifyInstance } from 'fastify';
+import type { Static, TObject } from 'typebox';
+import { requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { invalid } from '../../domain/errors.ts';
+import { CloudBatch } from '../../ingest/cloudevents/cloud-batch.ts';
+import { Type } from '../../platform/type.ts';
+import type { EventTarget } from '../../routing/project-routing.ts';
+import type { Call } from '../http/call.ts';
+import type { ApiContext } from '../http/context.ts';
+import { type Operation, operationsOf } from '../http/operation.ts';
+import { BatchResults, type EventKind, singleCalls } from './batch-schema.ts';
+import { eventChecker } from './check-event.ts';
+import { cloudBody, cloudItems, targetQuery } from './cloud-body.ts';
+import { directTarget } from './direct-target.ts';
+import { dynamicTarget } from './dynamic-target.ts';
+import { acceptedEvent, type BroadcastEvent, Event } from './event-schema.ts';
+import { newEvent, timesOf } from './new-event.ts';
+import { sendBatch } from './send-batch.ts';
+
+const path = '/api/v1/projects/:projectID/events';
+const route = operationsOf('Events');
+
+type EventCall = Call<Static<typeof BroadcastEvent>>;
+type Answer = Static<typeof Event> | Static<typeof BatchResults>;
+/** Portal callers see an event by this schema. The other answers have none of its fields that are masked. */
+const Answer = Type.Unsafe<Answer>(Event);
+
+/** The calls that send one event, or the CloudEvents of a batch. */
+export function registerSending(app: FastifyInstance, context: ApiContext): void {
+  const check = eventChecker(app);
+  const call = <Kind extends EventKind>(
+    kind: Kind,
+    target: (call: Call<Static<(typeof singleCalls)[Kind]>>) => Promise<EventTarget>,
+  ) => ({
+    ...sharedParts(kind),
+    body: singleCalls[kind] as (typeof singleCalls)[Kind] & TObject,
+    handle: async (given: Call<Static<(typeof singleCalls)[Kind]>>): Promise<Answer> => {
+      if (given.body instanceof CloudBatch) return { results: await sendAll(given, given.body, kind) };
+      const event = given as EventCall;
+      const accepted = await context.acceptor.accept(await newEvent(context, event, await target(given)));
+      return acceptedEvent(accepted, await context.cache.get(event.project.id));
+    },
+  });
+  /** Senders of CloudEvents look at the status only, so that a batch is stored as a whole or not at all. */
+  const sendAll = (given: Call<unknown>, batch: CloudBatch, kind: EventKind) => {
+    if (given.idempotencyKey !== undefined)
+      throw invalid('Idempotency-Key', 'is not taken with a batch; each event has its own source and id');
+    const items = cloudItems(batch, kind, { query: given.query, check });
+    return sendBatch(context, given, { items, isAllOrNothing: true });
+  };
+  route.post(app, `${path}/broadcast`, {
+    id: 'broadcastEvent',
+    summary: 'Send an event to every endpoint whose subscription matches its type.',
+    message: 'Event broadcast',
+    ...call('broadcast', async () => ({ kind: 'broadcast' })),
+  });
+  route.post(app, path, {
+    id: 'createEvent',
+    summary: 'Send an event to one endpoint.',
+    message: 'Event created',
+    portal: 'create_events',
+    ...call('direct', async (given) => {
+      requireEventTypes(given.scope, [given.body.event_type]);
+      timesOf(context, given.project, given.body);
+      return (await directTarget(context, given, given.body))();
+    }),
+  });
+  route.post(app, `${path}/fanout`, {
+    id: 'fanoutEvent',
+    summary: 'Send an event to the endpoints of an owner.',
+    message: 'Event fanned out',
+    ...call('fanout', async ({ body }) => ({ kind: 'owner', ownerId: body.owner_id })),
+  });
+  route.post(app, `${path}/dynamic`, {
+    id: 'dynamicEvent',
+    summary: 'Send an event to a URL. Creates an endpoint for the URL if there is none.',
+    message: 'Dynamic event created',
+    ...call('dynamic', async (given) => {
+      timesOf(context, given.project, given.body);
+      return (await dynamicTarget(context, given, given.body))();
+    }),
+  });
+}
+
+/** The parts that these calls share. */
+function sharedParts(kind: EventKind) {
+  return {
+    query: Type.Object(targetQuery(kind)),
+    fromCloudEvents: cloudBody(kind),
+    status: 201,
+    variant: ({ body }: { body: unknown }) =>
+      body instanceof CloudBatch ? { status: 200, message: 'CloudEvents stored' } : undefined,
+    data: Answer,
+    dataByStatus: { 201: Event, 200: BatchResults },
+    access: 'developer',
+  } as const satisfies Partial<Operation<TObject, typeof Answer>>;
+}

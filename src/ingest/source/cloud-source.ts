@@ -1,0 +1,88 @@
+import { CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
+import { AppError, invalidFields } from '../../domain/errors.ts';
+import { readTime } from '../../domain/time.ts';
+import type { SourceRow } from '../../store/config/sources.ts';
+import { parseTrace, type TraceContext } from '../../tracing/trace-context.ts';
+import { CloudBatch } from '../cloudevents/cloud-batch.ts';
+import { type CloudEvent, readBinary, readStructured } from '../cloudevents/cloud-event.ts';
+import { cloudForm } from '../cloudevents/cloud-form.ts';
+import { cloudHeaders } from '../cloudevents/event-fields.ts';
+import { jsonPayload, type Payload, parseBody } from '../request/body.ts';
+import type { IngestRequest } from '../request/ingest-request.ts';
+import { idempotencyChecksum } from './idempotency.ts';
+
+/** CloudEvents at an ingest URL. What a source says about event types and idempotency holds for them too. */
+interface CloudRequestEvent {
+  cloud: CloudEvent;
+  /** The event as it came, for the locations of the source. */
+  payload: Payload;
+}
+
+/** The events of a request, whose body is decoded. */
+export function cloudEventsOf({ headers }: IngestRequest, body: Buffer): CloudRequestEvent[] {
+  const form = cloudForm(headers);
+  if (form === 'binary')
+    return [{ cloud: readBinary(headers, body), payload: parseBody(body, headers, body.length) as Payload }];
+  const json = jsonPayload(body);
+  if (json === null) throw new AppError('bad_json', { detail: 'it is not the JSON of CloudEvents' });
+  if (form === 'structured') return [{ cloud: readStructured(json.value, json.text), payload: json }];
+  return new CloudBatch(json.value, json.text).items.map((item, n) => itemOf({ kind: 'json', ...item }, n));
+}
+
+function itemOf(payload: Extract<Payload, { kind: 'json' }>, index: number): CloudRequestEvent {
+  try {
+    return { cloud: readStructured(payload.value, payload.text), payload };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw invalidFields(
+      error.fields.map(({ field, problem }) => ({
+        field: field === '' ? `events[${index}]` : `events[${index}].${field}`,
+        problem,
+      })),
+    );
+  }
+}
+
+interface Parts {
+  eventType: string;
+  payload: Buffer;
+  contentType: string | null;
+  headers: Readonly<Record<string, readonly string[]>>;
+  forwardedHeaders: Readonly<Record<string, readonly string[]>> | null;
+  idempotencyKey: string | null;
+  acknowledgedAtMs: number | null;
+}
+
+/** An event of a source with the parts that its CloudEvent has. Deliveries carry its attributes. */
+export function cloudParts<Event extends Parts>(
+  row: SourceRow,
+  event: Event,
+  { attributes, payload, contentType }: CloudEvent,
+): Event & { orderingKey: string | null; expires_at: string | undefined; trace: TraceContext | null } {
+  const of = (name: string) => attributes.get(name) ?? '';
+  return {
+    ...event,
+    payload,
+    contentType,
+    eventType: row.event_type_location === '' ? of('type') : event.eventType,
+    idempotencyKey:
+      row.idempotency_keys.length === 0
+        ? idempotencyChecksum(row.id, [of('source'), of('id')])
+        : event.idempotencyKey,
+    headers: withAttributes(event.headers, attributes),
+    forwardedHeaders: withAttributes(event.forwardedHeaders ?? event.headers, attributes),
+    acknowledgedAtMs: readTime(of('time')),
+    orderingKey: of('partitionkey') || null,
+    expires_at: attributes.get('expirytime'),
+    trace: parseTrace(of('traceparent'), of('tracestate')),
+  };
+}
+
+function withAttributes(
+  headers: Parts['headers'],
+  attributes: CloudEvent['attributes'],
+): Readonly<Record<string, readonly string[]>> {
+  const others = Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith(CLOUD_PREFIX));
+  const own = Object.entries(cloudHeaders(attributes)).map(([name, value]) => [name, [value]] as const);
+  return Object.fromEntries([...others, ...own]);
+}

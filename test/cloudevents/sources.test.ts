@@ -1,0 +1,143 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { startTestApp, subscribe } from '../support/app.ts';
+import type { Json } from '../support/client.ts';
+import { Receiver } from '../support/servers/receiver.ts';
+import { shared } from '../support/shared.ts';
+
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+
+const STRUCTURED = 'application/cloudevents+json';
+const BATCH = 'application/cloudevents-batch+json';
+
+const makeSource = (fields: object = {}): Promise<Json> =>
+  app.project.post('/sources', { name: 'source', type: 'http', ...fields });
+
+const cloud = (fields: object = {}) => ({
+  specversion: '1.0',
+  id: '1',
+  source: '/shop',
+  type: 'order.paid',
+  data: { n: 1 },
+  ...fields,
+});
+
+async function post(source: Json, body: unknown, headers: Record<string, string>): Promise<Json> {
+  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const response = await fetch(source.url, { method: 'POST', body: bytes, headers });
+  return { http: response.status, ...((await response.json()) as Json) };
+}
+
+const eventsOf = async (source: Json): Promise<Json[]> =>
+  (await app.project.get(`/events?sourceId=${source.uid}&sort=ASC`)).content;
+
+// proves Sources: cloudevents
+test('a source reads CloudEvents in each form; deliveries carry their attributes', async () => {
+  const source = await makeSource();
+  await subscribe(app.project, receiver.url, { subscription: { source_id: source.uid } });
+  const soon = new Date(Date.now() + 3_600_000).toISOString();
+  const structured = cloud({ time: '2026-01-31T15:04:05Z', partitionkey: 'k', expirytime: soon });
+  expect(await post(source, structured, { 'content-type': STRUCTURED })).toMatchObject({
+    http: 200,
+    message: 'Event received',
+    data: 7,
+  });
+  const attributes = { 'ce-specversion': '1.0', 'ce-id': '2', 'ce-source': '/shop', 'ce-type': 'order.sent' };
+  const packed = { ...attributes, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  expect(await post(source, gzipSync('{"n": 2}'), packed)).toMatchObject({ http: 200 });
+  const batch = [cloud({ id: '3' }), cloud({ id: '4', type: 'order.lost', data: [1] }), cloud({ id: '1' })];
+  expect(await post(source, batch, { 'content-type': BATCH })).toMatchObject({ http: 200, data: 17 });
+  const events = await eventsOf(source);
+  expect(events.map(({ event_type, raw }) => [event_type, raw])).toEqual([
+    ['order.paid', '{"n":1}'],
+    ['order.sent', '{"n":2}'],
+    ['order.paid', '{"n":1}'],
+    ['order.lost', '[1]'],
+    ['order.paid', '{"n":1}'],
+  ]);
+  expect(events[0]).toMatchObject({
+    acknowledged_at: '2026-01-31T15:04:05.000Z',
+    ordering_key: 'k',
+    expires_at: soon,
+  });
+  expect(events[4]).toMatchObject({ is_duplicate_event: true, duplicate_of: events[0].uid });
+  const requests = await receiver.received(4);
+  expect(requests.map(({ headers }) => String(headers['ce-id'])).sort()).toEqual(['1', '2', '3', '4']);
+});
+
+test('the locations of a source go before the attributes', async () => {
+  const source = await makeSource({
+    event_type_location: 'request.body.data.kind',
+    idempotency_keys: ['request.body.data.key'],
+  });
+  const send = (id: string, key: string) =>
+    post(source, cloud({ id, data: { kind: 'own', key } }), { 'content-type': STRUCTURED });
+  for (const [id, key] of [
+    ['1', 'a'],
+    ['2', 'a'],
+    ['1', 'b'],
+  ] as const)
+    expect(await send(id, key)).toMatchObject({ http: 200 });
+  const events = await eventsOf(source);
+  expect(events.map(({ event_type, is_duplicate_event }) => [event_type, is_duplicate_event])).toEqual([
+    ['own', false],
+    ['own', true],
+    ['own', false],
+  ]);
+});
+
+test('a source that reads no CloudEvents keeps them as they come', async () => {
+  const source = await makeSource({ cloudevents: false });
+  expect(await post(source, cloud(), { 'content-type': STRUCTURED })).toMatchObject({ http: 200 });
+  const headers = { 'ce-id': '1', 'content-type': 'application/json' };
+  expect(await post(source, '{"a":1}', headers)).toMatchObject({ http: 200 });
+  const [whole, other] = await eventsOf(source);
+  expect(whole).toMatchObject({
+    event_type: source.mask_id,
+    raw: JSON.stringify(cloud()),
+    idempotency_key: '',
+  });
+  expect(other).toMatchObject({ event_type: source.mask_id, raw: '{"a":1}' });
+});
+
+test('a source of version 0.1.0 keeps them as they come too', async () => {
+  const source = await makeSource();
+  const [column] = await app.database.query(
+    `select column_default as text from information_schema.columns
+     where table_name = 'sources' and column_name = 'cloudevents'`,
+  );
+  expect(column?.['text']).toBe('false');
+  expect(source.cloudevents).toBe(true);
+});
+
+test('what is no CloudEvent is refused and not stored; one bad event refuses its batch', async () => {
+  const source = await makeSource();
+  for (const [body, type, message] of [
+    [cloud({ id: undefined }), STRUCTURED, 'id: is required in a CloudEvent'],
+    [cloud({ specversion: '2.0' }), STRUCTURED, 'specversion: must be 1.0, not 2.0'],
+    [cloud({ expirytime: '2001-01-01T00:00:00Z' }), STRUCTURED, 'expires_at: must be in the future'],
+    ['{', STRUCTURED, 'it is not the JSON of CloudEvents'],
+    [[cloud(), cloud({ time: 'soon' }), 1], BATCH, 'events[1].time: must be a time'],
+    [cloud(), BATCH, 'body: must be a list of CloudEvents'],
+    [Array.from({ length: 1_001 }, () => 1), BATCH, 'body: must have at most 1000 CloudEvents'],
+  ] as const) {
+    const refused = await post(source, body, { 'content-type': type });
+    expect(refused.http).toBe(400);
+    expect(refused.message).toContain(message);
+  }
+  const halfBinary = { 'ce-type': 'a', 'content-type': 'application/json' };
+  expect(await post(source, '{}', halfBinary)).toMatchObject({ http: 400 });
+  const other = { 'content-type': 'application/cloudevents+avro' };
+  expect(await post(source, 'Obj', other)).toMatchObject({ http: 200 });
+  expect((await eventsOf(source)).map(({ raw }) => raw)).toEqual(['Obj']);
+});
+
+test('a source verifies CloudEvents by the bytes of the request', async () => {
+  const source = await makeSource({
+    verifier: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'right' } },
+  });
+  const send = (key: string) => post(source, cloud(), { 'content-type': STRUCTURED, 'x-key': key });
+  expect([(await send('wrong')).http, (await send('right')).http]).toEqual([400, 200]);
+  expect(await eventsOf(source)).toHaveLength(1);
+});
