@@ -46,6 +46,7 @@ const endpoint = {
   status: oneOf('active', 'paused', 'inactive'),
   advanced_signatures: boolean,
   content_type: text,
+  cloudevents: text,
   http_timeout: integer,
   rate_limit: integer,
   rate_limit_duration: integer,

@@ -103,6 +103,7 @@ export function endpointFormTests(get: () => World): void {
     await field('Description').fill('Orders of the shop ☕');
     await unfold('Body and signatures');
     await field('Body').selectOption('Form fields');
+    await field('CloudEvents').selectOption('Structured');
     await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
     await unfold('Alerts to Slack or Teams');
@@ -117,6 +118,7 @@ export function endpointFormTests(get: () => World): void {
     expect(first).toMatchObject({
       description: 'Orders of the shop ☕',
       content_type: 'application/x-www-form-urlencoded',
+      cloudevents: 'structured',
       advanced_signatures: false,
       signing_key: { type: 'ed25519' },
       slack_webhook_url: `${receiver.url}/slack`,

@@ -327,6 +327,8 @@ export interface Endpoint {
   advanced_signatures: boolean;
   /** Body of the deliveries: JSON or form fields. */
   content_type: 'application/json' | 'application/x-www-form-urlencoded';
+  /** Sends each event as a CloudEvent: `binary` or `structured`. Empty: as it came. */
+  cloudevents: '' | 'binary' | 'structured';
   /** Timeout of a whole exchange in seconds. 0: 10 s. */
   http_timeout: number;
   /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
@@ -1328,6 +1330,8 @@ export interface UpdateEndpoint {
   advanced_signatures?: boolean | null;
   /** Body of the deliveries: JSON or form fields. */
   content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
+  /** Sends each event as a CloudEvent: `binary` or `structured`. Empty: as it came. */
+  cloudevents?: '' | 'binary' | 'structured' | null;
   /** Timeout of a whole exchange in seconds. 0: 10 s. */
   http_timeout?: number | null;
   /** Sends in any interval of `rate_limit_duration`. 0: no limit. */

@@ -4,6 +4,10 @@
  */
 export const CLOUD_PREFIX = 'ce-';
 
+/** The form in which an endpoint gets its deliveries. Empty: none of its own. */
+export const cloudForms = ['', 'binary', 'structured'] as const;
+export type CloudEventForm = (typeof cloudForms)[number];
+
 /** The version of the specification. */
 export const SPEC_VERSION = '1.0';
 

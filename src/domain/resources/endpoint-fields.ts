@@ -1,4 +1,5 @@
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import { type CloudEventForm, cloudForms } from '../config/cloud-event.ts';
 import {
   type DeliveryKind,
   deliveryKinds,
@@ -56,6 +57,14 @@ export const endpointFields = {
   content_type: choice(
     { of: ['application/json', 'application/x-www-form-urlencoded'], usual: 'application/json' as string },
     { text: 'Body of the deliveries: JSON or form fields.', label: 'Body', meta: true },
+  ),
+  cloudevents: field(
+    { usual: '' as CloudEventForm, input: oneOf(cloudForms), output: oneOf(cloudForms) },
+    {
+      text: 'Sends each event as a [CloudEvent](cloudevents.md#out): `binary` or `structured`. Empty: as it came.',
+      label: 'CloudEvents',
+      meta: true,
+    },
   ),
   http_timeout: count(120, {
     text: 'Timeout of a whole exchange in seconds. 0: 10 s.',

@@ -16,6 +16,7 @@ import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
 import { requestResult, withoutCredentials } from './attempt-record.ts';
 import { type BuiltRequest, buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
+import { cloudContent } from './cloud-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
 import { encodeBody, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
@@ -159,12 +160,14 @@ export class DeliverySender {
     const span = tracer?.child(ofEvent) ?? null;
     const trace = span?.context ?? ofEvent;
     const { id, eventId, idempotencyKey, urlQueryParams } = delivery;
-    const content = { id, eventId, idempotencyKey, urlQueryParams };
-    const request = buildRequest({ ...content, ...encodeBody(delivery, made, row.content_type) }, endpoint, {
+    const encoded = { ...encodeBody(delivery, made, row.content_type), headers: event.headers };
+    const { headers, ...content } = cloudContent(encoded, row, delivery);
+    const about = { id, eventId, idempotencyKey, urlQueryParams };
+    const request = buildRequest({ ...about, ...content }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,
-      eventHeaders: event.headers,
+      eventHeaders: headers,
       trace,
       hops: nextHops(this.#deps.sealer, event.headers, routing.isIncoming(delivery.sourceId)),
     });

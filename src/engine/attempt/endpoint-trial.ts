@@ -2,6 +2,7 @@ import { EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
@@ -9,6 +10,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
 import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
+import { cloudContent } from './cloud-form.ts';
 import { encodeBody } from './make-body.ts';
 
 /** Marks a request that is a test. */
@@ -39,11 +41,20 @@ export async function tryEndpoint(
   const id = deps.ids.next<never>();
   const event = { id, eventId: id, idempotencyKey: null, urlQueryParams: null };
   const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
-  const request = buildRequest({ ...event, ...encoded }, routeEndpoint(row, config, keys), {
+  const about = {
+    projectId: row.project_id,
+    eventId: id,
+    eventType: TEST_EVENT_TYPE,
+    sourceId: null,
+    acknowledgedAtMs: deps.now(),
+  };
+  const own = { ...encoded, headers: { [TEST_HEADER]: ['true'] } };
+  const { headers, ...content } = cloudContent(own, row, about);
+  const request = buildRequest({ ...event, ...content }, routeEndpoint(row, config, keys), {
     config,
     nowMs: deps.now(),
     authHeaders: auth.headers,
-    eventHeaders: { [TEST_HEADER]: ['true'] },
+    eventHeaders: headers,
     trace: null,
     hops: null,
   });

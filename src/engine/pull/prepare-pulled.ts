@@ -7,6 +7,7 @@ import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
 import { buildRequest } from '../attempt/build-request.ts';
+import { cloudContent } from '../attempt/cloud-form.ts';
 import { encodeBody, makeBody } from '../attempt/make-body.ts';
 import { ended, expired, type Sent } from '../attempt/sent.ts';
 
@@ -48,18 +49,16 @@ export async function preparePulled(
   const made = making.body;
   const event = openHeaders(sealer, delivery.headers, delivery.eventId);
   const { config } = routing.project;
-  const request = buildRequest(
-    { ...delivery, ...encodeBody(delivery, made, endpoint.row.content_type) },
-    endpoint,
-    {
-      config,
-      nowMs: now(),
-      authHeaders: [],
-      eventHeaders: event.headers,
-      trace: storedTrace(delivery.headers),
-      hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
-    },
-  );
+  const encoded = { ...encodeBody(delivery, made, endpoint.row.content_type), headers: event.headers };
+  const { headers, ...content } = cloudContent(encoded, endpoint.row, delivery);
+  const request = buildRequest({ ...delivery, ...content }, endpoint, {
+    config,
+    nowMs: now(),
+    authHeaders: [],
+    eventHeaders: headers,
+    trace: storedTrace(delivery.headers),
+    hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
+  });
   const owner = { credentials: event.credentials, visible: visibleHeaders(config) };
   const shown = request.headers.map(([name, value]) => [name, isCredential(name, owner) ? HIDDEN : value]);
   return {

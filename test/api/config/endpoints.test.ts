@@ -42,6 +42,7 @@ describe('an endpoint', () => {
       advanced_signatures: true,
       authentication: null,
       content_type: 'application/json',
+      cloudevents: '',
       http_timeout: 0,
       rate_limit: 0,
       rate_limit_duration: 0,

@@ -86,6 +86,7 @@ const endpoint: Resource = {
       },
     ),
     content_type: field('application/x-www-form-urlencoded', 'application/json', leaves('application/json')),
+    cloudevents: field('structured', 'binary', leaves('')),
     http_timeout: field(11, 12, ZERO),
     rate_limit: field(5, 6, ZERO),
     rate_limit_duration: field(60, 61, ZERO),

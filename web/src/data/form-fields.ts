@@ -31,6 +31,11 @@ export const endpointForm = {
     kind: 'choice',
     choices: ['application/json', 'application/x-www-form-urlencoded'],
   },
+  cloudevents: {
+    label: 'CloudEvents',
+    kind: 'choice',
+    choices: ['', 'binary', 'structured'],
+  },
   http_timeout: {
     label: 'Timeout (s)',
     kind: 'number',

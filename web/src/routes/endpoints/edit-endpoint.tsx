@@ -14,6 +14,7 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'name',
   'description',
   'content_type',
+  'cloudevents',
   'advanced_signatures',
   'owner_id',
   'support_email',

@@ -29,6 +29,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Authentication', sent(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
+        ['CloudEvents', endpoint.cloudevents || undefined],
         ['Alert email', endpoint.support_email || 'none'],
         [
           'Subscriptions',

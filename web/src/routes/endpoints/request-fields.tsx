@@ -5,13 +5,16 @@ import { Check, Fold } from '../../ui/controls/fields.tsx';
 
 const BODIES = { 'application/json': 'JSON', 'application/x-www-form-urlencoded': 'Form fields' };
 
-type Requests = Pick<Endpoint, 'content_type' | 'advanced_signatures' | 'signing_key'>;
+const CLOUD = { '': 'As the event came', binary: 'Binary', structured: 'Structured' };
+
+type Requests = Pick<Endpoint, 'content_type' | 'cloudevents' | 'advanced_signatures' | 'signing_key'>;
 
 /** The form of the body and its signatures. */
 export function RequestFields({ endpoint }: { endpoint: Requests }) {
   return (
     <Fold title="Body and signatures">
       <ResourceField form={endpointForm} of={endpoint} name="content_type" words={BODIES} />
+      <ResourceField form={endpointForm} of={endpoint} name="cloudevents" words={CLOUD} />
       <ResourceField
         form={endpointForm}
         of={endpoint}
