@@ -9,7 +9,8 @@ import type { Sealer } from '../platform/sealer.ts';
 import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import type { BodyRoom } from './body-room.ts';
-import { cloudForm } from './cloudevents/cloud-form.ts';
+import { eventGridCode } from './cloudevents/event-grid.ts';
+import { consentHeaders } from './cloudevents/handshake.ts';
 import { eventTimes } from './event-times.ts';
 import { LoopAlarms } from './loop-alarms.ts';
 import type { NewEvent } from './new-event.ts';
@@ -18,7 +19,7 @@ import { type Body, decodeBody, type Payload, readBody } from './request/body.ts
 import type { IngestRequest } from './request/ingest-request.ts';
 import { payloadTooLarge, readLimited } from './request/read-limited.ts';
 import { requestTrace } from './request/request-trace.ts';
-import { cloudEventsOf, cloudParts } from './source/cloud-source.ts';
+import { cloudEventsOf, cloudParts, hasCloudEvents } from './source/cloud-source.ts';
 import { compileSource } from './source/compiled-source.ts';
 import type { FoundSource, SourceFinder } from './source/source-finder.ts';
 import { twitterCrcResponse } from './verify/twitter.ts';
@@ -75,6 +76,7 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
     const alarmed = { ...deps, alarms: new LoopAlarms(deps) };
     scope.post('/ingest/:maskID', options, (request, reply) => ingest(alarmed, request, reply));
     scope.get('/ingest/:maskID', options, (request) => answerChallenge(deps, request));
+    scope.options('/ingest/:maskID', options, (request, reply) => giveConsent(request, reply));
   });
 }
 
@@ -102,11 +104,14 @@ async function ingest(
   const incoming = ingestRequest(deps, request);
   const verified = compiled.verify(incoming, deps.now());
   if (!verified.ok) throw new AppError(compiled.refusal, { reason: verified.reason });
-  if (row.cloudevents && cloudForm(incoming.headers) !== null)
+  if (row.cloudevents && hasCloudEvents(incoming.headers))
     return ingestCloudEvents(deps, request, { reply, incoming });
   const payload = await decode(incoming, limitOf(request));
   const asked = payload.kind === 'json' ? compiled.handshake(payload.value) : null;
   if (asked !== null) return reply.code(asked.status).type(asked.type).serializer(String).send(asked.body);
+  const code =
+    row.cloudevents && payload.kind === 'json' ? eventGridCode(incoming.headers, payload.value) : null;
+  if (code !== null) return reply.send({ validationResponse: code });
   const event = {
     ...newEvent(request.source as FoundSource, incoming, payload),
     trace: requestTrace(request),
@@ -210,6 +215,18 @@ function newEvent(
     urlPath: request.path,
     metadata: null,
   };
+}
+
+/** Senders of CloudEvents ask for consent before they send. */
+function giveConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { row, routing } = request.source as FoundSource;
+  if (!row.cloudevents) throw wrongState('This source does not answer handshakes.');
+  const { count, duration } = routing.project.config.ratelimit;
+  const limits = [
+    { count: row.rate_limit, seconds: row.rate_limit_duration },
+    { count, seconds: duration },
+  ];
+  return reply.headers(consentHeaders(request.headers, limits)).send({ status: true, message: 'Allowed' });
 }
 
 /** Twitter requests proof of the secret before it sends, and again every hour. Intercom only looks (HEAD). */

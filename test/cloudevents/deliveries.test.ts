@@ -51,7 +51,8 @@ test('structured: the body is the whole CloudEvent with the data as sent, and th
   expect(body.toString()).toContain('"data":{"n":1.0}}');
   expect(headers).toMatchObject({ 'x-own': '1' });
   expect(headers['x-convoy-signature']).toBe(createHmac('sha256', 'k').update(body).digest('hex'));
-  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body.toString()}`;
+  const [id, at] = [String(headers['webhook-id']), String(headers['webhook-timestamp'])];
+  const signed = `${id}.${at}.${body.toString()}`;
   const signature = createHmac('sha256', 'k').update(signed).digest('base64');
   expect(headers['webhook-signature']).toBe(`v1,${signature}`);
   expect((await client.get(`/endpoints/${endpoint.uid}`)).cloudevents).toBe('structured');

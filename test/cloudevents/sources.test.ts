@@ -141,3 +141,96 @@ test('a source verifies CloudEvents by the bytes of the request', async () => {
   expect([(await send('wrong')).http, (await send('right')).http]).toEqual([400, 200]);
   expect(await eventsOf(source)).toHaveLength(1);
 });
+
+test('a source gives a sender its consent, and names its lowest rate', async () => {
+  const ask = async (source: Json, headers: Record<string, string>) => {
+    const response = await fetch(source.url, { method: 'OPTIONS', headers });
+    const of = (name: string) => response.headers.get(`webhook-allowed-${name}`);
+    return [response.status, of('origin'), of('rate')];
+  };
+  const origin = { 'webhook-request-origin': 'eventgrid.azure.net', 'webhook-request-rate': '120' };
+  const free = await makeSource();
+  expect(await ask(free, origin)).toEqual([200, 'eventgrid.azure.net', '*']);
+  const limited = await makeSource({ rate_limit: 5, rate_limit_duration: 10 });
+  expect(await ask(limited, origin)).toEqual([200, 'eventgrid.azure.net', '30']);
+  const slow = await makeSource({ rate_limit: 1, rate_limit_duration: 3600 });
+  expect(await ask(slow, origin)).toEqual([200, 'eventgrid.azure.net', '1']);
+  const project = await app.newProject({ ratelimit: { count: 10, duration: 60 } });
+  const under = await project.post('/sources', {
+    name: 's',
+    type: 'http',
+    rate_limit: 1,
+    rate_limit_duration: 1,
+  });
+  expect(await ask(under, origin)).toEqual([200, 'eventgrid.azure.net', '10']);
+  expect(await ask(free, {})).toEqual([400, null, null]);
+  expect(await ask(await makeSource({ cloudevents: false }), origin)).toEqual([400, null, null]);
+  expect(await ask(await makeSource({ is_disabled: true }), origin)).toEqual([403, null, null]);
+  expect(await ask({ url: `${app.url}/ingest/unknown` }, origin)).toEqual([404, null, null]);
+  const preflight = { origin: 'https://example.org', 'access-control-request-method': 'POST' };
+  expect(await ask(free, preflight)).toEqual([400, null, null]);
+});
+
+/** As Azure's documentation has them. */
+const validation = [
+  {
+    id: '2d1781af-3a4c-4d7c-bd0c-e34b19da4e66',
+    topic: '/subscriptions/xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx',
+    subject: '',
+    data: {
+      validationCode: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6',
+      validationUrl: 'https://rp-eastus2.eventgrid.azure.net:553/eventsubscriptions/myeventsub/validate?id=0',
+    },
+    eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent',
+    eventTime: '2018-01-25T22:12:19.4556811Z',
+    metadataVersion: '1',
+    dataVersion: '1',
+  },
+];
+const notification = [
+  {
+    topic: '/subscriptions/id/resourceGroups/Storage/providers/Microsoft.Storage/storageAccounts/myaccount',
+    subject: '/blobServices/default/containers/test/blobs/new-file.txt',
+    eventType: 'Microsoft.Storage.BlobCreated',
+    eventTime: '2017-06-26T18:41:00.9584103Z',
+    id: '831e1650-001e-001b-66ab-eeb76e069631',
+    data: { api: 'PutBlockList', contentLength: 524_288 },
+    dataVersion: '',
+    metadataVersion: '1',
+  },
+];
+
+test('Event Grid subscribes a source with its code, and its events are read one by one', async () => {
+  const source = await makeSource({
+    verifier: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'right' } },
+  });
+  const send = (kind: string, body: unknown, key = 'right') =>
+    post(source, body, {
+      'content-type': 'application/json; charset=utf-8',
+      'aeg-event-type': kind,
+      'x-key': key,
+    });
+  expect(await send('SubscriptionValidation', validation)).toEqual({
+    http: 200,
+    validationResponse: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6',
+  });
+  expect(await send('SubscriptionValidation', validation, 'wrong')).toMatchObject({ http: 400 });
+  expect(await eventsOf(source)).toEqual([]);
+  expect(await send('Notification', notification)).toMatchObject({ http: 200 });
+  expect(await send('Notification', notification)).toMatchObject({ http: 200 });
+  const [event, again] = await eventsOf(source);
+  expect(event).toMatchObject({
+    event_type: 'Microsoft.Storage.BlobCreated',
+    data: { api: 'PutBlockList' },
+    acknowledged_at: '2017-06-26T18:41:00.958Z',
+  });
+  expect(event.headers['ce-subject']).toEqual(['/blobServices/default/containers/test/blobs/new-file.txt']);
+  expect(again).toMatchObject({ is_duplicate_event: true });
+  expect(await send('Notification', [{ ...notification[0], eventType: '' }])).toMatchObject({
+    http: 400,
+    message: 'events[0].type: is required in a CloudEvent',
+  });
+  const plain = await makeSource({ cloudevents: false });
+  const headers = { 'content-type': 'application/json', 'aeg-event-type': 'SubscriptionValidation' };
+  expect(await post(plain, validation, headers)).toMatchObject({ message: 'Event received' });
+});

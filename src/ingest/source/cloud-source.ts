@@ -7,6 +7,7 @@ import { CloudBatch } from '../cloudevents/cloud-batch.ts';
 import { type CloudEvent, readBinary, readStructured } from '../cloudevents/cloud-event.ts';
 import { cloudForm } from '../cloudevents/cloud-form.ts';
 import { cloudHeaders } from '../cloudevents/event-fields.ts';
+import { isEventGrid, ofEventGrid } from '../cloudevents/event-grid.ts';
 import { jsonPayload, type Payload, parseBody } from '../request/body.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';
 import { idempotencyChecksum } from './idempotency.ts';
@@ -18,6 +19,10 @@ interface CloudRequestEvent {
   payload: Payload;
 }
 
+/** Whether a request carries CloudEvents, or events that are read as such. */
+export const hasCloudEvents = (headers: IngestRequest['headers']): boolean =>
+  cloudForm(headers) !== null || isEventGrid(headers);
+
 /** The events of a request, whose body is decoded. */
 export function cloudEventsOf({ headers }: IngestRequest, body: Buffer): CloudRequestEvent[] {
   const form = cloudForm(headers);
@@ -26,12 +31,19 @@ export function cloudEventsOf({ headers }: IngestRequest, body: Buffer): CloudRe
   const json = jsonPayload(body);
   if (json === null) throw new AppError('bad_json', { detail: 'it is not the JSON of CloudEvents' });
   if (form === 'structured') return [{ cloud: readStructured(json.value, json.text), payload: json }];
-  return new CloudBatch(json.value, json.text).items.map((item, n) => itemOf({ kind: 'json', ...item }, n));
+  const asCloudEvent = form === null ? ofEventGrid : (value: unknown) => value;
+  return new CloudBatch(json.value, json.text).items.map(({ value, text }, n) =>
+    itemOf({ kind: 'json', value, text }, n, asCloudEvent(value)),
+  );
 }
 
-function itemOf(payload: Extract<Payload, { kind: 'json' }>, index: number): CloudRequestEvent {
+function itemOf(
+  payload: Extract<Payload, { kind: 'json' }>,
+  index: number,
+  value: unknown,
+): CloudRequestEvent {
   try {
-    return { cloud: readStructured(payload.value, payload.text), payload };
+    return { cloud: readStructured(value, payload.text), payload };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw invalidFields(
