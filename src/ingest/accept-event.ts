@@ -198,6 +198,15 @@ export class EventAcceptor {
     throw new AppError('overloaded', { retry: 1 });
   }
 
+  /** An event as its source's functions make it, matched by the config as it is. Nothing is stored or counted. */
+  async trial(
+    given: NewEvent,
+  ): Promise<{ event: NewEvent; prepared: PreparedEvent; routing: ProjectRouting }> {
+    const event = given.sourceId === null ? given : await this.#runFunctions(given, given.sourceId);
+    const routing = await this.#deps.cache.refresh(event.projectId);
+    return { event, prepared: this.#match(event, routing, { id: undefined }), routing };
+  }
+
   async #runFunctions(event: NewEvent, sourceId: SourceId): Promise<NewEvent> {
     if (isLooped(event)) return event;
     const { cache, ids, now, sandbox } = this.#deps;

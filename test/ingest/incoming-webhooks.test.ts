@@ -220,7 +220,7 @@ test.each([
   ['a POST', 'POST', 200],
   ['a GET without a challenge', 'GET', 400],
   ['HEAD', 'HEAD', 400],
-  ['OPTIONS', 'OPTIONS', 405],
+  ['OPTIONS without an origin', 'OPTIONS', 400],
   ['an unknown source', 'POST', 404, '/ingest/nosuchmask123456'],
   ['a path that cannot be read', 'POST', 404, '/ingest/%zz'],
   ['a path that is too long', 'POST', 404, `/ingest/${'x'.repeat(300)}`],

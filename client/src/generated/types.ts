@@ -499,6 +499,42 @@ export interface BatchEventsResult {
   results: BatchResult[];
 }
 
+export interface EventDryRun {
+  event_type: string;
+  /** That of the event, if it were sent. */
+  status: 'Success' | 'Failure';
+  failure_reason: string;
+  /** The event that has its idempotency key. It would not be sent. */
+  duplicate_of: string;
+  /** How many it would have. */
+  deliveries: number;
+  /** Those that would get it, at most 1,000. */
+  endpoints: string[];
+  /** Config that the call would make. */
+  changes: Array<{
+    resource: 'endpoint' | 'subscription';
+    action: 'create' | 'update';
+    /** Empty for an endpoint that would be created. */
+    endpoint_id: string;
+    url: string;
+  }>;
+  /** Every subscription as it is now: whether it would get the event, and why not. */
+  subscriptions: SubscriptionExplanation[];
+}
+
+export interface SubscriptionExplanation {
+  subscription_id: string;
+  name: string;
+  endpoint_id: string;
+  /** The ordering key of its delivery. Absent: it would have no order. */
+  ordering_key?: string;
+  matched: boolean;
+  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+  reason: string;
+  filter_id: string | null;
+  clause: FilterExplanation | null;
+}
+
 export interface EventType {
   uid: string;
   name: string;
@@ -2100,18 +2136,7 @@ export interface ExplainEventResult {
   event_type: string;
   /** New deliveries that a replay would make now. */
   replay_deliveries: number;
-  subscriptions: Array<{
-    subscription_id: string;
-    name: string;
-    endpoint_id: string;
-    /** The ordering key of its delivery. Absent: it would have no order. */
-    ordering_key?: string;
-    matched: boolean;
-    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
-    reason: string;
-    filter_id: string | null;
-    clause: FilterExplanation | null;
-  }>;
+  subscriptions: SubscriptionExplanation[];
 }
 
 export interface GetWaitingTotalsResult {

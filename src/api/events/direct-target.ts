@@ -4,30 +4,41 @@ import type { Actor } from '../../domain/audit.ts';
 import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
 import type { EndpointId } from '../../domain/ids.ts';
-import type { EventTarget, ProjectRouting } from '../../routing/project-routing.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { CreateEvent } from './event-schema.ts';
+import type { WantedTarget } from './wanted-target.ts';
 
 type Input = Static<typeof CreateEvent>;
 
 /**
- * An endpoint by id, or every endpoint with an app_id. The returned function gives each a subscription that has none, after
- * all else about the call is checked.
+ * An endpoint by id, or every endpoint with an app_id. Each that has no subscription gets one.
  */
 export async function directTarget(
   context: ApiContext,
   by: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
   body: Input,
-): Promise<() => Promise<EventTarget>> {
+): Promise<WantedTarget> {
   const routing = await context.cache.get(by.project.id);
   const endpointIds = endpointsOf(routing, by.scope, body);
   // The created subscription gets every event type.
-  if (endpointIds.some((id) => !routing.hasSubscription(id))) requireEventTypes(by.scope, ['*']);
-  return async () => {
-    const author = { projectId: by.project.id, actor: by.actor };
-    for (const id of endpointIds) await ensureSubscription(context.changes, author, id);
-    return { kind: 'endpoints', endpointIds };
+  const unsubscribed = endpointIds.filter((id) => !routing.hasSubscription(id));
+  if (unsubscribed.length > 0) requireEventTypes(by.scope, ['*']);
+  const known = { kind: 'endpoints', endpointIds } as const;
+  return {
+    known,
+    changes: unsubscribed.map((endpoint_id) => ({
+      resource: 'subscription',
+      action: 'create',
+      endpoint_id,
+      url: routing.endpoints.get(endpoint_id)?.row.url ?? '',
+    })),
+    make: async () => {
+      const author = { projectId: by.project.id, actor: by.actor };
+      for (const id of endpointIds) await ensureSubscription(context.changes, author, id);
+      return known;
+    },
   };
 }
 

@@ -2,11 +2,12 @@ import type { Static } from 'typebox';
 import { changesTypes, ensureDynamicTarget } from '../../control/dynamic-target.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { invalid } from '../../domain/errors.ts';
-import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
+import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { checkHttpUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { DynamicEvent } from './event-schema.ts';
+import { fixedTarget, type WantedTarget } from './wanted-target.ts';
 
 type Input = Static<typeof DynamicEvent>;
 
@@ -14,14 +15,13 @@ type Input = Static<typeof DynamicEvent>;
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
  * past its filter. A missing endpoint or subscription is made (control/dynamic-target.ts).
  * If the egress rule or the project's settings forbid the URL, nothing is made. `verify_dynamic_events` says whether
- * such an event is refused or stored as failed. The returned function makes what is missing, after all else about the call
- * is checked.
+ * such an event is refused or stored as failed.
  */
 export async function dynamicTarget(
   context: ApiContext,
   by: { project: ProjectRow; actor: Actor },
   body: Input,
-): Promise<() => Promise<EventTarget>> {
+): Promise<WantedTarget> {
   const { project } = by;
   const { config } = project;
   checkHttpUrl('url', body.url);
@@ -33,17 +33,26 @@ export async function dynamicTarget(
   if (problem !== null) {
     if (config.verify_dynamic_events) throw invalid('url', problem);
     const what = verdict.allowed ? `the URL ${problem}` : problem;
-    return async () => ({ kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` });
+    return fixedTarget({ kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` });
   }
   const wanted = { url: body.url, secret: body.secret, eventTypes: body.event_types ?? [] };
   const routing = await context.cache.get(project.id);
   const subscription = known === undefined ? undefined : routing.oldestSubscription(known.id);
-  return async () => {
-    if (subscription !== undefined && !changesTypes(subscription.row, wanted))
-      return { kind: 'subscription', subscriptionId: subscription.row.id };
-    const place = { projectId: project.id, actor: by.actor };
-    const subscriptionId = await ensureDynamicTarget(context.changes, place, wanted);
-    return { kind: 'subscription', subscriptionId };
+  const found = subscription && ({ kind: 'subscription', subscriptionId: subscription.row.id } as const);
+  if (found !== undefined && !changesTypes(subscription?.row as SubscriptionRow, wanted))
+    return fixedTarget(found);
+  const at = { endpoint_id: known?.id ?? '', url: body.url };
+  return {
+    known: found ?? null,
+    changes: [
+      ...(known === undefined ? [{ resource: 'endpoint', action: 'create', ...at } as const] : []),
+      { resource: 'subscription', action: found === undefined ? 'create' : 'update', ...at },
+    ],
+    make: async () => {
+      const place = { projectId: project.id, actor: by.actor };
+      const subscriptionId = await ensureDynamicTarget(context.changes, place, wanted);
+      return { kind: 'subscription', subscriptionId };
+    },
   };
 }
 

@@ -89,7 +89,7 @@ function targets(
   const { project, actor, scope } = call;
   const made = new Map<string, { asked: string; target: Promise<EventTarget> }>();
   const dynamic = async (body: Static<typeof DynamicEvent>): Promise<Target> => {
-    const make = await dynamicTarget(context, { project, actor }, body);
+    const { make } = await dynamicTarget(context, { project, actor }, body);
     const asked = JSON.stringify([body.secret, body.event_types]);
     return () => {
       const known = made.get(body.url);
@@ -104,7 +104,7 @@ function targets(
     if (kind === 'fanout') return { kind: 'owner', ownerId: body.owner_id };
     if (kind === 'dynamic') return dynamic(body);
     requireEventTypes(scope, [body.event_type]);
-    return directTarget(context, { project, actor, scope }, body);
+    return directTarget(context, { project, actor, scope }, body).then(({ make }) => make);
   };
 }
 

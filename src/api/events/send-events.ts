@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { invalid } from '../../domain/errors.ts';
+import { badQuery, invalid } from '../../domain/errors.ts';
+import { queryFlag } from '../../domain/pagination.ts';
 import { CloudBatch } from '../../ingest/cloudevents/cloud-batch.ts';
 import { Type } from '../../platform/type.ts';
-import type { EventTarget } from '../../routing/project-routing.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Operation, operationsOf } from '../http/operation.ts';
@@ -12,16 +12,18 @@ import { BatchResults, type EventKind, singleCalls } from './batch-schema.ts';
 import { eventChecker } from './check-event.ts';
 import { cloudBody, cloudItems, targetQuery } from './cloud-body.ts';
 import { directTarget } from './direct-target.ts';
+import { dryRunOfEvent, EventDryRun } from './dry-run-event.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import { acceptedEvent, type BroadcastEvent, Event } from './event-schema.ts';
 import { newEvent, timesOf } from './new-event.ts';
 import { sendBatch } from './send-batch.ts';
+import { fixedTarget, type WantedTarget } from './wanted-target.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const route = operationsOf('Events');
 
 type EventCall = Call<Static<typeof BroadcastEvent>>;
-type Answer = Static<typeof Event> | Static<typeof BatchResults>;
+type Answer = Static<typeof Event> | Static<typeof BatchResults> | Static<typeof EventDryRun>;
 /** Portal callers see an event by this schema. The other answers have none of its fields that are masked. */
 const Answer = Type.Unsafe<Answer>(Event);
 
@@ -30,19 +32,25 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
   const check = eventChecker(app);
   const call = <Kind extends EventKind>(
     kind: Kind,
-    target: (call: Call<Static<(typeof singleCalls)[Kind]>>) => Promise<EventTarget>,
+    target: (call: Call<Static<(typeof singleCalls)[Kind]>>) => WantedTarget | Promise<WantedTarget>,
   ) => ({
     ...sharedParts(kind),
     body: singleCalls[kind] as (typeof singleCalls)[Kind] & TObject,
     handle: async (given: Call<Static<(typeof singleCalls)[Kind]>>): Promise<Answer> => {
       if (given.body instanceof CloudBatch) return { results: await sendAll(given, given.body, kind) };
       const event = given as EventCall;
-      const accepted = await context.acceptor.accept(await newEvent(context, event, await target(given)));
+      const wanted = await target(given);
+      if (isDryRun(event)) {
+        const made = await newEvent(context, event, wanted.known ?? { kind: 'broadcast' });
+        return dryRunOfEvent(context, made, { target: wanted, scope: event.scope });
+      }
+      const accepted = await context.acceptor.accept(await newEvent(context, event, await wanted.make()));
       return acceptedEvent(accepted, await context.cache.get(event.project.id));
     },
   });
   /** Senders of CloudEvents look at the status only, so that a batch is stored as a whole or not at all. */
   const sendAll = (given: Call<unknown>, batch: CloudBatch, kind: EventKind) => {
+    if (isDryRun(given)) throw badQuery('dry_run', 'is for one event, not for a batch');
     if (given.idempotencyKey !== undefined)
       throw invalid('Idempotency-Key', 'is not taken with a batch; each event has its own source and id');
     const items = cloudItems(batch, kind, { query: given.query, check });
@@ -52,46 +60,55 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
     id: 'broadcastEvent',
     summary: 'Send an event to every endpoint whose subscription matches its type.',
     message: 'Event broadcast',
-    ...call('broadcast', async () => ({ kind: 'broadcast' })),
+    ...call('broadcast', () => fixedTarget({ kind: 'broadcast' })),
   });
   route.post(app, path, {
     id: 'createEvent',
     summary: 'Send an event to one endpoint.',
     message: 'Event created',
     portal: 'create_events',
-    ...call('direct', async (given) => {
+    ...call('direct', (given) => {
       requireEventTypes(given.scope, [given.body.event_type]);
       timesOf(context, given.project, given.body);
-      return (await directTarget(context, given, given.body))();
+      return directTarget(context, given, given.body);
     }),
   });
   route.post(app, `${path}/fanout`, {
     id: 'fanoutEvent',
     summary: 'Send an event to the endpoints of an owner.',
     message: 'Event fanned out',
-    ...call('fanout', async ({ body }) => ({ kind: 'owner', ownerId: body.owner_id })),
+    ...call('fanout', ({ body }) => fixedTarget({ kind: 'owner', ownerId: body.owner_id })),
   });
   route.post(app, `${path}/dynamic`, {
     id: 'dynamicEvent',
     summary: 'Send an event to a URL. Creates an endpoint for the URL if there is none.',
     message: 'Dynamic event created',
-    ...call('dynamic', async (given) => {
+    ...call('dynamic', (given) => {
       timesOf(context, given.project, given.body);
-      return (await dynamicTarget(context, given, given.body))();
+      return dynamicTarget(context, given, given.body);
     }),
   });
 }
 
+const isDryRun = ({ query }: Pick<Call<unknown>, 'query'>): boolean => queryFlag(query, 'dry_run') ?? false;
+
 /** The parts that these calls share. */
 function sharedParts(kind: EventKind) {
   return {
-    query: Type.Object(targetQuery(kind)),
+    query: Type.Object({
+      dry_run: Type.Optional(
+        Type.Boolean({ description: 'Say who would get the event. Nothing is stored or sent.' }),
+      ),
+      ...targetQuery(kind),
+    }),
     fromCloudEvents: cloudBody(kind),
     status: 201,
-    variant: ({ body }: { body: unknown }) =>
-      body instanceof CloudBatch ? { status: 200, message: 'CloudEvents stored' } : undefined,
+    variant: (call: Pick<Call<unknown>, 'body' | 'query'>) => {
+      if (isDryRun(call)) return { status: 200, message: 'Dry run: nothing was stored' };
+      return call.body instanceof CloudBatch ? { status: 200, message: 'CloudEvents stored' } : undefined;
+    },
     data: Answer,
-    dataByStatus: { 201: Event, 200: BatchResults },
+    dataByStatus: { 201: Event, 200: Type.Union([EventDryRun, BatchResults]) },
     access: 'developer',
   } as const satisfies Partial<Operation<TObject, typeof Answer>>;
 }

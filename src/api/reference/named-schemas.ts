@@ -30,6 +30,7 @@ import {
   UpdateEventType,
 } from '../event-types/event-type-schema.ts';
 import { BatchEvent, BatchEvents, BatchResult, BatchResults } from '../events/batch-schema.ts';
+import { EventDryRun } from '../events/dry-run-event.ts';
 import {
   BroadcastEvent,
   CreateEvent,
@@ -59,6 +60,7 @@ import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/so
 import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import { FilterMatch } from '../subscriptions/filters.ts';
+import { SubscriptionExplanation } from '../subscriptions/match-explanation.ts';
 import { CreateEndpointWithSubscriptions, SubscriptionOfEndpoint } from '../subscriptions/new-endpoint.ts';
 import { OrderingKey } from '../subscriptions/ordering-keys.ts';
 import {
@@ -90,6 +92,8 @@ export const answerSchemas = {
   Event,
   BatchResult,
   BatchEventsResult: BatchResults,
+  EventDryRun,
+  SubscriptionExplanation,
   EventType,
   Pagination,
   Warnings: WARNINGS,

@@ -20,9 +20,10 @@ import { operationsOf } from '../http/operation.ts';
 import { payloadJson } from '../http/payload-json.ts';
 import { MASK } from '../http/portal-view.ts';
 import { filterWarnings } from '../subscriptions/filter-conditions.ts';
+import { toVerdict, Verdict } from '../subscriptions/match-explanation.ts';
 import { changedSubscriptionFields } from '../subscriptions/subscription-input.ts';
 import { Subscription, UpdateSubscription } from '../subscriptions/subscription-schema.ts';
-import { explainedEvent, toVerdict, Verdict } from './explain-event.ts';
+import { explainedEvent } from './explain-event.ts';
 
 /**
  * Previews a subscription after a change, on the latest events of its types. Nothing is saved or sent. A
