@@ -59,6 +59,11 @@ export const parts = {
     install: 'apt-get install python3',
     isHere: () => runs('python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 9))'),
   },
+  pythonCloudEvents: {
+    name: 'Python package cloudevents 2',
+    install: 'python3 -m pip install cloudevents (Python 3.10 or newer)',
+    isHere: () => runs('python3', '-c', 'import cloudevents.core'),
+  },
   go: { name: 'Go', install: 'apt-get install golang-go', isHere: () => runs('go', 'version') },
   php: { name: 'PHP', install: 'apt-get install php-cli', isHere: () => runs('php', '--version') },
   ruby: { name: 'Ruby', install: 'apt-get install ruby', isHere: () => runs('ruby', '--version') },
