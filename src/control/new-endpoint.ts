@@ -40,6 +40,7 @@ export function newEndpoint(
       signing_key: null,
       slack_webhook_url: '',
       teams_webhook_url: '',
+      headers: {},
     }),
   };
 }

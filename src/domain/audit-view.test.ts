@@ -50,6 +50,13 @@ describe('a sealed value', () => {
     });
   });
 
+  test('shows no header of an endpoint, whatever its name is', () => {
+    const headers = { url: 'a', Host: 'b', type: 'c' };
+    expect(view(null, { secret: { headers } }).after).toEqual({
+      secret: { headers: { url: SECRET, Host: SECRET, type: SECRET } },
+    });
+  });
+
   test('shows no text that may contain a name and password', () => {
     const settings = { host: 'u:p@broker', queue: 'q', endpoint: 'https://u:p@sqs.example.com/x' };
     expect(view(null, { secret: settings }).after).toEqual({

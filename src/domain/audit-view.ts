@@ -111,7 +111,9 @@ function hide(value: Json, other: Json | undefined, place: Place): Json {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
       const isSealed = place.isSealed === true || name === 'secret';
-      return [name, hide(item, others[name], { ...place, name, isSealed })];
+      // The name of a header says nothing about its value.
+      const isHeader = place.isSealed === true && place.name === 'headers';
+      return [name, hide(item, others[name], { ...place, name: isHeader ? '' : name, isSealed })];
     }),
   );
 }

@@ -211,6 +211,7 @@ describe('a viewer', () => {
         secret: `${HUSH} signing`,
         authentication: { type: 'basic_auth', basic_auth: { username: 'u', password: `${HUSH} basic` } },
         slack_webhook_url: `${receiver.url}/${HUSH}`,
+        headers: { 'X-Request-Id': `${HUSH} header` },
       },
       subscription: { function: `function transform(input) { return input; } // ${HUSH} subscription` },
     });

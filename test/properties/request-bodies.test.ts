@@ -58,6 +58,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       mtls_client_cert: none,
       signing_key: none,
       secret: none,
+      headers,
       subscriptions: none,
       key: fc.uuid(),
     }),
@@ -72,6 +73,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       'rate_limit',
       'rate_limit_duration',
       'advanced_signatures',
+      'headers',
     ],
   },
   '/sources': {

@@ -89,6 +89,8 @@ async function refusals({ app, secrets }: Scene): Promise<void> {
     endpoint({ url: `http://ann:${secret}@127.0.0.1/` }),
     endpoint({ name: 'zero \u0000', secret }),
     endpoint({ slack_webhook_url: `ftp://x/${secret}` }),
+    endpoint({ headers: { 'X-Bad': `${secret}\n` } }),
+    endpoint({ headers: { Host: secret } }),
     endpoint({ slack_webhook_url: `http://127.0.0.1:9/\u0000${secret}` }),
     endpoint({
       authentication: { type: 'api_key', api_key: { header_name: 'a', header_value: `${secret}\n` } },

@@ -82,6 +82,7 @@ export async function makeEndpoints(scene: Scene): Promise<void> {
     { authentication: { type: 'oauth2', oauth2: sharedSecret(scene) } },
     { authentication: { type: 'oauth2', oauth2: assertion(scene) } },
     { mtls_client_cert, signing_key: { type: 'ed25519' } },
+    { headers: { 'X-Plain': secrets.makePlain('header of an endpoint') } },
     {
       slack_webhook_url: `${receiver.url}/slack/${secrets.makePlain('slack')}`,
       teams_webhook_url: `${receiver.url}/teams/${secrets.makePlain('teams')}`,

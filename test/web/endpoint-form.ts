@@ -106,6 +106,8 @@ export function endpointFormTests(get: () => World): void {
     await field('CloudEvents').selectOption('Structured');
     await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
+    await unfold('Headers');
+    await field('Headers of every delivery').fill('X-Tenant: acme\nX-Link: a:b');
     await unfold('Alerts to Slack or Teams');
     await field('Slack webhook').fill('ftp://127.0.0.1/slack');
     await field('Teams webhook').fill(`${receiver.url}/teams`);
@@ -123,6 +125,7 @@ export function endpointFormTests(get: () => World): void {
       signing_key: { type: 'ed25519' },
       slack_webhook_url: `${receiver.url}/slack`,
       teams_webhook_url: `${receiver.url}/teams`,
+      headers: { 'X-Tenant': 'acme', 'X-Link': 'a:b' },
     });
     await page.getByText('Orders of the shop ☕').waitFor();
 

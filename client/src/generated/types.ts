@@ -364,6 +364,7 @@ export interface Endpoint {
   } | null;
   slack_webhook_url: string;
   teams_webhook_url: string;
+  headers: Record<string, string>;
   /** Deliveries created so far. */
   events: number;
   /** Percentage of failed attempts in the observed window. */
@@ -1388,6 +1389,8 @@ export interface UpdateEndpoint {
   slack_webhook_url?: string | null;
   /** Gets the alerts of the endpoint in Teams. */
   teams_webhook_url?: string | null;
+  /** Headers of every delivery, at most 32. Stored sealed. They replace those of the event, and none of ours. */
+  headers?: Record<string, string> | null;
   /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
   is_disabled?: boolean | null;
   /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */

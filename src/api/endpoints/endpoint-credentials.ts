@@ -10,6 +10,7 @@ import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
+import { changedHeaders, checkAgainstAuthentication } from './endpoint-headers.ts';
 import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
@@ -20,13 +21,17 @@ export function changedCredentials(
   secrets: EndpointSecrets,
   input: Input,
 ): EndpointSecrets {
-  const { authentication: given, mtls_client_cert, signing_key } = input;
-  return updated(secrets, UpdateEndpoint, {
+  const { authentication: given, mtls_client_cert, signing_key, headers } = input;
+  const known = { ...secrets, headers: secrets.headers ?? {} };
+  const after = updated(known, UpdateEndpoint, {
     ...input,
     authentication: given && authentication(context, given),
     mtls_client_cert: mtls_client_cert && clientCertificate(secrets.mtls_client_cert, mtls_client_cert),
     signing_key: signing_key && signingKey(secrets.signing_key, signing_key),
+    headers: headers && changedHeaders(known.headers, headers, MASK),
   });
+  checkAgainstAuthentication(after.headers, after.authentication);
+  return after;
 }
 
 /** The given authentication, checked for completeness. None if its type is blank or absent. */

@@ -10,8 +10,10 @@ import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
+import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { changedCredentials, checkSigningKey } from './endpoint-credentials.ts';
+import { checkEndpointHeaders } from './endpoint-headers.ts';
 import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
@@ -64,11 +66,19 @@ function endpointFields(known: EndpointFields, schema: TObject, input: Input): E
 export function requireOwnCredentials(
   scope: EndpointScope | undefined,
   row: EndpointRow,
-  { url, authentication }: Input,
+  { url, authentication, headers }: Input,
 ): void {
-  if (scope === undefined || scope.canSeeSecrets || authentication !== undefined) return;
-  if (url === undefined || url === row.url || row.secret.reveal().authentication === null) return;
-  throw new AppError('portal_forbidden', { what: 'a new url with the stored authentication' });
+  if (scope === undefined || scope.canSeeSecrets || url === undefined || url === row.url) return;
+  const stored = row.secret.reveal();
+  const ownHeaders = Object.keys(stored.headers ?? {}).length > 0;
+  const what =
+    stored.authentication !== null && authentication === undefined
+      ? 'authentication'
+      : ownHeaders && (headers === undefined || Object.values(headers).includes(MASK))
+        ? 'headers'
+        : undefined;
+  if (what !== undefined)
+    throw new AppError('portal_forbidden', { what: `a new url with the stored ${what}` });
 }
 
 /**
@@ -86,6 +96,7 @@ export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, req
 /** Rules that a schema cannot express. */
 export async function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): Promise<void> {
   checkUrls(context, config, input);
+  if (input.headers !== undefined) checkEndpointHeaders(input.headers, config);
   const { type, oauth2 } = input.authentication ?? {};
   if (type === 'oauth2') await checkSigningKey('authentication.oauth2', oauth2);
 }

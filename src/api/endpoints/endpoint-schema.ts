@@ -9,6 +9,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { EndpointCounts } from '../../store/counts/read-counts.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { MAX_HEADER_BYTES } from './endpoint-headers.ts';
 
 const Secret = Type.Object({
   uid: Type.String(),
@@ -76,6 +77,9 @@ const ClientCertificate = Type.Object({
   client_key: Text(65_536, 'Its private key in PEM. `***` keeps the stored key.'),
 });
 
+/** Stored sealed. Only who may see the secrets of the endpoint sees it (portal-view.ts, viewer-view.ts). */
+const SealedText = Type.String({ format: 'password' });
+
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 
 export const Endpoint = Type.Object({
@@ -91,6 +95,7 @@ export const Endpoint = Type.Object({
   signing_key: Type.Union([Type.Object({ type: Type.String(), public_key: Type.String() }), Type.Null()]),
   slack_webhook_url: Type.String(),
   teams_webhook_url: Type.String(),
+  headers: Type.Record(Type.String(), SealedText),
   events: Type.Integer({ description: 'Deliveries created so far.' }),
   failure_rate: Type.Integer({ description: 'Percentage of failed attempts in the observed window.' }),
   cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),
@@ -115,6 +120,12 @@ const credentials = {
   ),
   slack_webhook_url: Type.Optional(Text(2048, 'Gets the [alerts](alerts.md) of the endpoint in Slack.')),
   teams_webhook_url: Type.Optional(Text(2048, 'Gets the [alerts](alerts.md) of the endpoint in Teams.')),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Text(MAX_HEADER_BYTES), {
+      description:
+        'Headers of every delivery, at most 32. Stored sealed. They replace those of the event, and none of ours.',
+    }),
+  ),
   is_disabled: Type.Optional(
     Type.Boolean({
       description:
@@ -163,6 +174,7 @@ export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<ty
     signing_key: signing_key === null ? null : { type: 'ed25519', public_key: signing_key.public_key },
     slack_webhook_url: secret.slack_webhook_url,
     teams_webhook_url: secret.teams_webhook_url,
+    headers: { ...secret.headers },
     events: health?.deliveries ?? 0,
     failure_rate: failureRate(health),
     cb_state: health?.breaker ?? 'closed',

@@ -69,6 +69,7 @@ function masked(value: unknown): unknown {
 function maskedHeaders(schema: Schema): PortalView | undefined {
   const [values] = Object.values(schema.patternProperties ?? {});
   if (values?.type !== 'string' && values?.type !== 'array') return undefined;
+  if (isSealed(schema)) return (value, { scope }) => (scope.canSeeSecrets ? value : maskedValues(value));
   return (value, viewer) => {
     const own = viewer.ownHeaders.map((name) => name.toLowerCase());
     const isShown = (name: string) => isHarmless(name) || own.includes(name.toLowerCase());
@@ -80,6 +81,13 @@ function maskedHeaders(schema: Schema): PortalView | undefined {
     );
   };
 }
+
+/** Headers of an endpoint, whose names say nothing about their values. */
+export const isSealed = ({ patternProperties }: Schema): boolean =>
+  Object.values(patternProperties ?? {})[0]?.format === 'password';
+
+export const maskedValues = (value: unknown): unknown =>
+  Object.fromEntries(Object.keys(value as object).map((name) => [name, MASK]));
 
 function isListOf(schema: Schema, type: string): boolean {
   return schema.items?.type === type;

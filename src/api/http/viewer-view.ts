@@ -1,6 +1,6 @@
 import { PLAIN_IN_SEALED } from '../../domain/audit-view.ts';
 import { withoutFunctionMessage } from '../../routing/function-failure.ts';
-import { MASK } from './portal-view.ts';
+import { isSealed, MASK, maskedValues } from './portal-view.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
 
 /**
@@ -54,6 +54,7 @@ const views: FieldViews<RoleViewer> = {
   function: maskedText,
   body_function: maskedText,
   header_function: maskedText,
+  headers: (schema) => (isSealed(schema) ? maskedValues : undefined),
   verifier: sealed,
   pub_sub: sealed,
   db_change_stream: sealed,

@@ -55,6 +55,17 @@ it('a key that is not JSON is refused, and the error does not quote it', async (
   await expect(filled).rejects.not.toThrow('hush');
 });
 
+it('headers come from outside the file, as JSON; an empty object removes them', async () => {
+  const stored = { headers: { 'X-Tenant': 'stored' } };
+  const filled = (headers: unknown) =>
+    withSecrets('endpoints', { key: 'a', headers }, { stored, env: { GOOD: '{"X-A":"b"}', BAD: 'hush' } });
+  expect((await filled('env:GOOD')).headers).toEqual({ 'X-A': 'b' });
+  expect((await filled('')).headers).toEqual(stored.headers);
+  expect((await filled({})).headers).toEqual({});
+  await expect(filled({ 'X-A': 'b' })).rejects.toThrow('headers of endpoint a is written in the file');
+  await expect(filled('env:BAD')).rejects.toThrow('not JSON; give it a JSON object of texts');
+});
+
 it('a key cannot put a secret into another folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-secrets-'));
   try {

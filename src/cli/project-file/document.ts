@@ -52,6 +52,7 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
     signing_key: null,
     slack_webhook_url: '',
     teams_webhook_url: '',
+    headers: '',
     secret: '',
     status: '',
   },
@@ -89,6 +90,7 @@ const SECRET_PATHS: Record<Kind | 'settings', readonly string[]> = {
     'mtls_client_cert.client_key',
     'slack_webhook_url',
     'teams_webhook_url',
+    'headers',
   ],
 };
 

@@ -2,13 +2,28 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartupError } from '../../platform/startup-error.ts';
 import { readSecret } from '../terminal/input.ts';
-import { type Fields, type Item, type Kind, secretPaths, singular, valueAt, withValue } from './document.ts';
+import {
+  type Fields,
+  type Item,
+  isFields,
+  type Kind,
+  secretPaths,
+  singular,
+  valueAt,
+  withValue,
+} from './document.ts';
 
 /** Stands for a secret that a Convoy does not show. */
 export const REDACTED = '[REDACTED]';
 
 /** Secrets that a new item does without: the service makes one, or there is none. */
-const MAY_BE_MISSING = new Set(['secret', 'slack_webhook_url', 'teams_webhook_url', 'meta_event.secret']);
+const MAY_BE_MISSING = new Set([
+  'secret',
+  'slack_webhook_url',
+  'teams_webhook_url',
+  'headers',
+  'meta_event.secret',
+]);
 
 /**
  * The item with the values of its secrets: what env:NAME or file:PATH names, or else the stored value. A secret that is
@@ -23,14 +38,23 @@ export async function withSecrets<T extends Fields>(
   for (const path of secretPaths(kind)) {
     if (!hasPlace(item, path)) continue;
     const given = valueAt(item, path);
+    // An empty object removes them, and holds no secret.
+    if (path === 'headers' && isFields(given)) {
+      if (!isNone(given)) throw inFile(nameOf(kind, item, path));
+      continue;
+    }
     const isGiven = typeof given === 'string' && given !== '';
     const value = isGiven
       ? await readGiven(given, { env, what: nameOf(kind, item, path) })
       : valueAt(stored ?? {}, path);
     if (value === undefined && !MAY_BE_MISSING.has(path))
       throw new StartupError(`${nameOf(kind, item, path)} has no value; write env:NAME or file:PATH there`);
-    const isKey = path.endsWith('signing_key') && isGiven;
-    filled = withValue(filled, path, isKey ? readKey(String(value), nameOf(kind, item, path)) : value);
+    const isJson = isGiven && (path === 'headers' || path.endsWith('signing_key'));
+    filled = withValue(
+      filled,
+      path,
+      isJson ? readJson(String(value), path, nameOf(kind, item, path)) : value,
+    );
   }
   return filled as T;
 }
@@ -39,17 +63,20 @@ async function readGiven(
   given: string,
   { env, what }: { env: NodeJS.ProcessEnv; what: string },
 ): Promise<string> {
-  if (!/^(env|file):/.test(given))
-    throw new StartupError(`${what} is written in the file; write env:NAME or file:PATH instead`);
+  if (!/^(env|file):/.test(given)) throw inFile(what);
   return readSecret(given, env);
 }
 
-/** The error of the parser is not shown, because it quotes the key. */
-function readKey(text: string, what: string): unknown {
+const inFile = (what: string) =>
+  new StartupError(`${what} is written in the file; write env:NAME or file:PATH instead`);
+
+/** A JSON Web Key, or headers. The error of the parser is not shown, because it quotes the text. */
+function readJson(text: string, path: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new StartupError(`${what} is not JSON; give it a JSON Web Key`);
+    const form = path === 'headers' ? 'a JSON object of texts' : 'a JSON Web Key';
+    throw new StartupError(`${what} is not JSON; give it ${form}`);
   }
 }
 
@@ -72,7 +99,7 @@ export async function moveSecrets(folder: string, kind: Kind | 'settings', item:
   let left: Fields = item;
   for (const path of secretPaths(kind)) {
     const value = valueAt(item, path);
-    if (value === undefined || value === null || value === '' || value === '***' || value === REDACTED) {
+    if (isNone(value) || value === '***' || value === REDACTED) {
       left = withValue(left, path, undefined);
       continue;
     }
@@ -84,3 +111,9 @@ export async function moveSecrets(folder: string, kind: Kind | 'settings', item:
   }
   return left as Item;
 }
+
+const isNone = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (isFields(value) && Object.keys(value).length === 0);

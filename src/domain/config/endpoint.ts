@@ -10,6 +10,9 @@ export interface EndpointSecret {
   deleted_at: string | null;
 }
 
+/** Headers of every delivery to an endpoint, by name. A value may be a credential, so all of them count as one. */
+export type EndpointHeaders = Readonly<Record<string, string>>;
+
 export interface EndpointSecrets {
   secrets: EndpointSecret[];
   authentication: EndpointAuthentication | null;
@@ -19,6 +22,8 @@ export interface EndpointSecrets {
   /** Anyone with the address of a chat channel can post there. Empty: none. */
   slack_webhook_url: string;
   teams_webhook_url: string;
+  /** Absent in rows that were saved before endpoints had them. */
+  headers?: EndpointHeaders;
 }
 
 /** How an endpoint gets its deliveries: its URL is called, or a consumer fetches them. */

@@ -12,7 +12,7 @@ import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
 
 /**
  * The request of one attempt. Headers are added in order of authority and the first of a name wins, in any
- * case: our own headers, then the endpoint's authentication, then the event's headers. So an event cannot
+ * case: our own headers, then the endpoint's authentication and headers, then the event's headers. So an event cannot
  * replace a signature or a credential.
  */
 export interface BuiltRequest {
@@ -66,6 +66,8 @@ export function buildRequest(
   }
   if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
   headers.put('Accept-Encoding', 'gzip');
+  const ofEndpoint = endpoint.row.secret.reveal().headers ?? {};
+  for (const [name, value] of Object.entries(ofEndpoint)) headers.put(name, value);
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
   return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
@@ -91,6 +93,15 @@ export async function credentialsOf(
 ): Promise<AuthResult> {
   const { authentication } = row.secret.reveal();
   return authentication === null ? { kind: 'headers', headers: [] } : auth.headers(row.id, authentication);
+}
+
+/** Names of the headers that hold credentials of an endpoint, in lower case: its authentication, and its own headers. */
+export function credentialNames(
+  row: EndpointRow,
+  authHeaders: readonly (readonly [string, string])[],
+): string[] {
+  const own = Object.keys(row.secret.reveal().headers ?? {});
+  return [...authHeaders.map(([name]) => name), ...own].map((name) => name.toLowerCase());
 }
 
 class HeaderList {

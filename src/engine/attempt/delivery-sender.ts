@@ -15,7 +15,13 @@ import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import type { Tracer } from '../../tracing/tracer.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
 import { requestResult, withoutCredentials } from './attempt-record.ts';
-import { type BuiltRequest, buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
+import {
+  type BuiltRequest,
+  buildRequest,
+  credentialNames,
+  credentialsOf,
+  toEndpoint,
+} from './build-request.ts';
 import { cloudContent } from './cloud-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
 import { encodeBody, makeBody } from './make-body.ts';
@@ -183,7 +189,7 @@ export class DeliverySender {
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
     const owner = {
-      credentials: [...auth.headers.map(([name]) => name.toLowerCase()), ...event.credentials],
+      credentials: [...credentialNames(row, auth.headers), ...event.credentials],
       visible: visibleHeaders(routing.project.config),
     };
     const shown = withoutCredentials(outcome, request, owner);

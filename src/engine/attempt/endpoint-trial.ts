@@ -9,7 +9,7 @@ import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
-import { buildRequest, credentialsOf, toEndpoint } from './build-request.ts';
+import { buildRequest, credentialNames, credentialsOf, toEndpoint } from './build-request.ts';
 import { cloudContent } from './cloud-form.ts';
 import { encodeBody } from './make-body.ts';
 
@@ -60,7 +60,7 @@ export async function tryEndpoint(
   });
   const outcome = await deps.http.send(toEndpoint(request, row));
   const owner = {
-    credentials: auth.headers.map(([name]) => name.toLowerCase()),
+    credentials: credentialNames(row, auth.headers),
     visible: visibleHeaders(config),
   };
   const shown = withoutCredentials(outcome, request, owner);

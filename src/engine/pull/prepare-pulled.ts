@@ -6,7 +6,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
-import { buildRequest } from '../attempt/build-request.ts';
+import { buildRequest, credentialNames } from '../attempt/build-request.ts';
 import { cloudContent } from '../attempt/cloud-form.ts';
 import { encodeBody, makeBody } from '../attempt/make-body.ts';
 import { ended, expired, type Sent } from '../attempt/sent.ts';
@@ -59,7 +59,8 @@ export async function preparePulled(
     trace: storedTrace(delivery.headers),
     hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
   });
-  const owner = { credentials: event.credentials, visible: visibleHeaders(config) };
+  const credentials = [...credentialNames(endpoint.row, []), ...event.credentials];
+  const owner = { credentials, visible: visibleHeaders(config) };
   const shown = request.headers.map(([name, value]) => [name, isCredential(name, owner) ? HIDDEN : value]);
   return {
     kind: 'ready',

@@ -26,6 +26,7 @@ const everything = {
   support_email: 'help@example.org',
   slack_webhook_url: 'https://hooks.example.org/slack',
   teams_webhook_url: 'https://hooks.example.org/teams',
+  headers: { 'X-Tenant': 'acme tenant' },
 };
 
 const make = (fields: object = {}): Promise<Json> =>
@@ -74,10 +75,14 @@ describe('an endpoint', () => {
   });
 
   test('is stored without a readable secret', async () => {
-    await make({ secret: 'find-me-if-you-can', authentication: everything.authentication });
+    await make({
+      secret: 'find-me-if-you-can',
+      authentication: everything.authentication,
+      headers: everything.headers,
+    });
     const rows = await app.database.query('select e::text as text from endpoints e');
     const text = JSON.stringify(rows);
-    for (const secret of ['find-me-if-you-can', 'open sesame']) {
+    for (const secret of ['find-me-if-you-can', 'open sesame', 'acme tenant']) {
       expect(text).not.toContain(secret);
       expect(text).not.toContain(Buffer.from(secret).toString('hex'));
     }

@@ -95,6 +95,7 @@ const endpoint: Resource = {
     key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
     slack_webhook_url: field('http://127.0.0.1:9/slack', 'http://127.0.0.1:9/slack2', leaves('')),
     teams_webhook_url: field('http://127.0.0.1:9/teams', 'http://127.0.0.1:9/teams2', leaves('')),
+    headers: field({ 'X-First': 'a' }, { 'X-Next': 'b' }, leaves({}, {})),
     // Clients send false with every change; activate is what makes an endpoint active.
     is_disabled: field(true, false, { shown: (data) => data.status, as: ['inactive', 'inactive'] }),
     secret: field('the first secret', 'the next secret', {

@@ -24,6 +24,7 @@ async function side(owner: string): Promise<Json> {
       name: `of ${owner}`,
       authentication: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'hush' } },
       slack_webhook_url: 'http://127.0.0.1:9/slack',
+      headers: { 'X-Tenant': 'hush' },
     },
   });
   return { endpoint, subscription };
@@ -172,6 +173,7 @@ describe('single reads', () => {
         authentication: null,
         slack_webhook_url: '',
       });
+      expect(endpoint.headers ?? {}).not.toMatchObject({ 'X-Tenant': 'hush' });
       expect(JSON.stringify(endpoint)).not.toContain('hush');
     }
     const [own] = (await viewer.get('/portal_link')).endpoints_metadata;
@@ -179,6 +181,7 @@ describe('single reads', () => {
     for (const endpoint of await places(manager)) {
       expect(endpoint.secrets).toHaveLength(1);
       expect(endpoint.authentication.api_key.header_value).toBe('hush');
+      expect(endpoint.headers).toEqual({ 'X-Tenant': 'hush' });
     }
   });
 });

@@ -4,6 +4,7 @@ import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../part
 import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { ChatFields, chatsOf } from './chat-fields.tsx';
+import { HeaderFields, headersOf } from './pair-fields.tsx';
 import { RequestFields, signingKeyOf } from './request-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
@@ -36,6 +37,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         ...formValues(endpointForm, form),
         ...chatsOf(form),
         ...signingKeyOf(form),
+        ...headersOf(form),
         ...(!isPull && {
           ...signInOf(form, endpoint.authentication),
           ...certificateOf(form, endpoint.mtls_client_cert),
@@ -51,6 +53,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
           <CertificateFields stored={endpoint.mtls_client_cert} />
         </>
       )}
+      <HeaderFields endpoint={endpoint} />
       <RequestFields endpoint={endpoint} />
       <div className="grid gap-4 sm:grid-cols-3">
         <ResourceField {...field} name="rate_limit" hint="0: no rate limit." />

@@ -28,6 +28,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Timeout', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
         ['Authentication', sent(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
+        ['Headers', Object.keys(endpoint.headers).join(', ') || 'none'],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
         ['CloudEvents', endpoint.cloudevents || undefined],
         ['Alert email', endpoint.support_email || 'none'],
