@@ -18,7 +18,7 @@ const NAMED = '#/components/schemas/';
 const KNOWN = new Set(
   (
     '$ref type description enum const properties required items anyOf additionalProperties ' +
-    'minimum maximum minLength maxLength minItems maxItems format pattern default examples title'
+    'minimum maximum minLength maxLength minItems maxItems maxProperties propertyNames format pattern default examples title'
   ).split(' '),
 );
 

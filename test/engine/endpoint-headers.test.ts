@@ -76,12 +76,12 @@ test.each([
   ['a b', 'not a legal header name'],
   ['', 'not a legal header name'],
 ])('a header named %j is refused by name, and nothing is stored', async (name, problem) => {
-  const before = await storedRows(app.database);
+  const { endpoints } = await storedRows(app.database);
   const body = { name: 'n', url: receiver.url, headers: { [name]: 'v' } };
   const refused = await project.call('POST', '/endpoints', { body, expected: 400 });
   expect(refused.message).toContain(`headers.${name}`);
   expect(refused.message).toContain(problem);
-  expect(await storedRows(app.database)).toEqual(before);
+  expect((await storedRows(app.database)).endpoints).toBe(endpoints);
 });
 
 test('headers are bounded, and refused if they are no texts, twice, or those of the authentication', async () => {
@@ -156,4 +156,23 @@ test('a test of an endpoint sends its headers and shows them masked', async () =
   const attempt = await project.post('/endpoints/test', { endpoint }, 200);
   expect((await receiver.received(1, '/tried'))[0]?.headers['x-tenant']).toBe('tried-tenant');
   expect(attempt.request_http_header['X-Tenant']).toBe('***');
+});
+
+// proves Endpoints: user_agent
+// proves Projects: user_agent
+test('the user agent is that of the endpoint, else of the project, else of the event, else ours', async () => {
+  const other = await app.newProject();
+  const { endpoint } = await subscribe(other, `${receiver.url}/agent`);
+  const send = async (custom_headers: object = {}) => {
+    await other.post('/events', { endpoint_id: endpoint.uid, event_type: 'e', data: {}, custom_headers });
+    const requests = await receiver.received(receiver.at('/agent').length + 1, '/agent');
+    return requests.at(-1)?.headers['user-agent'];
+  };
+  const ofEvent = { 'User-Agent': 'of the event' };
+  expect(await send()).toMatch(/^Posthorn\//);
+  expect(await send(ofEvent)).toBe('of the event');
+  await other.put('', { name: 'agents', config: { user_agent: 'Project/1' } });
+  expect(await send(ofEvent)).toBe('Project/1');
+  await other.put(`/endpoints/${endpoint.uid}`, { user_agent: 'Endpoint/2' });
+  expect(await send(ofEvent)).toBe('Endpoint/2');
 });

@@ -51,6 +51,8 @@ const endpoint = {
   rate_limit: integer,
   rate_limit_duration: integer,
   support_email: text,
+  metadata: object,
+  user_agent: text,
   delivery: oneOf('push', 'pull'),
   key: text,
   ...times,

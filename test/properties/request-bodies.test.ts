@@ -59,6 +59,11 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       signing_key: none,
       secret: none,
       headers,
+      metadata: fc.dictionary(
+        fc.stringMatching(/^[a-z._-]{1,8}$/),
+        fc.string({ maxLength: 20 }).filter((text) => !text.includes('\u0000')),
+        { maxKeys: 20 },
+      ),
       subscriptions: none,
       key: fc.uuid(),
     }),
@@ -74,6 +79,8 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       'rate_limit_duration',
       'advanced_signatures',
       'headers',
+      'metadata',
+      'user_agent',
     ],
   },
   '/sources': {

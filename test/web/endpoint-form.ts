@@ -106,6 +106,8 @@ export function endpointFormTests(get: () => World): void {
     await field('CloudEvents').selectOption('Structured');
     await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
+    await field('Metadata').fill('plan: gold');
+    await field('User agent').fill('Acme/1.0');
     await unfold('Headers');
     await field('Headers of every delivery').fill('X-Tenant: acme\nX-Link: a:b');
     await unfold('Alerts to Slack or Teams');
@@ -126,6 +128,8 @@ export function endpointFormTests(get: () => World): void {
       slack_webhook_url: `${receiver.url}/slack`,
       teams_webhook_url: `${receiver.url}/teams`,
       headers: { 'X-Tenant': 'acme', 'X-Link': 'a:b' },
+      metadata: { plan: 'gold' },
+      user_agent: 'Acme/1.0',
     });
     await page.getByText('Orders of the shop ☕').waitFor();
 

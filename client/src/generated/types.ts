@@ -337,6 +337,10 @@ export interface Endpoint {
   rate_limit_duration: number;
   /** Gets the alerts of the endpoint by mail. */
   support_email: string;
+  /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
+  metadata: Record<string, string>;
+  /** `User-Agent` of the deliveries. Empty: that of the project. */
+  user_agent: string;
   /** Name in the file of a project, unique per kind. */
   key: string;
   secrets: Array<{
@@ -1004,6 +1008,8 @@ export interface ProjectConfig {
   };
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header: string;
+  /** `User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event. */
+  user_agent: string;
   /** Headers whose names look like credentials but are not. */
   visible_headers: string[];
   meta_event: MetaEventConfig;
@@ -1377,6 +1383,10 @@ export interface UpdateEndpoint {
   rate_limit_duration?: number | null;
   /** Gets the alerts of the endpoint by mail. */
   support_email?: string | null;
+  /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
+  metadata?: Record<string, string> | null;
+  /** `User-Agent` of the deliveries. Empty: that of the project. */
+  user_agent?: string | null;
   /** Name in the file of a project, unique per kind. */
   key?: string | null;
   authentication?: AuthenticationInput | null;
@@ -1567,6 +1577,8 @@ export interface PartialProjectConfig {
   search_policy?: string | null;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header?: string | null;
+  /** `User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event. */
+  user_agent?: string | null;
   /** Headers whose names look like credentials but are not. */
   visible_headers?: string[] | null;
   strategy?: {
@@ -2663,6 +2675,8 @@ export interface ListEndpointsQuery extends PageQuery {
   /** Part of the name. */
   q?: string;
   ownerId?: string;
+  /** A text of the metadata, as `name:value`. */
+  metadata?: string[];
 }
 
 export interface ListSourcesQuery extends PageQuery {

@@ -7,13 +7,13 @@ import {
   updateEndpoint,
 } from '../../control/endpoint-changes.ts';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
-import { AppError, found } from '../../domain/errors.ts';
+import { AppError, badQuery, found } from '../../domain/errors.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
-import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
-import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
+import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { endpointChanges } from '../http/versions/endpoint-changes.ts';
 import { changedEndpoint, checkEndpoint, requireOwnCredentials, warnOfOwnUrl } from './endpoint-input.ts';
@@ -36,6 +36,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       ...pageQuery,
       q: Type.Optional(Type.String({ description: 'Part of the name.' })),
       ownerId: Type.Optional(Type.String()),
+      metadata: Repeated('A text of the metadata, as `name:value`.'),
     }),
     message: 'Endpoints fetched',
     data: PageOf(Endpoint),
@@ -48,6 +49,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
         scope,
         name: queryValue(query, 'q'),
         ownerId: queryValue(query, 'ownerId'),
+        metadata: scope === undefined ? metadataFilter(queryValues(query, 'metadata')) : undefined,
       };
       const page = await db.reading(project.id, (tx) => endpoints.list(tx, project.id, list));
       const ids = page.rows.map((row) => row.id);
@@ -85,8 +87,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
         requireOwnCredentials(scope, known, body);
         return {
           ...changedEndpoint(context, known, body),
-          // The holder of a portal link cannot change the owner or the key of an endpoint.
-          ...(scope !== undefined && { owner_id: known.owner_id, key: known.key }),
+          ...(scope !== undefined && ownersFields(known)),
         };
       });
       return show(row);
@@ -138,4 +139,19 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       return show(await rollSecret(changes, { ...by, id: params.endpointID, scope }, wanted));
     },
   });
+}
+
+/** Fields of an endpoint that the holder of a portal link cannot set. */
+const ownersFields = ({ owner_id, key, metadata }: EndpointRow) => ({ owner_id, key, metadata });
+
+/** Undefined: none is given. */
+function metadataFilter(given: readonly string[]): Record<string, string> | undefined {
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(
+    given.map((text) => {
+      const at = text.indexOf(':');
+      if (at < 1) throw badQuery('metadata', 'must be name:value');
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
 }

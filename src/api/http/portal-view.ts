@@ -37,6 +37,8 @@ const views: FieldViews<PortalViewer> = {
   endpoints: (schema) => (isListOf(schema, 'string') ? ownIds : undefined),
   endpoint_metadata: (schema) => (isListOf(schema, 'object') ? ownEndpoints(schema) : undefined),
   source_metadata: () => () => null,
+  // Texts of an endpoint for the owner of the project. That of events and deliveries has another form.
+  metadata: (schema) => (schema.patternProperties === undefined ? undefined : () => ({})),
 };
 
 const fallback = (name: string, schema: Schema): PortalView | undefined =>

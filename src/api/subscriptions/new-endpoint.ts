@@ -59,7 +59,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       warnOfOwnUrl(context, body, request);
       const made = createdEndpoint(context, body);
       // A key belongs to the file of the project, so a portal link cannot claim one.
-      if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '' });
+      if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '', metadata: {} });
       const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });
       return toEndpoint(await createEndpoint(context.changes, by, { made, subscriptions, scope }));
     },

@@ -87,6 +87,9 @@ export const DEFAULT_PORTAL_THEME: PortalTheme = {
   frame_origins: [],
 };
 
+/** Text that a header can have. */
+export const UserAgent = Type.String({ maxLength: 256, pattern: '^[ -~]*$' });
+
 export const ProjectConfig = Type.Object({
   max_payload_read_size: integer(1, 104_857_600, 'Largest payload in bytes; a larger one is 413.'),
   replay_attacks_prevention_enabled: flag('The Convoy signature of every endpoint includes a timestamp.'),
@@ -126,6 +129,10 @@ export const ProjectConfig = Type.Object({
     maxLength: 128,
     description: 'Header of a delivery with the idempotency key of its event.',
   }),
+  user_agent: {
+    ...UserAgent,
+    description: '`User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event.',
+  },
   visible_headers: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
     maxItems: 100,
     description: 'Headers whose names look like [credentials](secrets.md#credential-headers) but are not.',
@@ -137,6 +144,11 @@ export const ProjectConfig = Type.Object({
 
 export type ProjectConfig = Static<typeof ProjectConfig>;
 export type Strategy = Static<typeof Strategy>;
+
+/** A config as it is stored, with the settings that came after it, as they were before. */
+export function withLaterSettings(stored: ProjectConfig): ProjectConfig {
+  return { ...stored, user_agent: stored.user_agent ?? '' };
+}
 
 export const DEFAULT_SIGNATURE_HEADER = 'X-Convoy-Signature';
 export const DEFAULT_REQUEST_ID_HEADER = 'X-Convoy-Idempotency-Key';
@@ -163,6 +175,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       schemes: ['convoy', 'standard'],
     },
     request_id_header: DEFAULT_REQUEST_ID_HEADER,
+    user_agent: '',
     visible_headers: [],
     meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },
     circuit_breaker: {

@@ -6,6 +6,7 @@ import {
   type EndpointStatus,
   endpointStatuses,
 } from '../config/endpoint.ts';
+import { UserAgent } from '../config/project-config.ts';
 import { choice, count, field, flag, key, name, text, type Values } from './fields.ts';
 
 const seenByAll = { portal: true, meta: true } as const;
@@ -88,6 +89,29 @@ export const endpointFields = {
       output: Type.String(),
     },
     { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Alert email', ...seenByAll },
+  ),
+  metadata: field(
+    {
+      usual: {} as Readonly<Record<string, string>>,
+      input: Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {
+        maxProperties: 20,
+        propertyNames: { pattern: '^[A-Za-z0-9._-]{1,64}$' },
+      }),
+      output: Type.Record(Type.String(), Type.String()),
+    },
+    {
+      text: 'At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them.',
+      label: { why: 'it has a field of its own' },
+      meta: true,
+    },
+  ),
+  user_agent: field(
+    { usual: '', input: UserAgent, output: Type.String() },
+    {
+      text: '`User-Agent` of the deliveries. Empty: that of the project.',
+      label: 'User agent',
+      meta: true,
+    },
   ),
   key,
 };

@@ -66,6 +66,8 @@ export function buildRequest(
   }
   if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
   headers.put('Accept-Encoding', 'gzip');
+  const userAgent = endpoint.row.user_agent || context.config.user_agent;
+  if (userAgent !== '') headers.put('User-Agent', userAgent);
   const ofEndpoint = endpoint.row.secret.reveal().headers ?? {};
   for (const [name, value] of Object.entries(ofEndpoint)) headers.put(name, value);
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));

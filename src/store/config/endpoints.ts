@@ -51,6 +51,8 @@ export class EndpointStore extends SealedTable<EndpointRow> {
       page: PageRequest;
       name?: string | undefined;
       ownerId?: string | undefined;
+      /** Each is in its metadata. */
+      metadata?: Readonly<Record<string, string>> | undefined;
       scope?: EndpointScope | undefined;
     },
   ): Promise<Page<EndpointRow>> {
@@ -58,7 +60,8 @@ export class EndpointStore extends SealedTable<EndpointRow> {
       .add("delivery <> 'device'")
       .within('id', filter.scope)
       .addIf('position(lower(?) in lower(name)) > 0', filter.name)
-      .addIf('owner_id = ?', filter.ownerId);
+      .addIf('owner_id = ?', filter.ownerId)
+      .addIf('metadata @> ?::jsonb', filter.metadata && JSON.stringify(filter.metadata));
     return this.page(db, where, filter.page);
   }
 

@@ -1,4 +1,4 @@
-import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { type ProjectConfig, withLaterSettings } from '../../domain/config/project-config.ts';
 import type { ProjectKey } from '../../domain/config/project-key.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
@@ -94,7 +94,8 @@ export class ProjectStore {
       sealedKeys === null
         ? new Secret<readonly ProjectKey[]>([])
         : Secret.sealed(() => parseStored(this.#sealer.open(sealedKeys, keysPlace(row.id))) as ProjectKey[]);
-    return { ...row, secret, keys, keysMark: sealedKeys?.toString('base64') ?? '' };
+    const config = withLaterSettings(row.config);
+    return { ...row, config, secret, keys, keysMark: sealedKeys?.toString('base64') ?? '' };
   }
 }
 
@@ -118,5 +119,5 @@ export async function getProjectConfig(db: Queryable, id: ProjectId): Promise<Pr
     'select config from projects where id = $1 and deleted_at is null',
     [id],
   );
-  return row?.config;
+  return row && withLaterSettings(row.config);
 }

@@ -27,6 +27,8 @@ const everything = {
   slack_webhook_url: 'https://hooks.example.org/slack',
   teams_webhook_url: 'https://hooks.example.org/teams',
   headers: { 'X-Tenant': 'acme tenant' },
+  metadata: { plan: 'gold', region: 'eu: west' },
+  user_agent: 'Acme/1.0 (webhooks)',
 };
 
 const make = (fields: object = {}): Promise<Json> =>
@@ -72,6 +74,19 @@ describe('an endpoint', () => {
     const { content } = await app.project.get('/endpoints?q=ÜNÏCODE&ownerId=owner-1');
     expect(content).toEqual([endpoint]);
     expect((await app.project.get('/endpoints?ownerId=owner-2')).content).toEqual([]);
+  });
+
+  // proves Endpoints: metadata
+  test('is found by its metadata, each text of it', async () => {
+    const metadata = { plan: 'gold', found: 'by: this' };
+    const endpoint = await make({ metadata });
+    await make({ metadata: { plan: 'gold', found: 'by that' } });
+    const found = async (query: string) => (await app.project.get(`/endpoints?${query}`)).content;
+    expect(await found('metadata=found:by%3A%20this')).toEqual([endpoint]);
+    expect(await found('metadata=found:by%3A%20this&metadata=plan:gold')).toEqual([endpoint]);
+    expect(await found('metadata=found:by%3A%20this&metadata=plan:lead')).toEqual([]);
+    for (const bad of ['found', ':this'])
+      await app.project.call('GET', `/endpoints?metadata=${bad}`, { expected: 400 });
   });
 
   test('is stored without a readable secret', async () => {
@@ -121,6 +136,12 @@ describe('an endpoint', () => {
     [{ authentication: { type: 'handshake' } }, 'authentication.type'],
     [{ slack_webhook_url: 'slack' }, 'slack_webhook_url'],
     [{ support_email: 'two@at@signs' }, 'support_email'],
+    [{ metadata: { 'a b': 'c' } }, 'metadata'],
+    [{ metadata: { a: 1 } }, 'metadata.a'],
+    [{ metadata: { a: 'v'.repeat(1025) } }, 'metadata.a'],
+    [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`m${n}`, ''])) }, 'metadata'],
+    [{ user_agent: 'a\r\nX-B: c' }, 'user_agent'],
+    [{ user_agent: 'x'.repeat(257) }, 'user_agent'],
   ])('is refused with %j', async (fields, field) => {
     const existing = await make();
     const before = await storedRows(app.database);

@@ -25,6 +25,7 @@ const DEFAULTS = {
   add_event_id_trace_headers: false,
   disable_endpoint: false,
   hide_payload_from_viewers: false,
+  user_agent: '',
   require_second_factor: false,
   multiple_endpoint_subscriptions: true,
   verify_dynamic_events: false,

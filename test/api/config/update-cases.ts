@@ -95,6 +95,8 @@ const endpoint: Resource = {
     key: field(`first-${randomUUID()}`, `next-${randomUUID()}`, leaves('')),
     slack_webhook_url: field('http://127.0.0.1:9/slack', 'http://127.0.0.1:9/slack2', leaves('')),
     teams_webhook_url: field('http://127.0.0.1:9/teams', 'http://127.0.0.1:9/teams2', leaves('')),
+    metadata: field({ plan: 'gold' }, { 'next.one': '' }, leaves({}, {})),
+    user_agent: field('First/1.0', 'Next (2)', leaves('')),
     headers: field({ 'X-First': 'a' }, { 'X-Next': 'b' }, leaves({}, {})),
     // Clients send false with every change; activate is what makes an endpoint active.
     is_disabled: field(true, false, { shown: (data) => data.status, as: ['inactive', 'inactive'] }),
@@ -301,6 +303,7 @@ const project: Resource = {
     'config.add_event_id_trace_headers': field(true, false),
     'config.disable_endpoint': field(true, false),
     'config.hide_payload_from_viewers': field(true, false),
+    'config.user_agent': field('First/1.0', 'Next (2)', leaves('')),
     'config.require_second_factor': field(true, false),
     'config.multiple_endpoint_subscriptions': field(false, true),
     'config.verify_dynamic_events': field(true, false),

@@ -25,6 +25,7 @@ async function side(owner: string): Promise<Json> {
       authentication: { type: 'api_key', api_key: { header_name: 'X-Key', header_value: 'hush' } },
       slack_webhook_url: 'http://127.0.0.1:9/slack',
       headers: { 'X-Tenant': 'hush' },
+      metadata: { plan: 'of the owner' },
     },
   });
   return { endpoint, subscription };
@@ -223,11 +224,21 @@ describe('writes', () => {
   });
 
   test('of own endpoints work; the owner is always the link’s', async () => {
-    const made = await manager.post('/endpoints', { name: 'new', url: receiver.url, owner_id: 'them' });
+    const metadata = { plan: 'mine' };
+    const made = await manager.post('/endpoints', {
+      name: 'new',
+      url: receiver.url,
+      owner_id: 'them',
+      metadata,
+    });
     expect(made.owner_id).toBe('me');
+    expect((await app.project.get(`/endpoints/${made.uid}`)).metadata).toEqual({});
     const one = `/endpoints/${made.uid}`;
     const changed = await manager.put(one, { name: 'renamed', url: receiver.url, owner_id: 'them' });
     expect(changed).toMatchObject({ name: 'renamed', owner_id: 'me' });
+    const ofOwner = `/endpoints/${mine.endpoint.uid}`;
+    expect((await manager.put(ofOwner, { metadata })).metadata).toEqual({});
+    expect((await app.project.get(ofOwner)).metadata).toEqual({ plan: 'of the owner' });
     expect((await manager.put(`${one}/pause`)).status).toBe('paused');
     expect((await manager.post(`${one}/activate`, undefined, 202)).status).toBe('active');
     expect((await manager.put(`${one}/expire_secret`, {}, 200)).secrets).toHaveLength(2);

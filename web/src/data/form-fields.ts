@@ -52,6 +52,10 @@ export const endpointForm = {
     label: 'Alert email',
     kind: 'text',
   },
+  user_agent: {
+    label: 'User agent',
+    kind: 'text',
+  },
 } as const;
 
 export const sourceForm = {

@@ -4,7 +4,7 @@ import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../part
 import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { ChatFields, chatsOf } from './chat-fields.tsx';
-import { HeaderFields, headersOf } from './pair-fields.tsx';
+import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
 import { RequestFields, signingKeyOf } from './request-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
@@ -22,6 +22,7 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'rate_limit',
   'rate_limit_duration',
   'http_timeout',
+  'user_agent',
 ];
 
 /** Every field of an endpoint. */
@@ -38,6 +39,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         ...chatsOf(form),
         ...signingKeyOf(form),
         ...headersOf(form),
+        ...metadataOf(form),
         ...(!isPull && {
           ...signInOf(form, endpoint.authentication),
           ...certificateOf(form, endpoint.mtls_client_cert),
@@ -47,6 +49,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       <ChatFields endpoint={endpoint} />
       <ResourceField {...field} name="description" />
       <ResourceField {...field} name="owner_id" />
+      <MetadataField endpoint={endpoint} />
       {!isPull && (
         <>
           <SignInFields authentication={endpoint.authentication} />
@@ -55,6 +58,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       )}
       <HeaderFields endpoint={endpoint} />
       <RequestFields endpoint={endpoint} />
+      <ResourceField {...field} name="user_agent" hint="Empty: that of the project." />
       <div className="grid gap-4 sm:grid-cols-3">
         <ResourceField {...field} name="rate_limit" hint="0: no rate limit." />
         <ResourceField {...field} name="rate_limit_duration" />

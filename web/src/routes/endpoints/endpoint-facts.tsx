@@ -31,6 +31,12 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Headers', Object.keys(endpoint.headers).join(', ') || 'none'],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
         ['CloudEvents', endpoint.cloudevents || undefined],
+        [
+          'Metadata',
+          Object.entries(endpoint.metadata)
+            .map((pair) => pair.join(': '))
+            .join(', ') || 'none',
+        ],
         ['Alert email', endpoint.support_email || 'none'],
         [
           'Subscriptions',

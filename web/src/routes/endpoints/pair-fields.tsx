@@ -34,6 +34,22 @@ export const HeaderFields = ({ endpoint }: { endpoint: Endpoint }) => (
   </Fold>
 );
 
+/** The texts of the owner of the project. */
+export const MetadataField = ({ endpoint }: { endpoint: Endpoint }) => (
+  <TextArea
+    label="Metadata"
+    name="metadata"
+    rows={2}
+    placeholder="plan: gold"
+    defaultValue={lines(endpoint.metadata)}
+    hint="One text a line. Your customers do not see it."
+  />
+);
+
+export const metadataOf = (form: FormData): Partial<UpdateEndpoint> => ({
+  metadata: pairsOf(formText(form, 'metadata')),
+});
+
 export const headersOf = (form: FormData): Partial<UpdateEndpoint> => ({
   headers: pairsOf(formText(form, 'headers')),
 });

@@ -33,6 +33,12 @@ export const EventFields = ({ config }: { config: Config }) => (
           hint="Their names look like credentials. Separated by commas."
         />
         <TextField
+          label="User agent of deliveries"
+          name="user_agent"
+          defaultValue={config.user_agent}
+          hint="Empty: Posthorn and its version."
+        />
+        <TextField
           label="A search reaches back"
           name="search_policy"
           defaultValue={config.search_policy}
@@ -48,5 +54,6 @@ export const eventSettingsOf = (form: FormData): PartialProjectConfig => ({
   ...Object.fromEntries(FLAGS.map(([name]) => [name, form.has(name)])),
   request_id_header: formText(form, 'request_id_header'),
   visible_headers: formList(form, 'visible_headers'),
+  user_agent: formText(form, 'user_agent'),
   search_policy: formText(form, 'search_policy'),
 });
