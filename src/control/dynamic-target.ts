@@ -45,7 +45,7 @@ export function ensureDynamicTarget(
 }
 
 async function ensureTypes(
-  { deps }: ConfigChanges,
+  changes: ConfigChanges,
   change: ConfigChange,
   { endpointId, target }: { endpointId: EndpointId; target: DynamicTarget },
 ): Promise<{ id: string; audit: readonly AuditNote[] }> {
@@ -54,6 +54,6 @@ async function ensureTypes(
   const name = `dynamic-subscription-${endpointId}`;
   const event_types = target.eventTypes.length > 0 ? [...target.eventTypes] : ['*'];
   const fields = { ...(known ?? newSubscription({ name, endpoint_id: endpointId })), event_types };
-  const id = known?.id ?? deps.ids.next();
-  return { id, audit: (await putSubscription(change, { id, known, fields })).audit };
+  const id = known?.id ?? changes.deps.ids.next();
+  return { id, audit: (await putSubscription(changes, change, { id, known, fields })).audit };
 }

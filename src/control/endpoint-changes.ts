@@ -4,6 +4,8 @@ import type { EndpointStatus } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
+import { endpointFields } from '../domain/resources/endpoint-fields.ts';
+import { usualValues } from '../domain/resources/fields.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import {
@@ -15,7 +17,9 @@ import {
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
+import { refuseOverlap } from './event-id-overlap.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
+import { needNodesThatSendSo } from './older-nodes.ts';
 import { addSubscription, type NewSubscription } from './subscription-changes.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
@@ -56,6 +60,7 @@ export async function addEndpoint(
   change: ConfigChange,
   made: NewEndpoint,
 ): Promise<Changed<EndpointRow>> {
+  await needNodesThatSendSo(change, made.fields, usualValues(endpointFields));
   const saved = await saveEndpoint(change, deps.endpoints, made, [{ type: 'endpoint.created' }]);
   return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
 }
@@ -118,7 +123,10 @@ function changeEndpoint(
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
     const metaEvents = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
+    await needNodesThatSendSo(change, row, known);
     const saved = await saveChanged(changes, change, row, metaEvents);
+    if (saved.webhook_id !== known.webhook_id)
+      await refuseOverlap(changes, change, { endpointId: saved.id, field: 'webhook_id' });
     const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
     await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };

@@ -10,6 +10,7 @@ import { saveSubscription } from '../store/changes/subscription-writes.ts';
 import { knownEventTypes } from '../store/config/event-types.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
+import { refuseOverlap } from './event-id-overlap.ts';
 import { type OneSubscription, subscriptionOf } from './subscription-changes.ts';
 
 /** Each node has every subscription's filters in memory, so their size is limited. */
@@ -32,6 +33,7 @@ export function changeFilters(
     requireEventTypes(one.scope, added);
     const fields = { ...row, filters, event_types: types };
     const result = await saveSubscription(change, { id: row.id, fields });
+    await refuseOverlap(changes, change, { endpointId: row.endpoint_id, field: 'event_type' });
     return { result, audit: filterNotes(row, filters) };
   });
 }

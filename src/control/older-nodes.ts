@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import type { EndpointFields } from '../domain/resources/endpoint-fields.ts';
 import type { SubscriptionFields } from '../domain/resources/subscription-fields.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { nodesBefore } from '../store/queue/nodes.ts';
@@ -10,6 +11,9 @@ const KNOWN_SINCE = {
   ordering: '0002',
   // Receivers that trust the keys of the project alone would refuse what an older node sends.
   signing_keys: '0003',
+  envelope: '0003',
+  webhook_id: '0003',
+  cloudevents: '0003',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */
@@ -26,4 +30,16 @@ export async function needNodesThatOrder(
   known: SubscriptionFields | undefined,
 ): Promise<void> {
   if (fields.ordering !== null && (known?.ordering ?? null) === null) await needNewerNodes(tx, 'ordering');
+}
+
+/** Settings of endpoints without which a receiver would not understand its deliveries. */
+const FORMS = ['envelope', 'webhook_id', 'cloudevents'] as const;
+
+export async function needNodesThatSendSo(
+  tx: Queryable,
+  fields: EndpointFields,
+  known: EndpointFields,
+): Promise<void> {
+  const field = FORMS.find((name) => fields[name] !== known[name]);
+  if (field !== undefined) await needNewerNodes(tx, field);
 }

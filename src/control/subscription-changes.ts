@@ -9,6 +9,7 @@ import { deleteSubscriptions, saveSubscription } from '../store/changes/subscrip
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
+import { refuseOverlap } from './event-id-overlap.ts';
 import { needNodesThatOrder } from './older-nodes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
@@ -16,6 +17,9 @@ export interface OneSubscription extends Author {
   id: SubscriptionId;
   scope: EndpointScope | undefined;
 }
+
+/** The field that a refused overlap with another subscription names. */
+const FIELD = 'filter_config.event_types';
 
 /** A subscription with the defaults of everything that is not given: it takes every event. */
 export function newSubscription(
@@ -63,11 +67,13 @@ export function deleteSubscription(changes: ConfigChanges, one: OneSubscription)
 
 /** Creates or replaces a subscription as part of a change. */
 export async function putSubscription(
+  changes: ConfigChanges,
   change: ConfigChange,
   wanted: { id: string; known?: SubscriptionRow | undefined; fields: SubscriptionFields },
 ): Promise<Changed<SubscriptionRow>> {
   const { id, known, fields } = wanted;
   const saved = await saveSubscription(change, { id, fields });
+  await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: 'event_types' });
   const action = known === undefined ? 'subscription.created' : 'subscription.updated';
   return { result: saved, audit: [changeOf(action, known, saved)] };
 }
@@ -86,7 +92,9 @@ export async function addSubscription(
   requireEventTypes(scope, fields.event_types);
   await checkLinks(changes, change, { fields, known: undefined });
   await needNodesThatOrder(change, fields, undefined);
-  return changeOf('subscription.created', null, await saveSubscription(change, { id, fields }));
+  const saved = await saveSubscription(change, { id, fields });
+  await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
+  return changeOf('subscription.created', null, saved);
 }
 
 /**
@@ -105,7 +113,7 @@ export async function ensureSubscription(
       return { result: null, audit: [] };
     const name = `${routing.endpoints.get(endpointId)?.row.name ?? endpointId}-subscription`;
     const fields = newSubscription({ name, endpoint_id: endpointId });
-    const { audit } = await putSubscription(change, { id: changes.deps.ids.next(), fields });
+    const { audit } = await putSubscription(changes, change, { id: changes.deps.ids.next(), fields });
     return { result: null, audit };
   });
 }
@@ -136,6 +144,7 @@ function changeSubscription(
     await checkLinks(changes, change, { fields, known });
     await needNodesThatOrder(change, fields, known);
     const saved = await saveSubscription(change, { id: one.id, fields });
+    await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };
   });

@@ -164,6 +164,8 @@ export interface LeasedDelivery extends LeasedWork {
   expiresAtMs: number | null;
   /** `body` was made by a function; else it is the event's payload. */
   hasOwnBody: boolean;
+  /** Made by a replay, while its endpoint identified requests by their event. */
+  isReplay: boolean;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
   /** A consumer had taken it, and its lease ended. Null: not so. */

@@ -178,6 +178,7 @@ export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDe
     budgetFrom: 0,
     body: event.payload,
     hasOwnBody: false,
+    isReplay: false,
     isStarted: false,
     pulled: null,
     isSecondRequest: false,

@@ -52,7 +52,7 @@ async function makeEndpoint(
     ...(username && { authentication: { type: 'basic_auth', basic_auth: { username, password } } }),
   });
   const endpoint = await addEndpoint(changes, change, made);
-  const subscription = await putSubscription(change, {
+  const subscription = await putSubscription(changes, change, {
     id: ids.next(),
     fields: newSubscription({
       name: `${name}-subscription`,

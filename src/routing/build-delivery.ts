@@ -44,6 +44,7 @@ export function buildDelivery(
     dueAtMs: isLater ? event.deliverAtMs : null,
     expiresAtMs: isReplay ? null : expiresAt(event, row.ttl_seconds),
     leased: false,
+    isReplay: isReplay && routing.endpoints.get(row.endpoint_id)?.row.webhook_id === 'event',
   };
 }
 

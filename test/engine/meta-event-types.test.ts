@@ -53,6 +53,8 @@ const endpoint = {
   support_email: text,
   metadata: object,
   user_agent: text,
+  envelope: oneOf('project', 'none', 'standard'),
+  webhook_id: oneOf('delivery', 'event'),
   delivery: oneOf('push', 'pull'),
   key: text,
   ...times,

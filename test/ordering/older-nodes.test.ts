@@ -47,3 +47,20 @@ test('an ordering is refused while an older node runs, and allowed when it is si
 
 /** The first step of a start of 0.1.0, which knows one migration. */
 const startOfRelease = () => migrate(app.app.db, quietLog, releasedMigrations());
+
+test('settings of an endpoint that change its deliveries are refused while an older node runs', async () => {
+  const client = await app.newProject();
+  await older(-3600);
+  const fields = { name: 'e', url: 'http://127.0.0.1:9/' };
+  const made = await client.post('/endpoints', fields);
+  const one = `/endpoints/${made.uid}`;
+  for (const setting of [{ envelope: 'standard' }, { webhook_id: 'event' }, { cloudevents: 'binary' }]) {
+    const [field = ''] = Object.keys(setting);
+    expect((await client.put(one, setting, 409)).message).toContain(field);
+    await client.post('/endpoints', { ...fields, ...setting }, 409);
+  }
+  expect((await client.get('/endpoints')).content).toHaveLength(1);
+  await client.put(one, { name: 'other' });
+  await older(11);
+  await client.put(one, { webhook_id: 'event' });
+});

@@ -104,6 +104,8 @@ export function endpointFormTests(get: () => World): void {
     await unfold('Body and signatures');
     await field('Body').selectOption('Form fields');
     await field('CloudEvents').selectOption('Structured');
+    await field('Envelope').selectOption('type, timestamp and data');
+    await field('webhook-id').selectOption('Id of the event');
     await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
     await field('Metadata').fill('plan: gold');
@@ -129,6 +131,8 @@ export function endpointFormTests(get: () => World): void {
       teams_webhook_url: `${receiver.url}/teams`,
       headers: { 'X-Tenant': 'acme', 'X-Link': 'a:b' },
       metadata: { plan: 'gold' },
+      envelope: 'standard',
+      webhook_id: 'event',
       user_agent: 'Acme/1.0',
     });
     await page.getByText('Orders of the shop ☕').waitFor();

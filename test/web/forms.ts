@@ -238,6 +238,8 @@ export function formTests(get: () => World): void {
       await label('Disable after openings').fill('4');
       await label('An endpoint may have several subscriptions').uncheck();
       await label('Headers that are no secrets').fill('X-Token-Kind');
+      await label('User agent of deliveries').fill('Acme/1.0');
+      await label('JSON bodies of deliveries').selectOption('type, timestamp and data');
       await label('Deliveries carry a Convoy signature').uncheck();
       await label('URL').fill(`${receiver.url}/meta`);
       await label('Secret').fill('secret of the meta events');
@@ -254,6 +256,8 @@ export function formTests(get: () => World): void {
         },
         multiple_endpoint_subscriptions: false,
         visible_headers: ['X-Token-Kind'],
+        user_agent: 'Acme/1.0',
+        envelope: 'standard',
         signature: { ...before.signature, schemes: ['standard'] },
         meta_event: {
           ...before.meta_event,

@@ -339,6 +339,10 @@ export interface Endpoint {
   support_email: string;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata: Record<string, string>;
+  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload. `none`: the payload. `project`: as the project. */
+  envelope: 'project' | 'none' | 'standard';
+  /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
+  webhook_id: 'delivery' | 'event';
   /** `User-Agent` of the deliveries. Empty: that of the project. */
   user_agent: string;
   /** Name in the file of a project, unique per kind. */
@@ -1008,6 +1012,8 @@ export interface ProjectConfig {
   };
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header: string;
+  /** Form of the JSON bodies of endpoints with `envelope` `project`. */
+  envelope: 'none' | 'standard';
   /** `User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event. */
   user_agent: string;
   /** Headers whose names look like credentials but are not. */
@@ -1385,6 +1391,10 @@ export interface UpdateEndpoint {
   support_email?: string | null;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata?: Record<string, string> | null;
+  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload. `none`: the payload. `project`: as the project. */
+  envelope?: 'project' | 'none' | 'standard' | '' | null;
+  /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
+  webhook_id?: 'delivery' | 'event' | '' | null;
   /** `User-Agent` of the deliveries. Empty: that of the project. */
   user_agent?: string | null;
   /** Name in the file of a project, unique per kind. */
@@ -1577,6 +1587,8 @@ export interface PartialProjectConfig {
   search_policy?: string | null;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header?: string | null;
+  /** Form of the JSON bodies of endpoints with `envelope` `project`. */
+  envelope?: 'none' | 'standard' | null;
   /** `User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event. */
   user_agent?: string | null;
   /** Headers whose names look like credentials but are not. */

@@ -49,7 +49,12 @@ export function changedEndpoint(
 }
 
 function endpointFields(known: EndpointFields, schema: TObject, input: Input): EndpointFields {
-  const fields = updated(known, schema, { ...input, delivery: input.delivery || undefined });
+  const fields = updated(known, schema, {
+    ...input,
+    delivery: input.delivery || undefined,
+    envelope: input.envelope || undefined,
+    webhook_id: input.webhook_id || undefined,
+  });
   if (fields.url === '' && fields.delivery === 'push') throw invalid('url', 'is required');
   return {
     ...fields,

@@ -34,6 +34,15 @@ export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
+/** The form of a JSON body: the payload, or an object with its type and time around it. */
+export const envelopes = ['none', 'standard'] as const;
+export const endpointEnvelopes = ['project', ...envelopes] as const;
+export type EndpointEnvelope = (typeof endpointEnvelopes)[number];
+
+/** The id that receivers drop repeats by. */
+export const webhookIds = ['delivery', 'event'] as const;
+export type WebhookId = (typeof webhookIds)[number];
+
 /** The URL of an endpoint with the query of an event behind its own. */
 export function withQuery(url: string, query: string | null): string {
   if (query === null || query === '' || url === '') return url;

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { envelopes } from './endpoint.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -129,6 +130,7 @@ export const ProjectConfig = Type.Object({
     maxLength: 128,
     description: 'Header of a delivery with the idempotency key of its event.',
   }),
+  envelope: oneOf(envelopes, 'Form of the JSON bodies of endpoints with `envelope` `project`.'),
   user_agent: {
     ...UserAgent,
     description: '`User-Agent` of the deliveries. Empty: `Posthorn/` and the version, or that of the event.',
@@ -147,7 +149,7 @@ export type Strategy = Static<typeof Strategy>;
 
 /** A config as it is stored, with the settings that came after it, as they were before. */
 export function withLaterSettings(stored: ProjectConfig): ProjectConfig {
-  return { ...stored, user_agent: stored.user_agent ?? '' };
+  return { ...stored, user_agent: stored.user_agent ?? '', envelope: stored.envelope ?? 'none' };
 }
 
 export const DEFAULT_SIGNATURE_HEADER = 'X-Convoy-Signature';
@@ -175,6 +177,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       schemes: ['convoy', 'standard'],
     },
     request_id_header: DEFAULT_REQUEST_ID_HEADER,
+    envelope: 'none',
     user_agent: '',
     visible_headers: [],
     meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },

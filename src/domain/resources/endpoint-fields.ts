@@ -3,8 +3,12 @@ import { type CloudEventForm, cloudForms } from '../config/cloud-event.ts';
 import {
   type DeliveryKind,
   deliveryKinds,
+  type EndpointEnvelope,
   type EndpointStatus,
+  endpointEnvelopes,
   endpointStatuses,
+  type WebhookId,
+  webhookIds,
 } from '../config/endpoint.ts';
 import { UserAgent } from '../config/project-config.ts';
 import { choice, count, field, flag, key, name, text, type Values } from './fields.ts';
@@ -102,6 +106,24 @@ export const endpointFields = {
     {
       text: 'At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them.',
       label: { why: 'it has a field of its own' },
+      meta: true,
+    },
+  ),
+  envelope: choice(
+    { of: endpointEnvelopes, usual: 'project' as EndpointEnvelope },
+    {
+      text: '`standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project.',
+      label: 'Envelope',
+      portal: true,
+      meta: true,
+    },
+  ),
+  webhook_id: choice(
+    { of: webhookIds, usual: 'delivery' as WebhookId },
+    {
+      text: '`webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event.',
+      label: 'webhook-id',
+      portal: true,
       meta: true,
     },
   ),

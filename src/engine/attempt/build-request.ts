@@ -9,6 +9,7 @@ import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { HOPS_HEADER } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
+import { enveloped } from './envelope.ts';
 
 /**
  * The request of one attempt. Headers are added in order of authority and the first of a name wins, in any
@@ -28,7 +29,7 @@ const USER_AGENT = `Posthorn/${VERSION}`;
 export function buildRequest(
   delivery: Pick<
     LeasedDelivery,
-    'id' | 'eventId' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
+    'id' | 'eventId' | 'eventType' | 'isReplay' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
   >,
   endpoint: RoutedEndpoint,
   context: {
@@ -43,11 +44,11 @@ export function buildRequest(
     hops: string | null;
   },
 ): BuiltRequest {
-  const { body } = delivery;
+  const body = enveloped(delivery, endpoint.row, context.config);
   const headers = new HeaderList();
   headers.put('Content-Type', delivery.contentType ?? 'application/json');
   for (const [name, value] of endpoint.signer.headers({
-    id: delivery.id,
+    id: webhookId(delivery, endpoint.row),
     timestampSeconds: Math.floor(context.nowMs / 1000),
     nowMs: context.nowMs,
     body,
@@ -73,6 +74,15 @@ export function buildRequest(
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
   return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
+}
+
+/** The id of the event, if the endpoint wants that. A replay adds its own: a receiver would drop it as a repeat. */
+function webhookId(
+  { id, eventId, isReplay }: Pick<LeasedDelivery, 'id' | 'eventId' | 'isReplay'>,
+  { webhook_id }: EndpointRow,
+): string {
+  if (webhook_id === 'delivery') return id;
+  return isReplay ? `${eventId}_${id}` : eventId;
 }
 
 /** A request with the limits and the certificate of its endpoint. */

@@ -165,10 +165,10 @@ export class DeliverySender {
     const ofEvent = storedTrace(delivery.headers);
     const span = tracer?.child(ofEvent) ?? null;
     const trace = span?.context ?? ofEvent;
-    const { id, eventId, idempotencyKey, urlQueryParams } = delivery;
+    const { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams } = delivery;
     const encoded = { ...encodeBody(delivery, made, row.content_type), headers: event.headers };
     const { headers, ...content } = cloudContent(encoded, row, delivery);
-    const about = { id, eventId, idempotencyKey, urlQueryParams };
+    const about = { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams };
     const request = buildRequest({ ...about, ...content }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),

@@ -39,7 +39,7 @@ export async function tryEndpoint(
   const auth = await credentialsOf(new EndpointAuth(deps.http), row);
   if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
   const id = deps.ids.next<never>();
-  const event = { id, eventId: id, idempotencyKey: null, urlQueryParams: null };
+  const event = { id, eventId: id, isReplay: false, idempotencyKey: null, urlQueryParams: null };
   const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
   const about = {
     projectId: row.project_id,
@@ -50,7 +50,7 @@ export async function tryEndpoint(
   };
   const own = { ...encoded, headers: { [TEST_HEADER]: ['true'] } };
   const { headers, ...content } = cloudContent(own, row, about);
-  const request = buildRequest({ ...event, ...content }, routeEndpoint(row, config, keys), {
+  const request = buildRequest({ ...event, eventType: TEST_EVENT_TYPE, ...content }, routeEndpoint(row, config, keys), {
     config,
     nowMs: deps.now(),
     authHeaders: auth.headers,

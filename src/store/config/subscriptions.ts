@@ -27,6 +27,11 @@ class SubscriptionTable extends VersionedTable<SubscriptionRow> {
     return this.page(db, where, filter.page);
   }
 
+  /** Oldest first. */
+  allOf(db: Queryable, projectId: ProjectId, endpointId: EndpointId): Promise<SubscriptionRow[]> {
+    return this.findAll(db, 'project_id = $1 and endpoint_id = $2', [projectId, endpointId]);
+  }
+
   /** Undefined: the endpoint has none. */
   oldestOf(
     db: Queryable,

@@ -37,13 +37,14 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   source_id: SourceId | null;
   deliver_at: number | null;
   expires_at: number | null;
+  is_replay: boolean | null;
 }
 
 /** The columns of a delivery and its event that an attempt needs, without the bodies. */
 export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, ${modeField('d')}, ${retryFields('d')},
     d.num_trials, d.budget_from,
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
-    e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at`;
+    e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at, d.is_replay`;
 export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
 export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
   join events e on ${byKey('e.id', 'leased.event_id')}`;
@@ -80,6 +81,7 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     budgetFrom: row.budget_from,
     body: row.body ?? row.payload,
     hasOwnBody: row.body !== null,
+    isReplay: row.is_replay === true,
     isStarted: row.is_started,
     pulled: row.pulled_at === null ? null : { atMs: row.pulled_at, headers: row.pulled_headers ?? '{}' },
     isSecondRequest: row.is_second_request,

@@ -24,6 +24,8 @@ export interface NewDelivery {
   dueAtMs: number | null;
   /** It is not sent after. Null: never. */
   expiresAtMs: number | null;
+  /** Made by a replay, for an endpoint that identifies requests by their event. */
+  isReplay?: boolean;
   /** Inserted as leased by the accepting node, or waiting for a claim. */
   leased: boolean;
 }
@@ -88,4 +90,11 @@ export async function insertWaiting(
   batch: { deliveries: readonly NewDelivery[]; lane: number },
 ): Promise<void> {
   await tx.query(INSERT_WAITING, waiting.values(batch));
+  // Few are, so the statement of all others has no column for it.
+  const replays = batch.deliveries.filter(({ isReplay }) => isReplay);
+  if (replays.length > 0)
+    await tx.query('update event_deliveries set is_replay = true where project_id = $1 and id = any($2)', [
+      replays[0]?.projectId,
+      replays.map(({ id }) => id),
+    ]);
 }

@@ -29,6 +29,8 @@ const everything = {
   headers: { 'X-Tenant': 'acme tenant' },
   metadata: { plan: 'gold', region: 'eu: west' },
   user_agent: 'Acme/1.0 (webhooks)',
+  envelope: 'standard',
+  webhook_id: 'event',
 };
 
 const make = (fields: object = {}): Promise<Json> =>
@@ -142,6 +144,8 @@ describe('an endpoint', () => {
     [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`m${n}`, ''])) }, 'metadata'],
     [{ user_agent: 'a\r\nX-B: c' }, 'user_agent'],
     [{ user_agent: 'x'.repeat(257) }, 'user_agent'],
+    [{ envelope: 'cloudevents' }, 'envelope'],
+    [{ webhook_id: 'random' }, 'webhook_id'],
   ])('is refused with %j', async (fields, field) => {
     const existing = await make();
     const before = await storedRows(app.database);

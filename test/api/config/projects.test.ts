@@ -26,6 +26,7 @@ const DEFAULTS = {
   disable_endpoint: false,
   hide_payload_from_viewers: false,
   user_agent: '',
+  envelope: 'none',
   require_second_factor: false,
   multiple_endpoint_subscriptions: true,
   verify_dynamic_events: false,

@@ -34,6 +34,7 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     budgetFrom: 0,
     body: Buffer.from('{"a":1}'),
     hasOwnBody: false,
+    isReplay: false,
     isStarted: false,
     pulled: null,
     isSecondRequest: false,

@@ -52,6 +52,16 @@ export const endpointForm = {
     label: 'Alert email',
     kind: 'text',
   },
+  envelope: {
+    label: 'Envelope',
+    kind: 'choice',
+    choices: ['project', 'none', 'standard'],
+  },
+  webhook_id: {
+    label: 'webhook-id',
+    kind: 'choice',
+    choices: ['delivery', 'event'],
+  },
   user_agent: {
     label: 'User agent',
     kind: 'text',

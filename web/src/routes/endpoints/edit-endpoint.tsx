@@ -23,6 +23,8 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'rate_limit_duration',
   'http_timeout',
   'user_agent',
+  'envelope',
+  'webhook_id',
 ];
 
 /** Every field of an endpoint. */

@@ -1,5 +1,5 @@
 import type { PartialProjectConfig, Project } from 'posthorn-client';
-import { Check, TextField } from '../../ui/controls/fields.tsx';
+import { Check, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 import { Section } from '../../ui/page/section.tsx';
 
@@ -32,6 +32,15 @@ export const EventFields = ({ config }: { config: Config }) => (
           defaultValue={config.visible_headers.join(', ')}
           hint="Their names look like credentials. Separated by commas."
         />
+        <SelectField
+          label="JSON bodies of deliveries"
+          name="envelope"
+          defaultValue={config.envelope}
+          choices={[
+            ['none', 'The payload alone'],
+            ['standard', 'type, timestamp and data'],
+          ]}
+        />
         <TextField
           label="User agent of deliveries"
           name="user_agent"
@@ -54,6 +63,7 @@ export const eventSettingsOf = (form: FormData): PartialProjectConfig => ({
   ...Object.fromEntries(FLAGS.map(([name]) => [name, form.has(name)])),
   request_id_header: formText(form, 'request_id_header'),
   visible_headers: formList(form, 'visible_headers'),
+  envelope: formText(form, 'envelope') === 'standard' ? 'standard' : 'none',
   user_agent: formText(form, 'user_agent'),
   search_policy: formText(form, 'search_policy'),
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { PullScene } from '../pull/consumer.ts';
-import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
-import { Receiver } from '../support/servers/receiver.ts';
-import { newestDelivery } from '../support/settled.ts';
-import { shared } from '../support/shared.ts';
-import { storedRows } from '../support/stored-rows.ts';
+import { PullScene } from '../../pull/consumer.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { newestDelivery } from '../../support/settled.ts';
+import { shared } from '../../support/shared.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());

@@ -1,0 +1,29 @@
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
+import { idTime } from '../../domain/ids.ts';
+import { formatTime } from '../../domain/time.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+
+/**
+ * The body of a request, in the envelope that Standard Webhooks advises if the endpoint or its project wants one. The
+ * time is that at which the event was accepted, so every attempt has the same bytes. The payload is copied as it is: its
+ * number texts and the order of its keys stay. Bodies other than JSON have no envelope.
+ */
+export function enveloped(
+  {
+    body,
+    contentType,
+    eventId,
+    eventType,
+  }: Pick<LeasedDelivery, 'body' | 'contentType' | 'eventId' | 'eventType'>,
+  { envelope, content_type, cloudevents }: EndpointRow,
+  config: Pick<ProjectConfig, 'envelope'>,
+): Buffer {
+  const form = envelope === 'project' ? config.envelope : envelope;
+  // A CloudEvent says all of this itself.
+  if (cloudevents !== '') return body;
+  if (form === 'none' || contentType !== null || content_type !== 'application/json') return body;
+  const time = formatTime(idTime(eventId));
+  const head = `{"type":${JSON.stringify(eventType)},"timestamp":"${time}","data":`;
+  return Buffer.concat([Buffer.from(head), body, Buffer.from('}')]);
+}
