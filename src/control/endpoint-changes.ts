@@ -1,6 +1,6 @@
 import type { Alert, LastFailure } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
-import type { EndpointStatus } from '../domain/config/endpoint.ts';
+import { type EndpointStatus, isExpired } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
@@ -75,15 +75,17 @@ export function updateEndpoint(
 }
 
 export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
-  return setStatus(changes, one, (status) => {
+  return setStatus(changes, one, ({ status }) => {
     if (status === 'inactive') throw wrongState('An inactive endpoint cannot be paused; activate it first.');
     return status === 'active' ? 'paused' : 'active';
   });
 }
 
 export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
-  return setStatus(changes, one, (status) => {
-    if (status === 'active') throw wrongState('This endpoint is already active.');
+  return setStatus(changes, one, (row) => {
+    if (isExpired(row, changes.deps.now()))
+      throw wrongState('The endpoint has expired; give it a later expires_at.');
+    if (row.status === 'active') throw wrongState('This endpoint is already active.');
     return 'active';
   });
 }
@@ -91,11 +93,11 @@ export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Prom
 function setStatus(
   changes: ConfigChanges,
   one: OneEndpoint,
-  next: (status: EndpointStatus) => EndpointStatus,
+  next: (row: EndpointRow) => EndpointStatus,
 ): Promise<EndpointRow> {
   const action = ({ status }: EndpointRow) =>
     status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
-  return changeEndpoint(changes, one, action, (row) => ({ ...row, status: next(row.status) }));
+  return changeEndpoint(changes, one, action, (row) => ({ ...row, status: next(row) }));
 }
 
 /** Makes a new signing secret. `seconds`: how long the old one signs along. `value`: empty or absent: one is made. */

@@ -14,6 +14,7 @@ const KNOWN_SINCE = {
   envelope: '0003',
   webhook_id: '0003',
   cloudevents: '0003',
+  expires_at: '0003',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */
@@ -32,8 +33,8 @@ export async function needNodesThatOrder(
   if (fields.ordering !== null && (known?.ordering ?? null) === null) await needNewerNodes(tx, 'ordering');
 }
 
-/** Settings of endpoints without which a receiver would not understand its deliveries. */
-const FORMS = ['envelope', 'webhook_id', 'cloudevents'] as const;
+/** Settings of endpoints without which a receiver would not understand its deliveries, or get too many. */
+const FORMS = ['envelope', 'webhook_id', 'cloudevents', 'expires_at'] as const;
 
 export async function needNodesThatSendSo(
   tx: Queryable,

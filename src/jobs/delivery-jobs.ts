@@ -21,11 +21,12 @@ export interface BatchRetry extends DeliveryFilter {
 }
 
 /** Retries failed and discarded deliveries. Those of deleted or inactive endpoints count as failed. */
-export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): JobWork {
+export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink; now(): number }): JobWork {
   return async (job) => {
     const { ignoresOrder = false, ...filter } = JSON.parse(job.input) as BatchRetry;
     const limit = chunkLimit(job, CHUNK);
     const routing = await deps.cache.get(job.project_id);
+    const nowMs = deps.now();
     return async (tx) => {
       const ids = await idsAfter(tx, deliveryWalk(job.project_id, filter), {
         after: job.cursor,
@@ -33,8 +34,8 @@ export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink }): Jo
         limit,
       });
       const locked = await lockDeliveries(tx, job.project_id, { ids, statuses: filter.statuses ?? [] });
-      const deliveries = locked.filter((delivery) => resendProblem(routing, delivery) === null);
-      const woken = await resend(tx, routing, { deliveries, lane: LANE.replay, ignoresOrder });
+      const deliveries = locked.filter((delivery) => resendProblem(routing, delivery, nowMs) === null);
+      const woken = await resend(tx, routing, { deliveries, lane: LANE.replay, ignoresOrder, nowMs });
       return {
         cursor: ids.length < limit ? null : (ids.at(-1) ?? null),
         done: deliveries.length,

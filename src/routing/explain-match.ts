@@ -27,7 +27,12 @@ export interface MatchExplanation {
 const MOST_TYPES = 5;
 
 /** An event without its target. A preview asks what a subscription would take of events that are sent to it. */
-export type ExplainedEvent = Omit<Matchable, 'target'> & { isDuplicate: boolean; orderingKey: string | null };
+export type ExplainedEvent = Omit<Matchable, 'target'> & {
+  isDuplicate: boolean;
+  orderingKey: string | null;
+  /** When it would be sent. */
+  nowMs: number;
+};
 
 /** Every subscription of the project, oldest first, with the tests of matching. */
 export function explainMatch(
@@ -140,7 +145,7 @@ function taken(
   event: ExplainedEvent & { subject: FilterSubject },
 ): MatchExplanation {
   const { row } = subscription;
-  const { cause, reason } = whetherItGoes(routing, subscription);
+  const { cause, reason } = whetherItGoes(routing, subscription, event.nowMs);
   const orderingId = orderingIdOf(row, event);
   const isKeyless = row.ordering !== null && orderingKeyOf(row.ordering, event) === null;
   const keyless = isKeyless
@@ -156,8 +161,9 @@ function taken(
 function whetherItGoes(
   routing: ProjectRouting,
   { row }: RoutedSubscription,
+  nowMs: number,
 ): Pick<MatchExplanation, 'cause' | 'reason'> {
-  const gate = standingGate(routing.endpoints.get(row.endpoint_id));
+  const gate = standingGate(routing.endpoints.get(row.endpoint_id), nowMs);
   if (gate === null) return { cause: null, reason: 'Matched.' };
   return gate.kind === 'paused'
     ? { cause: 'paused', reason: 'Matched. Deliveries wait while the endpoint is paused.' }

@@ -23,6 +23,12 @@ describe('a due row', () => {
       { endpoint: { status: 'inactive', ...limit }, breaker },
       { kind: 'inactive' },
     ],
+    ['of an endpoint that expires later', { endpoint: { expires_at: NOON + 1 } }, { kind: 'open' }],
+    [
+      'of an endpoint that has expired, also if it is paused',
+      { endpoint: { expires_at: NOON, status: 'paused' }, breaker },
+      { kind: 'inactive' },
+    ],
     [
       'of a paused endpoint',
       { endpoint: { status: 'paused', delivery: 'pull' }, breaker },

@@ -1,4 +1,5 @@
 import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
+import { statusAt } from '../domain/config/endpoint.ts';
 import { LANE, WAITS_FOR_TURN } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 
@@ -60,16 +61,16 @@ export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): G
 }
 
 /** The gate of an endpoint that no time opens. Null: it is active. */
-export function standingGate(endpoint: RoutedEndpoint | undefined): StandingGate | null {
+export function standingGate(endpoint: RoutedEndpoint | undefined, nowMs: number): StandingGate | null {
   if (endpoint === undefined) return GONE;
-  const { status } = endpoint.row;
+  const status = statusAt(endpoint.row, nowMs);
   if (status === 'active') return null;
   return status === 'paused' ? PAUSED : INACTIVE;
 }
 
 /** Whether waiting deliveries of an endpoint can be made due: it is active, and nodes send to it. */
-export const maySendNow = (endpoint: RoutedEndpoint | undefined): boolean =>
-  standingGate(endpoint) === null && endpoint?.row.delivery === 'push';
+export const maySendNow = (endpoint: RoutedEndpoint | undefined, nowMs: number): boolean =>
+  standingGate(endpoint, nowMs) === null && endpoint?.row.delivery === 'push';
 
 /** The gate of a row that is due. It is asked for each due key of each round: only an open breaker allocates. */
 function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, nowMs: number): Gate {
@@ -78,7 +79,7 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   const subscription = routing.subscriptions.get(key);
   const endpoint = routing.endpoints.get(subscription?.row.endpoint_id ?? key);
   if (endpoint === undefined) return GONE;
-  const standing = standingGate(endpoint);
+  const standing = standingGate(endpoint, nowMs);
   if (standing !== null) return standing;
   const { row, limit } = endpoint;
   if (row.delivery !== 'push') return PULL;

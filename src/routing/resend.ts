@@ -1,3 +1,4 @@
+import { isExpired } from '../domain/config/endpoint.ts';
 import type { QueueKey } from '../domain/delivery.ts';
 import { wrongState } from '../domain/errors.ts';
 import type { Queryable } from '../store/database/database.ts';
@@ -12,10 +13,18 @@ export interface Woken {
 }
 
 /** Why a delivery cannot be resent now, or null if it can. At a paused endpoint it waits, which is fine. */
-export function resendProblem(routing: ProjectRouting, delivery: { endpoint_id: string }): string | null {
-  const gate = standingGate(routing.endpoints.get(delivery.endpoint_id));
+export function resendProblem(
+  routing: ProjectRouting,
+  delivery: { endpoint_id: string },
+  nowMs: number,
+): string | null {
+  const endpoint = routing.endpoints.get(delivery.endpoint_id);
+  const gate = standingGate(endpoint, nowMs);
   if (gate?.kind === 'gone') return 'The endpoint of this delivery was deleted.';
-  return gate?.kind === 'inactive' ? 'The endpoint is inactive; activate it first.' : null;
+  if (gate?.kind !== 'inactive') return null;
+  return endpoint !== undefined && isExpired(endpoint.row, nowMs)
+    ? 'The endpoint has expired; give it a later expires_at first.'
+    : 'The endpoint is inactive; activate it first.';
 }
 
 /** Puts locked deliveries back into the queue. Returns the places, for the wake-up after the commit. */
@@ -27,11 +36,12 @@ export async function resend(
     lane: number;
     /** They take no place in their ordering keys, and end no hold. */
     ignoresOrder: boolean;
+    nowMs: number;
   },
 ): Promise<Woken[]> {
-  const { lane, ignoresOrder } = wanted;
+  const { lane, ignoresOrder, nowMs } = wanted;
   const deliveries = wanted.deliveries.map((delivery) => {
-    const problem = resendProblem(routing, delivery);
+    const problem = resendProblem(routing, delivery, nowMs);
     if (problem !== null) throw wrongState(problem);
     const ordering_id = ignoresOrder ? null : delivery.ordering_id;
     return {

@@ -28,7 +28,7 @@ export function createJobs(deps: {
   const settled = new SettledIds(deps);
   const works = {
     batch_replay: batchReplay({ ...deps, settled }),
-    batch_retry: batchRetry(deps),
+    batch_retry: batchRetry({ ...deps, now: () => deps.changes.deps.now() }),
     batch_cancel: batchCancel(deps),
     send_now: sendNow(deps),
     onboard: onboardWork(deps.changes),

@@ -53,6 +53,7 @@ const endpoint = {
   support_email: text,
   metadata: object,
   user_agent: text,
+  expires_at: nullable(time),
   envelope: oneOf('project', 'none', 'standard'),
   webhook_id: oneOf('delivery', 'event'),
   delivery: oneOf('push', 'pull'),

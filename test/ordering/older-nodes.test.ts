@@ -54,7 +54,12 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   const fields = { name: 'e', url: 'http://127.0.0.1:9/' };
   const made = await client.post('/endpoints', fields);
   const one = `/endpoints/${made.uid}`;
-  for (const setting of [{ envelope: 'standard' }, { webhook_id: 'event' }, { cloudevents: 'binary' }]) {
+  for (const setting of [
+    { envelope: 'standard' },
+    { cloudevents: 'binary' },
+    { webhook_id: 'event' },
+    { expires_at: '2199-01-31T15:04:05Z' },
+  ]) {
     const [field = ''] = Object.keys(setting);
     expect((await client.put(one, setting, 409)).message).toContain(field);
     await client.post('/endpoints', { ...fields, ...setting }, 409);

@@ -59,6 +59,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       signing_key: none,
       secret: none,
       headers,
+      expires_at: none,
       metadata: fc.dictionary(
         fc.stringMatching(/^[a-z._-]{1,8}$/),
         fc.string({ maxLength: 20 }).filter((text) => !text.includes('\u0000')),

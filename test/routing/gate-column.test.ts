@@ -25,7 +25,7 @@ function configs(): RoutingFields[] {
       [0, 5].map((rate_limit) => ({ status, delivery, rate_limit, rate_limit_duration: 1 })),
     ),
   );
-  return [null, ...endpoints].flatMap((endpoint) =>
+  return [null, { expires_at: NOON }, ...endpoints].flatMap((endpoint) =>
     breakers.flatMap((breaker) =>
       subscriptions.map((rate_limit_config) => ({
         endpoint,

@@ -347,6 +347,8 @@ export interface Endpoint {
   user_agent: string;
   /** Name in the file of a project, unique per kind. */
   key: string;
+  /** From this time on the endpoint is inactive. Null: it does not expire. */
+  expires_at: string | null;
   secrets: Array<{
     uid: string;
     value: string;
@@ -1389,6 +1391,8 @@ export interface UpdateEndpoint {
   rate_limit_duration?: number | null;
   /** Gets the alerts of the endpoint by mail. */
   support_email?: string | null;
+  /** From this time on the endpoint is inactive. Null: it does not expire. */
+  expires_at?: string | Date | null;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata?: Record<string, string> | null;
   /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload. `none`: the payload. `project`: as the project. */

@@ -129,7 +129,8 @@ async function resendAll(
     const deliveries = locked.filter((delivery) => seesDelivery(scope, delivery));
     wanted.check(deliveries);
     const { ignoresOrder } = wanted;
-    const result = await resend(tx, routing, { deliveries, lane: LANE.retry, ignoresOrder });
+    const nowMs = context.now();
+    const result = await resend(tx, routing, { deliveries, lane: LANE.retry, ignoresOrder, nowMs });
     return { result, audit: [wanted.note(deliveries)] };
   });
   for (const where of woken) context.wake(project.id, where);

@@ -70,11 +70,12 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
       const { groups, isComplete } = await findFailures(context, project.id, filter);
       const rows = scope === undefined ? await listFailureMutes(context.db, project.id) : [];
       const mutes = new Map(rows.map((row) => [groupKey(row), row]));
+      const nowMs = context.now();
       const sorted = groups.toSorted((a, b) => b.retrying + b.failed - (a.retrying + a.failed));
       return {
         groups: sorted
           .slice(0, MAX_GROUPS)
-          .map((group) => toGroup(group, routing, mutes.get(groupKey(group)))),
+          .map((group) => toGroup(group, routing, { mute: mutes.get(groupKey(group)), nowMs })),
         complete: isComplete && sorted.length <= MAX_GROUPS,
       };
     },
@@ -84,7 +85,7 @@ export function registerFailures(app: FastifyInstance, context: ApiContext): voi
 function toGroup(
   group: FailureGroup,
   routing: ProjectRouting,
-  mute: NamedMuteRow | undefined,
+  { mute, nowMs }: { mute: NamedMuteRow | undefined; nowMs: number },
 ): Static<typeof Failures>['groups'][number] {
   const routed = routing.endpoints.get(group.endpoint_id);
   const endpoint = routed?.row;
@@ -98,7 +99,7 @@ function toGroup(
     count: retrying + failed,
     retrying,
     failed,
-    may_send_now: maySendNow(routed),
+    may_send_now: maySendNow(routed, nowMs),
     at_least: group.has_more,
     first_at: iso(group.first_at),
     last_at: iso(group.last_at),

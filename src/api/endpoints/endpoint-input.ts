@@ -10,6 +10,7 @@ import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
+import { parseTime } from '../http/fields.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { changedCredentials, checkSigningKey } from './endpoint-credentials.ts';
@@ -22,7 +23,7 @@ type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 export function createdEndpoint(context: ApiContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
   const { name, url = '', secret } = input;
   const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
-  const fields = endpointFields(made.fields, CreateEndpoint, input);
+  const fields = endpointFields(context, made.fields, { schema: CreateEndpoint, input });
   return {
     id: made.id,
     fields: { ...fields, app_id: fields.app_id || made.id },
@@ -40,7 +41,7 @@ export function changedEndpoint(
   const isNew = input.secret && input.secret !== known.secrets.at(-1)?.value;
   return {
     ...row,
-    ...endpointFields(row, UpdateEndpoint, input),
+    ...endpointFields(context, row, { schema: UpdateEndpoint, input }),
     secret: new Secret({
       ...changedCredentials(context, known, input),
       ...(isNew && { secrets: [newSecret(context, input.secret)] }),
@@ -48,12 +49,17 @@ export function changedEndpoint(
   };
 }
 
-function endpointFields(known: EndpointFields, schema: TObject, input: Input): EndpointFields {
+function endpointFields(
+  { now }: Pick<ApiContext, 'now'>,
+  known: EndpointFields,
+  { schema, input }: { schema: TObject; input: Input },
+): EndpointFields {
   const fields = updated(known, schema, {
     ...input,
     delivery: input.delivery || undefined,
     envelope: input.envelope || undefined,
     webhook_id: input.webhook_id || undefined,
+    expires_at: expiry(input.expires_at, known, now()),
   });
   if (fields.url === '' && fields.delivery === 'push') throw invalid('url', 'is required');
   return {
@@ -62,6 +68,18 @@ function endpointFields(known: EndpointFields, schema: TObject, input: Input): E
     // Clients that know the field send false with every change, so false must not change anything.
     status: input.is_disabled === true ? 'inactive' : known.status,
   };
+}
+
+/** A time that is stored already may be past: callers write back what they read. */
+function expiry(
+  given: string | null | undefined,
+  known: EndpointFields,
+  nowMs: number,
+): number | null | undefined {
+  if (given === undefined || given === null) return given;
+  const ms = parseTime('expires_at', given);
+  if (ms <= nowMs && ms !== known.expires_at) throw invalid('expires_at', 'must be in the future');
+  return ms;
 }
 
 /**

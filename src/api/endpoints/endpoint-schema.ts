@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { statusAt } from '../../domain/config/endpoint.ts';
 import { signingAlgorithms } from '../../domain/config/endpoint-authentication.ts';
 import { idTime } from '../../domain/ids.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
@@ -86,6 +87,7 @@ export const Endpoint = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   ...outputs(endpointFields),
+  expires_at: endpointFields.expires_at.output,
   secrets: Type.Array(Secret),
   standard_webhooks_secret: Type.String({
     description: 'The newest secret in the form of Standard Webhooks libraries.',
@@ -159,13 +161,19 @@ export const ExpireSecret = Type.Object({
 /** The state of the breaker is closed by default. */
 type EndpointHealth = EndpointCounts & { breaker?: string };
 
-export function toEndpoint(row: EndpointRow, health?: EndpointHealth): Static<typeof Endpoint> {
+export function toEndpoint(
+  row: EndpointRow,
+  nowMs: number,
+  health?: EndpointHealth,
+): Static<typeof Endpoint> {
   const secret = row.secret.reveal();
   const { secrets, authentication, mtls_client_cert, signing_key } = secret;
   return {
     uid: row.id,
     project_id: row.project_id,
     ...shownValues(endpointFields, row),
+    status: statusAt(row, nowMs),
+    expires_at: isoOrNull(row.expires_at),
     delivery: row.delivery === 'push' ? 'push' : 'pull',
     secrets,
     standard_webhooks_secret: standardWebhooksSecret(secrets.at(-1)?.value ?? ''),

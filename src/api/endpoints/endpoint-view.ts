@@ -19,7 +19,14 @@ export async function endpointView(
   const settings = routing.project.config.circuit_breaker;
   const counts = await endpointCounts(db, projectId, { ids, minutes: settings.observability_window });
   return (row) => {
-    const breaker = breakerState(routing.breaker(row.id), settings, now());
-    return toEndpoint(row, { deliveries: 0, successes: 0, failures: 0, ...counts.get(row.id), breaker });
+    const nowMs = now();
+    const breaker = breakerState(routing.breaker(row.id), settings, nowMs);
+    return toEndpoint(row, nowMs, {
+      deliveries: 0,
+      successes: 0,
+      failures: 0,
+      ...counts.get(row.id),
+      breaker,
+    });
   };
 }

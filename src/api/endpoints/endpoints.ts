@@ -142,7 +142,12 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
 }
 
 /** Fields of an endpoint that the holder of a portal link cannot set. */
-const ownersFields = ({ owner_id, key, metadata }: EndpointRow) => ({ owner_id, key, metadata });
+const ownersFields = ({ owner_id, key, metadata, expires_at }: EndpointRow) => ({
+  owner_id,
+  key,
+  metadata,
+  expires_at,
+});
 
 /** Undefined: none is given. */
 function metadataFilter(given: readonly string[]): Record<string, string> | undefined {

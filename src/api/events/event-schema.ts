@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
+import { statusAt } from '../../domain/config/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
 import { MAX_SECONDS } from '../../ingest/event-times.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
@@ -25,14 +26,14 @@ export const EndpointSummary = Type.Object({
   support_email: Type.String(),
 });
 
-export function toEndpointSummary(row: EndpointRow): Static<typeof EndpointSummary> {
+function toEndpointSummary(row: EndpointRow, nowMs: number): Static<typeof EndpointSummary> {
   return {
     uid: row.id,
     project_id: row.project_id,
     name: row.name,
     url: row.url,
     owner_id: row.owner_id,
-    status: row.status,
+    status: statusAt(row, nowMs),
     support_email: row.support_email,
   };
 }
@@ -185,7 +186,8 @@ export function acceptedEvent(
   };
   const endpoints = event.endpointIds.flatMap((id) => config.endpoints.get(id)?.row ?? []);
   const shown = toEvent(stored, config);
-  shown.endpoint_metadata = endpoints.map(toEndpointSummary);
+  // It was accepted just now.
+  shown.endpoint_metadata = endpoints.map((row) => toEndpointSummary(row, idTime(event.id)));
   return shown;
 }
 

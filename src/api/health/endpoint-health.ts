@@ -1,4 +1,5 @@
 import { breakerState } from '../../domain/config/circuit-breaker.ts';
+import { type EndpointStatus, statusAt } from '../../domain/config/endpoint.ts';
 import type { DeliveryGate } from '../../domain/delivery.ts';
 import { idTime, type ProjectId } from '../../domain/ids.ts';
 import { maySendNow } from '../../routing/gate.ts';
@@ -40,6 +41,7 @@ export interface Waiting {
 export interface Health {
   endpoint: RoutedEndpoint['row'];
   state: HealthState;
+  status: EndpointStatus;
   breaker: string;
   maySendNow: boolean;
   counts: EndpointWindow | null;
@@ -86,7 +88,8 @@ export async function readHealth(
     .flatMap((id) => routing.endpoints.get(id) ?? [])
     .map((routed) => ({
       endpoint: routed.row,
-      maySendNow: maySendNow(routed),
+      status: statusAt(routed.row, nowMs),
+      maySendNow: maySendNow(routed, nowMs),
       breaker: breakerState(routing.breaker(routed.row.id), routing.project.config.circuit_breaker, nowMs),
       counts: counts.get(routed.row.id) ?? null,
       waiting: waiting.get(routed.row.id) ?? [],
@@ -167,15 +170,15 @@ async function readCauses(
 
 /** Failing: nothing has succeeded since the last failure, or the breaker is not closed. Degraded: some attempts fail. */
 function stateOf(
-  { endpoint, counts, waiting, run }: Omit<Health, 'state'>,
+  { endpoint, status, counts, waiting, run }: Omit<Health, 'state'>,
   routing: ProjectRouting,
 ): HealthState {
-  if (endpoint.status === 'inactive') return 'disabled';
+  if (status === 'inactive') return 'disabled';
   const isWaiting = waiting.some(({ gate }) => gate === 'retry' || gate === 'circuit_breaker');
   const failed = counts?.failed_attempts ?? 0;
   if (routing.breaker(endpoint.id).state !== 'closed' || (run?.since != null && (failed > 0 || isWaiting)))
     return 'failing';
-  if (endpoint.status === 'paused' && waiting.length > 0) return 'held';
+  if (status === 'paused' && waiting.length > 0) return 'held';
   return failed > 0 || isWaiting ? 'degraded' : 'ok';
 }
 

@@ -154,8 +154,8 @@ function wanted(routing: ProjectRouting, query: Call<unknown>['query']): string[
 }
 
 function toEndpointHealth(one: Health): Static<typeof EndpointHealth> {
-  const { endpoint, breaker, maySendNow: may_send_now } = one;
-  const { id, name, url, owner_id, status } = endpoint;
+  const { endpoint, status, breaker, maySendNow: may_send_now } = one;
+  const { id, name, url, owner_id } = endpoint;
   return {
     endpoint_id: id,
     name,

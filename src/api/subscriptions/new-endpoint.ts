@@ -34,6 +34,9 @@ export const CreateEndpointWithSubscriptions = Type.Object({
   ),
 });
 
+/** Fields that the owner of the project sets, as a portal link makes them. */
+const OWNERS = { key: '', metadata: {}, expires_at: null };
+
 type Body = Static<typeof CreateEndpointWithSubscriptions>;
 
 /** An endpoint and its subscriptions in one commit. */
@@ -59,9 +62,10 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       warnOfOwnUrl(context, body, request);
       const made = createdEndpoint(context, body);
       // A key belongs to the file of the project, so a portal link cannot claim one.
-      if (scope !== undefined) Object.assign(made.fields, { owner_id: scope.ownerId, key: '', metadata: {} });
+      if (scope !== undefined) Object.assign(made.fields, { ...OWNERS, owner_id: scope.ownerId });
       const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });
-      return toEndpoint(await createEndpoint(context.changes, by, { made, subscriptions, scope }));
+      const row = await createEndpoint(context.changes, by, { made, subscriptions, scope });
+      return toEndpoint(row, context.now());
     },
     again: async ({ project, scope }, { id }) => {
       const row = owned(scope, await context.endpoints.get(context.db, project.id, asId(id)));

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { timeoutSeconds } from '../../domain/config/endpoint.ts';
+import { statusAt, timeoutSeconds } from '../../domain/config/endpoint.ts';
 import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
@@ -56,8 +56,8 @@ async function test(
   endpoint: EndpointRow,
 ): Promise<Static<typeof DeliveryAttempt>> {
   const { project } = by;
-  if (endpoint.status !== 'active')
-    throw wrongState(`The endpoint is ${endpoint.status}; activate it first.`);
+  const status = statusAt(endpoint, context.now());
+  if (status !== 'active') throw wrongState(`The endpoint is ${status}; activate it first.`);
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = timeoutSeconds(endpoint) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { found } from '../../domain/errors.ts';
 import { readTarget } from '../../ingest/prepare-event.ts';
-import type { Sealer } from '../../platform/sealer.ts';
 import { Type } from '../../platform/type.ts';
 import { type ExplainedEvent, explainMatch } from '../../routing/explain-match.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
@@ -18,7 +17,7 @@ const EventExplanation = Type.Object({
 });
 
 export function registerExplainEvent(app: FastifyInstance, context: ApiContext): void {
-  const { db, cache, sealer, replayer } = context;
+  const { db, cache, replayer } = context;
   operationsOf('Events').get(app, '/api/v1/projects/:projectID/events/:eventID/explain', {
     id: 'explainEvent',
     summary: 'Explain for each subscription why it matches an event or not, under the current config.',
@@ -30,7 +29,7 @@ export function registerExplainEvent(app: FastifyInstance, context: ApiContext):
       const event = found(await getEvent(db, project.id, id), 'event', id);
       const routing = await cache.refresh(project.id);
       const explanations = explainMatch(routing, {
-        ...explainedEvent(sealer, event),
+        ...explainedEvent(context, event),
         target: readTarget(event.target),
       });
       return {
@@ -43,8 +42,12 @@ export function registerExplainEvent(app: FastifyInstance, context: ApiContext):
   });
 }
 
-export function explainedEvent(sealer: Sealer, event: StoredEvent): ExplainedEvent {
+export function explainedEvent(
+  { sealer, now }: Pick<ApiContext, 'sealer' | 'now'>,
+  event: StoredEvent,
+): ExplainedEvent {
   return {
+    nowMs: now(),
     eventType: event.event_type,
     sourceId: event.source_id,
     payload: event.payload,

@@ -136,9 +136,7 @@ async function tryAll(
   let bytes = 0;
   for (const event of events) {
     if (performance.now() > endsAt) return { events: shown, cut: 'time' };
-    const verdict = toVerdict(
-      explainSubscription(routing, subscription, explainedEvent(context.sealer, event)),
-    );
+    const verdict = toVerdict(explainSubscription(routing, subscription, explainedEvent(context, event)));
     const isRun = verdict.matched && subscription.row.function !== '';
     const made = isRun ? await runOn(context, subscription.row.function, event) : null;
     const after = made?.after ?? null;

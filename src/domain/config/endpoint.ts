@@ -34,6 +34,18 @@ export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
+/** The status at a time: from its expiry on an endpoint is inactive, whatever is stored. */
+export function statusAt(
+  row: { status: EndpointStatus; expires_at: number | null },
+  nowMs: number,
+): EndpointStatus {
+  return isExpired(row, nowMs) ? 'inactive' : row.status;
+}
+
+/** In the database's time. */
+export const isExpired = ({ expires_at }: { expires_at: number | null }, nowMs: number): boolean =>
+  expires_at !== null && expires_at <= nowMs;
+
 /** The form of a JSON body: the payload, or an object with its type and time around it. */
 export const envelopes = ['none', 'standard'] as const;
 export const endpointEnvelopes = ['project', ...envelopes] as const;

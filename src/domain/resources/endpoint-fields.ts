@@ -94,6 +94,19 @@ export const endpointFields = {
     },
     { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Alert email', ...seenByAll },
   ),
+  expires_at: field(
+    {
+      usual: null as number | null,
+      input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+      output: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    },
+    {
+      text: 'From this time on the endpoint is inactive. Null: it does not expire.',
+      label: 'Expires',
+      file: { why: 'it is a time of one service' },
+      hidden: true,
+    },
+  ),
   metadata: field(
     {
       usual: {} as Readonly<Record<string, string>>,

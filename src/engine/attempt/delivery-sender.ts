@@ -2,8 +2,9 @@ import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-au
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
+import { isExpired } from '../../domain/config/endpoint.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
-import type { IdFactory } from '../../domain/ids.ts';
+import type { EndpointId, IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
@@ -66,6 +67,7 @@ export interface DeliverySenderDeps {
 
 const INTERRUPTED = 'The request was interrupted. The delivery mode is at most once, so it is not retried.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
+const EXPIRED = 'The endpoint has expired; give it a later expires_at and resend.';
 const NOT_LISTENING = 'No device is listening.';
 const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refused', 'connection_reset']);
 
@@ -104,7 +106,7 @@ export class DeliverySender {
       case 'gone':
         return ended(delivery, 'Discarded', ENDPOINT_DELETED);
       case 'inactive':
-        return ended(delivery, 'Discarded', routing.isDevice(endpointId) ? NOT_LISTENING : INACTIVE);
+        return ended(delivery, 'Discarded', this.#whyInactive(routing, endpointId));
       // Its consumers find it by the current key.
       case 'pull':
         return notOurs(delivery, routing);
@@ -119,6 +121,12 @@ export class DeliverySender {
       case 'limited':
         return null;
     }
+  }
+
+  #whyInactive(routing: ProjectRouting, endpointId: EndpointId): string {
+    const row = routing.endpoints.get(endpointId)?.row;
+    if (row?.delivery === 'device') return NOT_LISTENING;
+    return row !== undefined && isExpired(row, this.#deps.now()) ? EXPIRED : INACTIVE;
   }
 
   /** Undefined: it goes when it is ready. Null: another node has the rate lease, or none has it yet. */

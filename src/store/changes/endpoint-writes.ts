@@ -1,6 +1,8 @@
+import { statusAt } from '../../domain/config/endpoint.ts';
 import type { MetaEventType } from '../../domain/meta-event.ts';
 import { type EndpointFields, endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { metaValues } from '../../domain/resources/fields.ts';
+import { formatTime } from '../../domain/time.ts';
 import type { EndpointRow, EndpointStore } from '../config/endpoints.ts';
 import { rowTimes } from '../database/row-times.ts';
 import type { ConfigChange } from './config-change.ts';
@@ -20,7 +22,8 @@ export async function saveEndpoint(
   events: readonly [EndpointEvent, ...EndpointEvent[]],
 ): Promise<EndpointRow> {
   const { id, fields, secret } = endpoint;
-  const values = { ...fields, sealed: table.seal(id, secret) };
+  const { expires_at: ms } = fields;
+  const values = { ...fields, expires_at: ms === null ? null : new Date(ms), sealed: table.seal(id, secret) };
   const { row } = await saveRow(change, table, { id, values });
   for (const { type, ...why } of events) change.metaEvent(type, () => ({ ...endpointData(row), ...why }));
   return row;
@@ -70,6 +73,8 @@ function endpointData(row: EndpointRow): object {
     uid: row.id,
     project_id: row.project_id,
     ...metaValues(endpointFields, row),
+    status: statusAt(row, row.updated_at),
+    expires_at: row.expires_at === null ? null : formatTime(row.expires_at),
     ...rowTimes(row),
   };
 }

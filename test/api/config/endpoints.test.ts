@@ -29,6 +29,7 @@ const everything = {
   headers: { 'X-Tenant': 'acme tenant' },
   metadata: { plan: 'gold', region: 'eu: west' },
   user_agent: 'Acme/1.0 (webhooks)',
+  expires_at: '2199-01-31T15:04:05.000Z',
   envelope: 'standard',
   webhook_id: 'event',
 };

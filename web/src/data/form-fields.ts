@@ -52,6 +52,10 @@ export const endpointForm = {
     label: 'Alert email',
     kind: 'text',
   },
+  expires_at: {
+    label: 'Expires',
+    kind: 'text',
+  },
   envelope: {
     label: 'Envelope',
     kind: 'choice',

@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointHealth } from 'posthorn-client';
 import { type DeliveryState, deliveryState, type Stated } from '../data/delivery-state.ts';
+import { hasExpired } from '../data/endpoint-status.ts';
 import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
 import type { Messages } from './languages/en.ts';
 import { useWords } from './words.ts';
@@ -24,13 +25,15 @@ export const DeliveryBadge = ({ delivery, title }: { delivery: Stated; title?: s
   <DeliveryStateBadge state={deliveryState(delivery)} title={title === '' ? undefined : title} />
 );
 
-type Health = Pick<Endpoint, 'status' | 'cb_state'>;
+type Health = Pick<Endpoint, 'status' | 'cb_state' | 'expires_at'>;
 
 function endpointLook(
-  { status, cb_state }: Health,
+  endpoint: Health,
   state: EndpointHealth['state'],
   words: Messages['health'],
 ): StateLook {
+  const { status, cb_state } = endpoint;
+  if (hasExpired(endpoint)) return { tone: 'off', shape: 'slash', word: words.expired };
   if (status === 'paused') return { tone: 'held', shape: 'pause', word: words.paused };
   if (status === 'inactive') return { tone: 'off', shape: 'slash', word: words.disabled };
   if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: words.recovering };

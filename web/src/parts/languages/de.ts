@@ -74,6 +74,7 @@ export const words: Messages = {
     active: 'Aktiv',
     paused: 'Pausiert',
     disabled: 'Deaktiviert',
+    expired: 'Abgelaufen',
     failing: 'Fehlerhaft',
     recovering: 'Erholt sich',
     breaker: 'Circuit Breaker offen',
@@ -206,6 +207,7 @@ export const words: Messages = {
     willStop:
       'Wenn es so weitergeht, wird der Endpunkt deaktiviert, und es wird nichts mehr dorthin gesendet.',
     disabled: 'Dieser Endpunkt ist deaktiviert',
+    expiredText: 'Dieser Endpunkt ist abgelaufen. Neue Zustellungen werden verworfen.',
     disabledText:
       'Er ist zu oft fehlgeschlagen, oder jemand hat ihn deaktiviert. Ereignisse, die inzwischen eintreffen, werden verworfen.',
     activate: 'Aktivieren',

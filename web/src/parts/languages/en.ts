@@ -50,6 +50,7 @@ export const words = {
     active: 'Active',
     paused: 'Paused',
     disabled: 'Disabled',
+    expired: 'Expired',
     failing: 'Failing',
     recovering: 'Recovering',
     breaker: 'Circuit breaker open',
@@ -189,6 +190,7 @@ export const words = {
     someFailed: 'Some deliveries failed',
     willStop: 'If this goes on, the endpoint will be disabled, and nothing will be sent to it.',
     disabled: 'This endpoint is disabled',
+    expiredText: 'This endpoint has expired. Its new deliveries are discarded.',
     disabledText:
       'The endpoint failed too often, or it was disabled by hand. Its new deliveries are discarded.',
     activate: 'Activate',

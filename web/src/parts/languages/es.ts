@@ -73,6 +73,7 @@ export const words: Messages = {
     active: 'Activo',
     paused: 'En pausa',
     disabled: 'Desactivado',
+    expired: 'Caducado',
     failing: 'Con fallos',
     recovering: 'Recuperándose',
     breaker: 'Circuit breaker abierto',
@@ -201,6 +202,7 @@ export const words: Messages = {
     someFailed: 'Algunas entregas fallaron',
     willStop: 'Si sigue así, el endpoint se desactivará y no se le enviará nada.',
     disabled: 'Este endpoint está desactivado',
+    expiredText: 'Este endpoint ha caducado. Sus nuevas entregas se descartan.',
     disabledText:
       'Falló demasiadas veces, o alguien lo desactivó. Los eventos que llegan mientras tanto se descartan.',
     activate: 'Activar',

@@ -74,6 +74,7 @@ export const words: Messages = {
     active: 'Actif',
     paused: 'En pause',
     disabled: 'Désactivé',
+    expired: 'Expiré',
     failing: 'En échec',
     recovering: 'En rétablissement',
     breaker: 'Disjoncteur ouvert',
@@ -203,6 +204,7 @@ export const words: Messages = {
     someFailed: 'Certaines livraisons ont échoué',
     willStop: 'Si cela continue, l’endpoint sera désactivé et plus rien n’y sera envoyé.',
     disabled: 'Cet endpoint est désactivé',
+    expiredText: 'Cet endpoint a expiré. Ses nouvelles livraisons sont abandonnées.',
     disabledText:
       'Il a échoué trop souvent, ou quelqu’un l’a désactivé. Les événements qui arrivent entre-temps sont abandonnés.',
     activate: 'Activer',

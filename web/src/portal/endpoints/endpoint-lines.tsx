@@ -6,7 +6,7 @@ import { CountLines } from './counts.tsx';
 import { type Health, shownState } from './health.ts';
 
 export interface EndpointLine {
-  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state'>;
+  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state' | 'expires_at'>;
   health: Health | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CountBatchRetryEventDeliveriesQuery, Endpoint } from 'posthorn-client';
+import { hasExpired } from '../../data/endpoint-status.ts';
 import { PauseButton } from '../../parts/endpoint-acts.tsx';
 import { useAct } from '../../parts/use-act.ts';
 import { useWords } from '../../parts/words.ts';
@@ -24,7 +25,8 @@ const WRAPPED =
 /** The acts that mend an endpoint. One that the link does not allow is not there. */
 export function TroubleActs({ endpoint, health, all, isListed }: Props) {
   const { manage: mayManage, retry: mayRetry } = useRights();
-  if (health.state === 'disabled') return mayManage ? <Activate endpoint={endpoint} /> : null;
+  if (health.state === 'disabled')
+    return mayManage && !hasExpired(endpoint) ? <Activate endpoint={endpoint} /> : null;
   if (health.state === 'held')
     return isListed && mayManage ? (
       <div className={WRAPPED}>

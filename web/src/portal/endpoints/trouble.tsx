@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
+import { hasExpired } from '../../data/endpoint-status.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
 import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
@@ -35,7 +36,7 @@ export function Trouble({ endpoint, health, all, isListed = false }: Props) {
         ) : (
           <h3 className={`text-base ${isCalm ? '' : 'text-bad'}`}>{titleOf(t, health)}</h3>
         )}
-        <Cause health={health} isWhole={!isListed} />
+        <Cause health={health} isExpired={hasExpired(endpoint)} isWhole={!isListed} />
         <Counts health={health} isComplete={all.isComplete} />
       </div>
       <TroubleActs {...{ endpoint, health, all, isListed }} />
@@ -62,14 +63,14 @@ function Named({ endpoint, health }: Pick<Props, 'endpoint' | 'health'>) {
 const titleOf = (t: Messages['endpoints'], { state }: Health): string =>
   ({ failing: t.failing, disabled: t.disabled, degraded: t.someFailed, held: t.paused, ok: '' })[state];
 
-function Cause({ health, isWhole }: { health: Health; isWhole: boolean }) {
+function Cause({ health, isExpired, isWhole }: { health: Health; isExpired: boolean; isWhole: boolean }) {
   const words = useWords();
   const { endpoints: t } = words;
   const configuration = useQuery({ ...configurationQuery, enabled: isWhole });
   const { state, last_failure: failure, failing_since: since } = health;
   const willStop = state === 'failing' && configuration.data?.['disable_endpoint'] === true;
   const more = [
-    state === 'disabled' ? t.disabledText : '',
+    state === 'disabled' ? (isExpired ? t.expiredText : t.disabledText) : '',
     state === 'held' ? t.pausedText : '',
     isWhole && failure !== null && state !== 'held' ? adviceText(words, failure.outcome) : '',
     isWhole && willStop ? t.willStop : '',

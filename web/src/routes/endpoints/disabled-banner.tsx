@@ -96,3 +96,14 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
     </section>
   );
 }
+
+/** Its time is over. Only another time makes it active. */
+export const ExpiredBanner = ({ endpoint }: { endpoint: Endpoint }) => (
+  <section
+    aria-label="This endpoint has expired"
+    className="mb-3 rounded-md border border-bad bg-bad-ground p-3"
+  >
+    <strong>Expired</strong> <Time at={endpoint.expires_at} />. Nothing is sent to it, and its deliveries are
+    discarded. Edit it to give it a later time.
+  </section>
+);

@@ -1,7 +1,9 @@
 import { useState } from 'react';
+import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
 import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { ChatFields, chatsOf } from './chat-fields.tsx';
 import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
@@ -25,6 +27,7 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'user_agent',
   'envelope',
   'webhook_id',
+  'expires_at',
 ];
 
 /** Every field of an endpoint. */
@@ -38,6 +41,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       before={<DeliveryField of={endpoint} onPull={setPull} />}
       changeOf={(form) => ({
         ...formValues(endpointForm, form),
+        expires_at: form.get('expires_at') ? new Date(formText(form, 'expires_at')) : null,
         ...chatsOf(form),
         ...signingKeyOf(form),
         ...headersOf(form),
@@ -66,6 +70,13 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         <ResourceField {...field} name="rate_limit_duration" />
         <ResourceField {...field} name="http_timeout" hint="0: the default." />
       </div>
+      <ResourceField
+        form={endpointForm}
+        of={{ expires_at: localTime(endpoint.expires_at) }}
+        name="expires_at"
+        type="datetime-local"
+        hint="From then on it is inactive. Empty: never."
+      />
       <OtherFields {...field} placed={PLACED} />
     </EditAnyEndpoint>
   );

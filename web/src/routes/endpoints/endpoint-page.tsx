@@ -3,6 +3,7 @@ import type { Endpoint } from 'posthorn-client';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
+import { hasExpired } from '../../data/endpoint-status.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
@@ -13,7 +14,7 @@ import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
 import { Secrets } from '../../parts/secrets.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
-import { DisabledBanner } from './disabled-banner.tsx';
+import { DisabledBanner, ExpiredBanner } from './disabled-banner.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
 import { EndpointRetries } from './endpoint-retries.tsx';
@@ -40,6 +41,7 @@ export function EndpointPage() {
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const may = useMay();
   const { at } = useProject();
+  const Banner = hasExpired(endpoint) ? ExpiredBanner : DisabledBanner;
   const isDisabled = endpoint.status === 'inactive';
   const isPull = endpoint.delivery === 'pull';
   return (
@@ -53,7 +55,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         <p className="mb-3 break-all">{endpoint.url}</p>
       )}
       {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
-      {isDisabled ? <DisabledBanner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
+      {isDisabled ? <Banner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}

@@ -1,4 +1,5 @@
 import type { CreatePortalLink, PortalLink } from 'posthorn-client';
+import { localTime } from '../../data/endpoint-status.ts';
 import { portalLinkForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
@@ -68,14 +69,12 @@ const NEW = { can_retry: true, auth_type: 'static_token' };
 
 /** The link as the form shows it: a right that is not set is as can_manage_endpoint, and times are local. */
 function shown(link: PortalLink): object {
-  const { can_manage_endpoint: manage, expires_at: expires } = link;
-  const at = new Date(expires ?? 0);
-  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const { can_manage_endpoint: manage } = link;
   return {
     ...link,
     can_see_secrets: link.can_see_secrets ?? manage,
     can_edit_functions: link.can_edit_functions ?? manage,
-    expires_at: expires === null ? '' : local,
+    expires_at: localTime(link.expires_at),
   };
 }
 

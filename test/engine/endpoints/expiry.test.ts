@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { PullScene } from '../../pull/consumer.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { newestDelivery, shown } from '../../support/settled.ts';
+import { shared } from '../../support/shared.ts';
+
+const app = await shared(startTestApp());
+const receiver = await shared(Receiver.start());
+const { project } = app;
+
+const REASON = 'The endpoint has expired; give it a later expires_at and resend.';
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+const FAR = '2199-01-31T15:04:05.000Z';
+
+const send = (endpoint: Json): Promise<Json> =>
+  project.post('/events', { endpoint_id: endpoint.uid, event_type: 'e', data: {} });
+
+/** An endpoint whose time is over, as a node that was not there at that time reads it. */
+async function expired(fields: object = {}): Promise<Json> {
+  const { endpoint } = await subscribe(project, `${receiver.url}/expired`, {
+    endpoint: { expires_at: inMs(500), ...fields },
+  });
+  return shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
+}
+
+describe('an endpoint with expires_at', () => {
+  // proves Endpoints: expires_at
+  test('gets deliveries before it, and from then on they are discarded with the reason', async () => {
+    const { endpoint } = await subscribe(project, `${receiver.url}/before`, {
+      endpoint: { expires_at: FAR },
+    });
+    expect(endpoint).toMatchObject({ status: 'active', expires_at: FAR });
+    await send(endpoint);
+    await receiver.received(1, '/before');
+    const soon = await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inMs(300) });
+    await shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive', expires_at: soon.expires_at });
+    const { content } = await project.get('/endpoints?perPage=100');
+    expect(content.find((one: Json) => one.uid === endpoint.uid).status).toBe('inactive');
+    const event = await send(endpoint);
+    const delivery = await newestDelivery(project, `eventId=${event.uid}`, 'Discarded');
+    expect(delivery.description).toBe(REASON);
+    expect(receiver.at('/before')).toHaveLength(1);
+  });
+
+  test('discards what waited for it: a held delivery, and one that no consumer took', async () => {
+    const { endpoint } = await subscribe(project, `${receiver.url}/held`);
+    await project.put(`/endpoints/${endpoint.uid}/pause`);
+    const scene = await PullScene.make(project);
+    const held = await send(endpoint);
+    const [pulled] = await scene.send(1);
+    for (const { uid } of [endpoint, scene.endpoint])
+      await project.put(`/endpoints/${uid}`, { expires_at: inMs(200) });
+    for (const event of [held, pulled]) {
+      const delivery = await newestDelivery(project, `eventId=${event?.uid}`, 'Discarded');
+      expect(delivery.description).toBe(REASON);
+    }
+    expect(receiver.at('/held')).toEqual([]);
+    expect(await scene.pull({ wait_seconds: 0 })).toEqual([]);
+  });
+
+  test('is active again with a later time or none, and then its deliveries can be resent', async () => {
+    const endpoint = await expired();
+    const one = `/endpoints/${endpoint.uid}`;
+    const event = await send(endpoint);
+    const delivery = await newestDelivery(project, `eventId=${event.uid}`, 'Discarded');
+    const resend = `/eventdeliveries/${delivery.uid}/resend`;
+    expect((await project.put(resend, undefined, 400)).message).toContain('has expired');
+    expect((await project.post(`${one}/activate`, undefined, 400)).message).toContain('has expired');
+    // A caller may write back what it read.
+    expect((await project.put(one, { name: 'same', expires_at: endpoint.expires_at })).status).toBe(
+      'inactive',
+    );
+    expect((await project.put(one, { expires_at: FAR })).status).toBe('active');
+    expect(await project.put(one, { expires_at: null })).toMatchObject({
+      status: 'active',
+      expires_at: null,
+    });
+    await project.put(resend, undefined, 200);
+    await newestDelivery(project, `eventId=${event.uid}`, 'Success');
+  });
+
+  test('explains itself: to events that match it, to health, and to a portal link, which cannot move the time', async () => {
+    const endpoint = await expired({ owner_id: 'expired' });
+    const event = await send(endpoint);
+    const { subscriptions } = await project.get(`/events/${event.uid}/explain`);
+    const own = subscriptions.find((each: Json) => each.endpoint_id === endpoint.uid);
+    expect(own).toMatchObject({ matched: true, cause: 'inactive' });
+    const { endpoints } = await project.get(`/health?endpointId=${endpoint.uid}`);
+    expect(endpoints).toMatchObject([{ status: 'inactive', state: 'disabled', may_send_now: false }]);
+    expect(event.endpoint_metadata[0].status).toBe('inactive');
+    expect((await project.post(`/endpoints/${endpoint.uid}/test`, undefined, 400)).message).toContain(
+      'inactive',
+    );
+    const link = await project.post('/portal-links', {
+      name: 'l',
+      owner_id: 'expired',
+      can_manage_endpoint: true,
+    });
+    const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+    const seen = await portal.put(`/endpoints/${endpoint.uid}`, { name: 'n', expires_at: FAR });
+    expect(seen).toMatchObject({ status: 'inactive', expires_at: endpoint.expires_at });
+    const made = await portal.post('/endpoints', { name: 'n', url: receiver.url, expires_at: FAR });
+    expect(made.expires_at).toBeNull();
+  });
+
+  test.each(['2020-01-31T15:04:05Z', 'tomorrow', '2026-02-30T00:00:00Z', 5])(
+    'of %j is refused',
+    async (expires_at) => {
+      const body = { name: 'n', url: receiver.url, expires_at };
+      const refused = await project.call('POST', '/endpoints', { body, expected: 400 });
+      expect(refused.message).toContain('expires_at');
+    },
+  );
+});
