@@ -339,7 +339,7 @@ export interface Endpoint {
   support_email: string;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata: Record<string, string>;
-  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload. `none`: the payload. `project`: as the project. */
+  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
   envelope: 'project' | 'none' | 'standard';
   /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
   webhook_id: 'delivery' | 'event';
@@ -1395,7 +1395,7 @@ export interface UpdateEndpoint {
   expires_at?: string | Date | null;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata?: Record<string, string> | null;
-  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload. `none`: the payload. `project`: as the project. */
+  /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
   envelope?: 'project' | 'none' | 'standard' | '' | null;
   /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
   webhook_id?: 'delivery' | 'event' | '' | null;

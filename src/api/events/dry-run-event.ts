@@ -25,7 +25,7 @@ const NOTHING = { kind: 'subscription', subscriptionId: '' } as const;
 
 /** The fate of an event that is checked like any other, and not stored. */
 export async function dryRunOfEvent(
-  { acceptor, db }: ApiContext,
+  { acceptor, db, now }: ApiContext,
   given: Awaited<ReturnType<typeof newEvent>>,
   { target, scope }: { target: WantedTarget; scope: EndpointScope | undefined },
 ): Promise<Static<typeof EventDryRun>> {
@@ -34,7 +34,8 @@ export async function dryRunOfEvent(
   const duplicateOf = key === null ? undefined : await eventOfKey(db, projectId, key);
   const isDuplicate = duplicateOf !== undefined;
   const isFailed = event.functionFailure !== null;
-  const explained = explainMatch(routing, { ...event, isDuplicate, orderingKey: event.orderingKey ?? null });
+  const asked = { ...event, isDuplicate, orderingKey: event.orderingKey ?? null, nowMs: now() };
+  const explained = explainMatch(routing, asked);
   const changes = isDuplicate ? [] : target.changes;
   const created = isFailed
     ? []

@@ -50,14 +50,18 @@ export async function tryEndpoint(
   };
   const own = { ...encoded, headers: { [TEST_HEADER]: ['true'] } };
   const { headers, ...content } = cloudContent(own, row, about);
-  const request = buildRequest({ ...event, eventType: TEST_EVENT_TYPE, ...content }, routeEndpoint(row, config, keys), {
-    config,
-    nowMs: deps.now(),
-    authHeaders: auth.headers,
-    eventHeaders: headers,
-    trace: null,
-    hops: null,
-  });
+  const request = buildRequest(
+    { ...event, eventType: TEST_EVENT_TYPE, ...content },
+    routeEndpoint(row, config, keys),
+    {
+      config,
+      nowMs: deps.now(),
+      authHeaders: auth.headers,
+      eventHeaders: headers,
+      trace: null,
+      hops: null,
+    },
+  );
   const outcome = await deps.http.send(toEndpoint(request, row));
   const owner = {
     credentials: credentialNames(row, auth.headers),
