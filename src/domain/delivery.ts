@@ -73,10 +73,12 @@ export type DeliveryMode = (typeof deliveryModes)[number];
 export interface RetryPolicy {
   strategy: 'linear' | 'exponential';
   intervalSeconds: number;
-  /** The longest wait of the exponential strategy, and the longest that a Retry-After may ask for. */
+  /** The longest wait of the exponential strategy without a schedule, and the longest that a Retry-After may ask for. */
   maxRetrySeconds: number;
   /** Total number of tries, the first included. */
   retryLimit: number;
+  /** The wait before each retry, in seconds. Null: strategy and interval say it. */
+  schedule: readonly number[] | null;
 }
 
 /** The type of the sample event of an endpoint's test. Time series leave it out. */

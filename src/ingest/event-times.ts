@@ -30,7 +30,10 @@ interface Limits {
   retentionMs: number;
 }
 
-export const retentionOf = ({ retention_policy }: ProjectConfig, instanceMs: number): number => {
+export const retentionOf = (
+  { retention_policy }: Pick<ProjectConfig, 'retention_policy'>,
+  instanceMs: number,
+): number => {
   const ofProject = retention_policy.retention_policy_enabled
     ? parseGoDuration(retention_policy.policy)
     : null;

@@ -1,5 +1,6 @@
 import type { ProjectConfig } from '../domain/config/project-config.ts';
 import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
+import { scheduleSeconds } from '../domain/config/retry-schedule.ts';
 import {
   type FilterRecord,
   filterScopes,
@@ -85,12 +86,17 @@ function unreadable(path: string, message: string): CompiledFilter {
  */
 function retryBudget(project: ProjectConfig, retryConfig: RetryConfig | null): RetryBudget {
   if (retryConfig === null) {
-    const { type, duration, retry_count } = project.strategy;
-    return { strategy: type, intervalSeconds: duration, retryLimit: retry_count };
+    const { type, duration, retry_count, schedule } = project.strategy;
+    return { strategy: type, intervalSeconds: duration, retryLimit: retry_count, ...listed(schedule) };
   }
   return {
     strategy: retryConfig.type,
     intervalSeconds: retryConfig.duration,
     retryLimit: retryConfig.retry_count + 1,
+    ...listed(retryConfig.schedule),
   };
 }
+
+const listed = (schedule: readonly string[] = []): Pick<RetryPolicy, 'schedule'> => ({
+  schedule: schedule.length === 0 ? null : scheduleSeconds(schedule),
+});

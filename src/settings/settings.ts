@@ -152,7 +152,7 @@ export const settings = {
   maxRetrySeconds: {
     env: 'POSTHORN_MAX_RETRY_SECONDS',
     fallback: '7200',
-    doc: 'Longest exponential backoff in seconds, before jitter of up to 20 %; also the longest Retry-After that is obeyed.',
+    doc: 'Longest exponential backoff in seconds, before jitter of up to 20 %; also the longest Retry-After that is obeyed. Waits of a list may be longer.',
     parse: integer(1, 31_536_000),
   },
   retentionHours: {

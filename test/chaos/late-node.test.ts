@@ -262,7 +262,7 @@ function deliveryRow(
     subscriptionId: null,
     eventType: 'again',
     deliveryMode: 'at_least_once',
-    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },
+    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3, schedule: null },
     key: endpointId,
     orderingId: null,
     isUngated: true,

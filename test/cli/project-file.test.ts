@@ -274,6 +274,28 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
     expect(await exported(target)).toBe(text);
   });
 
+  it('has retries as a list, of the project and of a subscription, and only the list', async () => {
+    const target = await app.newProject();
+    const of = (retry_config: object) =>
+      save('listed.yaml', {
+        version: 1,
+        settings: { strategy: { schedule: ['2s', '3h'] } },
+        endpoints: [{ key: 'e', name: 'e', url: 'http://127.0.0.1:9/' }],
+        subscriptions: [{ key: 's', name: 's', endpoint: 'e', retry_config }],
+      });
+    const path = of({ schedule: ['5s', '1h'] });
+    expect((await posthorn(target, 'apply', '-f', path)).code).toBe(0);
+    expect((await posthorn(target, 'plan', '-f', path)).code).toBe(0);
+    const [{ retry_config }] = (await target.get('/subscriptions')).content;
+    expect(retry_config).toMatchObject({ retry_count: 2, schedule: ['5s', '1h'] });
+    expect(parse(await exported(target))).toMatchObject({
+      settings: { strategy: { type: 'exponential', duration: 2, retry_count: 3, schedule: ['2s', '3h'] } },
+      subscriptions: [{ key: 's', retry_config: { schedule: ['5s', '1h'] } }],
+    });
+    const refused = await posthorn(target, 'apply', '-f', of({ schedule: ['5s', 'soon'] }));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('retry_config.schedule.1')]);
+  });
+
   it('removes the schema of an event type that has none in the file', async () => {
     const target = await app.newProject();
     const of = (json_schema: object | null) =>

@@ -17,7 +17,7 @@ const DELIVERY: Omit<NewDelivery, 'id' | 'eventId'> = {
   subscriptionId: null,
   eventType: 't',
   deliveryMode: 'at_least_once',
-  retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 2, retryLimit: 3 },
+  retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 2, retryLimit: 3, schedule: null },
   key: asId<EndpointId>('e'),
   orderingId: null,
   isUngated: true,

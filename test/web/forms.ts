@@ -120,6 +120,17 @@ export function formTests(get: () => World): void {
       const stored = async () => (await project.get(`/subscriptions/${subscription.uid}`)).retry_config;
       expect(await stored()).toEqual({ type: 'linear', duration: 90, retry_count: 20 });
       await press('Edit retries of Orders');
+      await field('Retries').selectOption('List of waits');
+      await field('Waits').fill('5s, soon');
+      await dialog.getByRole('button', { name: 'Save retries' }).click();
+      await dialog.getByText('Must be a duration of at least 1ms').waitFor();
+      await field('Waits').fill('5s, 5m');
+      await dialog.getByText('3 attempts in 5 min 5 s.').waitFor();
+      await save('Save retries');
+      const schedule = ['5s', '5m'];
+      expect(await stored()).toEqual({ type: 'exponential', duration: 5, retry_count: 2, schedule });
+      await press('Edit retries of Orders');
+      expect(await field('Waits').inputValue()).toBe('5s, 5m');
       await field('Retries').selectOption('As the project');
       await save('Save retries');
       await page.getByText('as the project has it').waitFor();

@@ -891,6 +891,8 @@ export interface Subscription {
     /** Seconds. */
     duration: number;
     retry_count: number;
+    /** The wait before each retry, such as `["5s", "5m", "2h"]`, up to 20 % longer at random. Replaces the other fields, which then describe it. */
+    schedule?: string[];
   };
   ordering?: {
     /** Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it. */
@@ -1051,6 +1053,8 @@ export interface Strategy {
   duration: number;
   /** Number of attempts, the first included. */
   retry_count: number;
+  /** The wait before each retry, such as `["5s", "5m", "2h"]`, up to 20 % longer at random. Replaces the other fields, which then describe it. */
+  schedule: string[];
 }
 
 export interface Authentication {
@@ -1604,6 +1608,8 @@ export interface PartialProjectConfig {
     duration?: number | null;
     /** Number of attempts, the first included. */
     retry_count?: number | null;
+    /** The wait before each retry, such as `["5s", "5m", "2h"]`, up to 20 % longer at random. Replaces the other fields, which then describe it. */
+    schedule?: string[] | null;
   } | null;
   ratelimit?: {
     /** Events accepted in any interval of `ratelimit.duration`. 0: no limit. */
@@ -2040,6 +2046,8 @@ export interface RetryConfigInput {
   interval_seconds?: number | null;
   /** Retries after the first attempt. 0: one attempt. */
   retry_count?: number | null;
+  /** The wait before each retry, such as `["5s", "5m", "2h"]`, up to 20 % longer at random. Replaces the other fields, which then describe it. */
+  schedule?: string[] | null;
 }
 
 export interface SampleRequest {

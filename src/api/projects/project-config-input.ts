@@ -12,6 +12,7 @@ import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName } from '../../domain/http-header.ts';
 import type { IdFactory } from '../../domain/ids.ts';
+import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
 import { generateSecret } from '../../signing/secrets.ts';
@@ -19,6 +20,7 @@ import { iso, parseTime } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';
 import { checkPortalTheme } from './check-portal-theme.ts';
+import { mergeStrategy } from './merge-strategy.ts';
 
 /** A project's config in a request: any part of it, and signature versions without generated ids. */
 const { signature, ratelimit, ssl } = ProjectConfig.properties;
@@ -69,17 +71,19 @@ const RESERVED_HEADERS = /^(webhook-(id|timestamp|signature)|content-type)$/i;
 export function mergeProjectConfig(
   base: ProjectConfig,
   given: PartialProjectConfig,
-  deps: { ids: IdFactory; now(): number },
+  deps: { ids: IdFactory; now(): number; retentionMs: number },
 ): ProjectConfig {
   refuseUnknown(given);
+  const retention_policy = mergeRetention(base.retention_policy, given.retention_policy ?? {});
+  const retentionMs = retentionOf({ retention_policy }, deps.retentionMs);
   const merged: ProjectConfig = {
     ...updated<Static<typeof plain>>(base, plain, given),
-    strategy: updated(base.strategy, Strategy, given.strategy ?? {}),
+    strategy: mergeStrategy(base.strategy, given.strategy ?? {}, retentionMs),
     ratelimit: updated(base.ratelimit, ratelimit, given.ratelimit ?? {}),
     ssl: updated(base.ssl, ssl, given.ssl ?? {}),
     meta_event: updated(base.meta_event, MetaEventConfig, given.meta_event ?? {}),
     circuit_breaker: updated(base.circuit_breaker, CircuitBreaker, given.circuit_breaker ?? {}),
-    retention_policy: mergeRetention(base.retention_policy, given.retention_policy ?? {}),
+    retention_policy,
     signature: mergeSignature(base.signature, given.signature ?? {}, deps),
     portal: updated(base.portal, PortalTheme, given.portal ?? {}),
   };

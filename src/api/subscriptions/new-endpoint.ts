@@ -15,7 +15,7 @@ import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { newEndpointChanges } from '../http/versions/endpoint-changes.ts';
 import { filterWarnings } from './filter-conditions.ts';
-import { newSubscriptionFields } from './subscription-input.ts';
+import { limitsOf, newSubscriptionFields } from './subscription-input.ts';
 import { CreateSubscription } from './subscription-schema.ts';
 
 const { endpoint_id: _id, app_id: _appId, ...subscriptionFields } = CreateSubscription.properties;
@@ -86,7 +86,7 @@ async function subscriptionsOf(
       await checkFunction(context, 'function', { projectId: project.id, code: one.function ?? '' });
       requireFunctionRight(scope, { known: '', wanted: one.function });
       const input = { ...one, name: one.name || endpoint.name, endpoint_id: endpoint.id };
-      const fields = newSubscriptionFields(input, project.config);
+      const fields = newSubscriptionFields(input, limitsOf(context, project));
       made.push({ id: context.ids.next(), fields: scope === undefined ? fields : { ...fields, key: '' } });
     });
   return made;

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import {
   type FilterConditions,
   type FilterRecord,
@@ -12,22 +13,37 @@ import {
 import { invalid } from '../../domain/errors.ts';
 import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
+import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
 import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
 
+/** The settings of the project that fill in what is omitted, and the bound of retries. */
+interface Limits {
+  config: ProjectConfig;
+  retentionMs: number;
+}
+
+export const limitsOf = (
+  instance: { retentionMs: number },
+  { config }: { config: ProjectConfig },
+): Limits => ({
+  config,
+  retentionMs: retentionOf(config, instance.retentionMs),
+});
+
 type Input = Static<typeof CreateSubscription> | Static<typeof UpdateSubscription>;
 
 /** `isDryRun`: the endpoint may be missing, because it may not exist yet. */
 export function newSubscriptionFields(
   input: Static<typeof CreateSubscription>,
-  config: ProjectConfig,
+  limits: Limits,
   isDryRun = false,
 ): SubscriptionFields {
   const fields = newSubscription({ name: '', endpoint_id: NONE });
-  const made = merged(fields, input, config);
+  const made = merged(fields, input, limits);
   if (made.endpoint_id === NONE && !isDryRun) throw invalid('endpoint_id', 'is required');
   return made;
 }
@@ -35,14 +51,14 @@ export function newSubscriptionFields(
 export function changedSubscriptionFields(
   row: SubscriptionRow,
   input: Static<typeof UpdateSubscription>,
-  config: ProjectConfig,
+  limits: Limits,
 ): SubscriptionFields {
-  return merged(row, input, config);
+  return merged(row, input, limits);
 }
 
 const NONE = asId<EndpointId>('');
 
-function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig): SubscriptionFields {
+function merged(fields: SubscriptionFields, input: Input, limits: Limits): SubscriptionFields {
   const { alert_config, ordering, rate_limit_config, retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
@@ -54,7 +70,7 @@ function merged(fields: SubscriptionFields, input: Input, config: ProjectConfig)
       delivery_mode: input.delivery_mode || undefined,
       alert_config: alert_config && alertConfig(alert_config),
       rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
-      retry_config: retry_config && retryConfig(retry_config, config),
+      retry_config: retry_config && retryConfig(retry_config, limits),
       ordering: ordering && orderingConfig(ordering),
     }),
     ...filterConfig(fields, input.filter_config),
@@ -97,9 +113,16 @@ const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
 /** An empty object removes the setting. Omitted fields come from the project. */
 function retryConfig(
   given: NonNullable<Input['retry_config']>,
-  { strategy }: ProjectConfig,
+  { config: { strategy }, retentionMs }: Limits,
 ): RetryConfig | null {
   if (isEmpty(given)) return null;
+  const { schedule = [] } = given;
+  if (schedule.length > 0) {
+    const problem = scheduleProblem('retry_config.schedule', schedule, retentionMs);
+    if (problem !== undefined) throw invalid(...problem);
+    const { retries, ...shown } = describeSchedule(schedule);
+    return { ...shown, retry_count: retries, schedule };
+  }
   return {
     type: given.type || strategy.type,
     duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? strategy.duration),

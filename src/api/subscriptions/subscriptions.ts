@@ -19,7 +19,7 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
-import { changedSubscriptionFields, newSubscriptionFields } from './subscription-input.ts';
+import { changedSubscriptionFields, limitsOf, newSubscriptionFields } from './subscription-input.ts';
 import { CreateSubscription, Subscription, UpdateSubscription } from './subscription-schema.ts';
 import { subscriptionView } from './subscription-view.ts';
 import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
@@ -53,7 +53,8 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       await check(project, body.function);
       requireFunctionRight(scope, { known: '', wanted: body.function });
       const one = { ...by, id: ids.next<SubscriptionId>(), scope };
-      const make = () => withoutKey(scope, newSubscriptionFields(body, project.config, by.isDryRun), '');
+      const make = () =>
+        withoutKey(scope, newSubscriptionFields(body, limitsOf(context, project), by.isDryRun), '');
       return show(await createSubscription(changes, one, make));
     },
     again: ({ project, scope }, { id }) => get(project.id, scope, asId(id)),
@@ -107,7 +108,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       const one = { ...by, id: params.subscriptionID, scope };
       const make = (row: SubscriptionRow) => {
         requireFunctionRight(scope, { known: row.function, wanted: body.function });
-        return withoutKey(scope, changedSubscriptionFields(row, body, project.config), row.key);
+        return withoutKey(scope, changedSubscriptionFields(row, body, limitsOf(context, project)), row.key);
       };
       return show(await updateSubscription(changes, one, make));
     },

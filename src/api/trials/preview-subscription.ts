@@ -21,7 +21,7 @@ import { payloadJson } from '../http/payload-json.ts';
 import { MASK } from '../http/portal-view.ts';
 import { filterWarnings } from '../subscriptions/filter-conditions.ts';
 import { toVerdict, Verdict } from '../subscriptions/match-explanation.ts';
-import { changedSubscriptionFields } from '../subscriptions/subscription-input.ts';
+import { changedSubscriptionFields, limitsOf } from '../subscriptions/subscription-input.ts';
 import { Subscription, UpdateSubscription } from '../subscriptions/subscription-schema.ts';
 import { explainedEvent } from './explain-event.ts';
 
@@ -99,7 +99,7 @@ async function preview(
   );
   const body = withoutMaskedCode(given);
   await checkFunction(context, 'function', { projectId: project.id, code: body.function ?? '' });
-  const fields = changedSubscriptionFields(row, body, project.config);
+  const fields = changedSubscriptionFields(row, body, limitsOf(context, project));
   const uid = () => context.ids.next();
   const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
   // Treated as active, so that an inactive one can be previewed before it is activated.

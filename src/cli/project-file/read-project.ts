@@ -225,7 +225,8 @@ function subscriptionItem(
       .sort((a, b) => (String(a['event_type']) < String(b['event_type']) ? -1 : 1)),
     alert_config: alert_config ?? null,
     rate_limit_config: rate_limit_config ?? null,
-    retry_config: retry_config ?? null,
+    // The other fields describe the list.
+    retry_config: retry_config?.schedule ? { schedule: retry_config.schedule } : (retry_config ?? null),
     ordering: subscription.ordering ?? null,
     ttl_seconds: subscription.ttl_seconds ?? 0,
   };

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { envelopes } from './endpoint.ts';
+import { RetrySchedule } from './retry-schedule.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -16,6 +17,7 @@ export const Strategy = Type.Object({
   ),
   duration: seconds('Seconds between attempts, or before the first retry.', 1),
   retry_count: integer(1, 1000, 'Number of attempts, the first included.'),
+  schedule: RetrySchedule,
 });
 
 const SignatureVersion = Type.Object({
@@ -149,7 +151,12 @@ export type Strategy = Static<typeof Strategy>;
 
 /** A config as it is stored, with the settings that came after it, as they were before. */
 export function withLaterSettings(stored: ProjectConfig): ProjectConfig {
-  return { ...stored, user_agent: stored.user_agent ?? '', envelope: stored.envelope ?? 'none' };
+  return {
+    ...stored,
+    user_agent: stored.user_agent ?? '',
+    envelope: stored.envelope ?? 'none',
+    strategy: { ...stored.strategy, schedule: stored.strategy.schedule ?? [] },
+  };
 }
 
 export const DEFAULT_SIGNATURE_HEADER = 'X-Convoy-Signature';
@@ -169,7 +176,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     search_policy: '',
     retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },
-    strategy: { type: 'linear', duration: 100, retry_count: 10 },
+    strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
     ssl: { enforce_secure_endpoints: false },
     signature: {
       header: DEFAULT_SIGNATURE_HEADER,

@@ -27,6 +27,8 @@ export interface RetryConfig {
   duration: number;
   /** Retries after the first attempt. */
   retry_count: number;
+  /** The wait before each retry. The other fields describe it then. */
+  schedule?: string[];
 }
 
 export const failureActions = ['hold', 'skip'] as const;

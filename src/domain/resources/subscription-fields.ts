@@ -1,4 +1,5 @@
 import { oneOf, Text, Type } from '../../platform/type.ts';
+import { RetrySchedule } from '../config/retry-schedule.ts';
 import {
   type FilterConditions,
   type FilterRecord,
@@ -48,6 +49,7 @@ export const ShownRetryConfig = Type.Object({
   type: oneOf(retryTypes),
   duration: Type.Integer({ description: 'Seconds.' }),
   retry_count: Type.Integer(),
+  schedule: Type.Optional(RetrySchedule),
 });
 
 export const OrderingConfig = Type.Object({
@@ -174,6 +176,7 @@ export const subscriptionFields = {
             description: 'Retries after the first attempt. 0: one attempt.',
           }),
         ),
+        schedule: Type.Optional(RetrySchedule),
       }),
       output: ShownRetryConfig,
     },

@@ -28,7 +28,6 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'local_resource',
 ]);
 const GONE = 410;
-const ASKS_TO_WAIT = new Set([429, 503]);
 
 export function judgeOutcome(
   delivery: Leased,
@@ -99,6 +98,6 @@ export function judgeOutcome(
 }
 
 function askedToWait(outcome: Outcome, nowMs: number): number | null {
-  if (outcome.kind !== 'response' || !ASKS_TO_WAIT.has(outcome.status)) return null;
+  if (outcome.kind !== 'response') return null;
   return parseRetryAfter(outcome.headers['retry-after']?.[0], nowMs);
 }

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 
-const exponential = { strategy: 'exponential', intervalSeconds: 10, maxRetrySeconds: 7200 } as const;
+const exponential = {
+  strategy: 'exponential',
+  intervalSeconds: 10,
+  maxRetrySeconds: 7200,
+  schedule: null,
+} as const;
 const linear = { ...exponential, strategy: 'linear' } as const;
 const after = (failures: number, random = 0, retryAfterSeconds: number | null = null) => ({
   failures,
@@ -10,8 +15,19 @@ const after = (failures: number, random = 0, retryAfterSeconds: number | null = 
 });
 
 describe('the wait before the next attempt', () => {
-  test('is constant if the strategy is linear, without jitter', () => {
-    for (const failures of [1, 2, 50]) expect(retryDelayMs(linear, after(failures, 0.9))).toBe(10_000);
+  test('is constant if the strategy is linear', () => {
+    for (const failures of [1, 2, 50]) expect(retryDelayMs(linear, after(failures))).toBe(10_000);
+  });
+
+  test('is the next step of a list, which the maximum does not bound', () => {
+    const listed = { ...exponential, schedule: [5, 0.25, 86_400] };
+    const waits = (random: number) =>
+      [1, 2, 3].map((failures) => retryDelayMs(listed, after(failures, random)));
+    expect(waits(0)).toEqual([5_000, 250, 86_400_000]);
+    expect(waits(1)).toEqual([6_000, 300, 103_680_000]);
+    expect(retryDelayMs(listed, after(1, 0, 60))).toBe(60_000);
+    expect(retryDelayMs(listed, after(1, 0, 86_400))).toBe(7_200_000);
+    expect(retryDelayMs(listed, after(3, 0, 60))).toBe(86_400_000);
   });
 
   test('doubles if it is exponential, up to the maximum, also after very many failures', () => {
@@ -23,6 +39,9 @@ describe('the wait before the next attempt', () => {
   test('has up to a fifth more by chance, never less', () => {
     expect(retryDelayMs(exponential, after(3, 1))).toBe(48_000);
     expect(retryDelayMs(exponential, after(3, 0.5))).toBe(44_000);
+    expect(retryDelayMs(linear, after(3, 1))).toBe(12_000);
+    // Not what an endpoint asks for.
+    expect(retryDelayMs(linear, after(3, 1, 60))).toBe(60_000);
   });
 
   test('is lengthened by Retry-After, up to the maximum, and never shortened', () => {

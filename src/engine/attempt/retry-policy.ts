@@ -6,10 +6,11 @@ const JITTER = 0.2;
  * How long a failed delivery waits: a pure function of what was set and what happened. `judgeOutcome` calls it. Three
  * waits are not computed here: a fault of ours, a connection that was dropped, and a token server that fails.
  *
- * linear: the interval, always. exponential: interval x 2^n after the (n+1)th failure, capped at the maximum, then up
- * to 20 % more at random, so that deliveries that failed together do not come back together. Examples for an interval
- * of 10 s and a maximum of 7,200 s: 10-12 s, 20-24 s, 40-48 s, ... 7,200-8,640 s. A Retry-After of the endpoint
- * lengthens the wait, up to the maximum; it never shortens it.
+ * schedule: the next step of the list; the maximum does not bound it, because people wrote each step. linear: the
+ * interval. exponential: interval x 2^n after the (n+1)th failure, capped at the maximum. Each is up to 20 % longer at
+ * random, so that deliveries that failed together do not come back together. Examples of exponential for an interval of
+ * 10 s and a maximum of 7,200 s: 10-12 s, 20-24 s, 40-48 s, ... 7,200-8,640 s. A Retry-After of the endpoint lengthens
+ * the wait, up to the maximum; it never shortens it.
  */
 export function retryDelayMs(
   policy: Omit<RetryPolicy, 'retryLimit'>,
@@ -20,16 +21,18 @@ export function retryDelayMs(
   },
 ): number {
   const asked = Math.min(failure.retryAfterSeconds ?? 0, policy.maxRetrySeconds);
-  return Math.round(Math.max(ownSeconds(policy, failure), asked) * 1000);
+  const own = ownSeconds(policy, failure.failures) * (1 + JITTER * failure.random);
+  return Math.round(Math.max(own, asked) * 1000);
 }
 
 function ownSeconds(
-  { strategy, intervalSeconds, maxRetrySeconds }: Omit<RetryPolicy, 'retryLimit'>,
-  { failures, random }: { failures: number; random: number },
+  { strategy, intervalSeconds, maxRetrySeconds, schedule }: Omit<RetryPolicy, 'retryLimit'>,
+  failures: number,
 ): number {
+  const step = schedule?.[failures - 1] ?? schedule?.at(-1);
+  if (step !== undefined) return step;
   if (strategy === 'linear') return intervalSeconds;
-  const grown = intervalSeconds * 2 ** Math.min(failures - 1, 40);
-  return Math.min(grown, maxRetrySeconds) * (1 + JITTER * random);
+  return Math.min(intervalSeconds * 2 ** Math.min(failures - 1, 40), maxRetrySeconds);
 }
 
 /** Seconds asked for by a Retry-After header: a number, or a date. null: none, or not understood. */

@@ -29,7 +29,7 @@ const metaEvent: NewMetaEvent = {
   projectId: 'p',
   eventType: 'eventdelivery.success',
   payload: Buffer.from('{}'),
-  retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 1, retryLimit: 1 },
+  retry: { strategy: 'linear', intervalSeconds: 1, maxRetrySeconds: 1, retryLimit: 1, schedule: null },
 };
 
 type Recorded = Partial<Pick<Finish, 'delivery' | 'description' | 'attempt' | 'metaEvent' | 'body'>>;

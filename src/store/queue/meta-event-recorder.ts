@@ -1,4 +1,5 @@
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { scheduleSeconds } from '../../domain/config/retry-schedule.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../domain/meta-event.ts';
 import { stringifyWithRaw } from '../../platform/json/raw-json.ts';
@@ -29,6 +30,7 @@ export class MetaEventRecorder {
         intervalSeconds: strategy.duration,
         maxRetrySeconds: this.#deps.maxRetrySeconds,
         retryLimit: strategy.retry_count,
+        schedule: strategy.schedule.length === 0 ? null : scheduleSeconds(strategy.schedule),
       },
     };
   }

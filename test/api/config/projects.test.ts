@@ -45,7 +45,7 @@ const DEFAULTS = {
   search_policy: '',
   retention_policy: { policy: '', retention_policy_enabled: false },
   ratelimit: { count: 0, duration: 60 },
-  strategy: { type: 'linear', duration: 100, retry_count: 10 },
+  strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
   ssl: { enforce_secure_endpoints: false },
   signature: {
     header: 'X-Convoy-Signature',
@@ -180,7 +180,7 @@ describe('the settings of a project', () => {
     const updated = await client.put('', { name: project.name, type: 'outgoing', config });
     expect(updated.config).toEqual({
       ...project.config,
-      strategy: config.strategy,
+      strategy: { ...config.strategy, schedule: [] },
       signature: { ...project.config.signature, header: 'X-Mine' },
       retention_policy: { policy: '72h', retention_policy_enabled: true },
     });

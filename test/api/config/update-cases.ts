@@ -322,6 +322,8 @@ const project: Resource = {
     'config.strategy.type': field('exponential', 'linear', refuses()),
     'config.strategy.duration': field(5, 6, refuses(0)),
     'config.strategy.retry_count': field(5, 6, refuses(0)),
+    // The other fields of the strategy describe it.
+    'config.strategy.schedule': field(['5s', '1m', '2m', '3m'], ['5s', '1m', '2m', '4m'], leaves([], [])),
     'config.ssl.enforce_secure_endpoints': field(true, false),
     'config.signature.header': field('X-First', 'X-Next', keeps()),
     'config.signature.versions': field([version('first')], [version('next')], keeps([])),

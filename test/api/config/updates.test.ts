@@ -71,6 +71,10 @@ const TOGETHER: Record<string, string[]> = {
   endpoint_id: ['app_id'],
   app_id: ['endpoint_id'],
   'config.retention_policy.policy': ['config.retention_policy.retention_policy_enabled'],
+  // Another value replaces the list.
+  'config.strategy.type': ['config.strategy.schedule'],
+  'config.strategy.duration': ['config.strategy.schedule'],
+  'config.strategy.retry_count': ['config.strategy.schedule'],
   // Broker settings belong to the type.
   type: ['pub_sub'],
 };

@@ -29,7 +29,7 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     isPlaced: true,
     eventType: 'order.paid',
     deliveryMode: 'at_least_once',
-    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3 },
+    retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3, schedule: null },
     numTrials: 0,
     budgetFrom: 0,
     body: Buffer.from('{"a":1}'),

@@ -3,7 +3,7 @@ import type { Subscription, UpdateSubscription } from 'posthorn-client';
 import { useState } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
-import { attemptTimes, type RetryPolicy } from '../data/retry-times.ts';
+import { attemptTimes, type RetryPolicy, typedSchedule } from '../data/retry-times.ts';
 import { SelectField, TextField } from '../ui/controls/fields.tsx';
 import { formText } from '../ui/controls/form-text.ts';
 import { length } from '../ui/text/time.tsx';
@@ -43,9 +43,10 @@ export function RetrySchedule({ policy }: { policy: RetryPolicy }) {
       </ol>
       <p className="text-xs text-muted">
         {plural(times.length, 'attempt', 'attempts')}
-        {last > 0 && ` in ${length(last)}`}.
+        {last > 0 && ` in ${length(last)}`}.{' Each wait is up to 20 % longer, by chance.'}
         {policy.type === 'exponential' &&
-          ' Each wait is up to 20 % longer, by chance. No wait is longer than 2 h, unless the instance sets another limit.'}
+          !policy.schedule?.length &&
+          ' No wait is longer than 2 h, unless the instance sets another limit.'}
       </p>
     </div>
   );
@@ -53,16 +54,19 @@ export function RetrySchedule({ policy }: { policy: RetryPolicy }) {
 
 const NAME = 'retry_config';
 type Own = Subscription['retry_config'];
+type Choice = RetryPolicy['type'] | 'list' | '';
+const USUAL_LIST = ['5s', '5m', '30m', '2h', '5h', '10h'];
 
 /** The retries of a subscription, drawn while they are typed. */
 export function RetryFields({ own }: { own: Own }) {
   const ofProject = useProjectRetries();
   const usual = own ?? ofProject ?? { type: 'linear', duration: 100, retry_count: 9 };
-  const [type, setType] = useState<RetryPolicy['type'] | ''>(own?.type ?? '');
+  const [type, setType] = useState<Choice>(own?.schedule ? 'list' : (own?.type ?? ''));
+  const [list, setList] = useState((own?.schedule ?? USUAL_LIST).join(', '));
   const [retries, setRetries] = useState<number>();
   const [wait, setWait] = useState<number>();
   const [retry_count, duration] = [retries ?? usual.retry_count, wait ?? usual.duration];
-  const policy = type === '' ? ofProject : { type, retry_count, duration };
+  const policy = chosenPolicy(type, { ofProject, list, retry_count, duration });
   const number = { type: 'number', required: true } as const;
   return (
     <div className="grid grid-cols-1 gap-3">
@@ -76,9 +80,20 @@ export function RetryFields({ own }: { own: Own }) {
             ['', 'As the project'],
             ['linear', 'Same wait'],
             ['exponential', 'Doubling wait'],
+            ['list', 'List of waits'],
           ]}
         />
-        {type !== '' && (
+        {type === 'list' && (
+          <TextField
+            label="Waits"
+            name={`${NAME}.schedule`}
+            required
+            value={list}
+            onChange={(event) => setList(event.target.value)}
+            hint="Such as 5s, 5m, 2h."
+          />
+        )}
+        {(type === 'linear' || type === 'exponential') && (
           <>
             <TextField
               label="How many"
@@ -105,11 +120,22 @@ export function RetryFields({ own }: { own: Own }) {
   );
 }
 
+function chosenPolicy(
+  type: Choice,
+  typed: { ofProject: RetryPolicy | undefined; list: string; retry_count: number; duration: number },
+): RetryPolicy | undefined {
+  const { ofProject, list, ...numbers } = typed;
+  if (type === '') return ofProject;
+  if (type !== 'list') return { type, ...numbers };
+  return { type: 'exponential', duration: 0, retry_count: 0, schedule: typedSchedule(list) };
+}
+
 /** The retries, from the fields of the form. None: those of the project. */
 export function retriesOf(form: FormData): Required<Pick<UpdateSubscription, 'retry_config'>> {
   const text = (field: string) => formText(form, `${NAME}.${field}`);
-  const type = text('type') as RetryPolicy['type'] | '';
+  const type = text('type') as Choice;
   if (type === '') return { retry_config: {} };
+  if (type === 'list') return { retry_config: { schedule: typedSchedule(text('schedule')) } };
   const [interval_seconds, retry_count] = [Number(text('interval_seconds')), Number(text('retry_count'))];
   return { retry_config: { type, interval_seconds, retry_count } };
 }

@@ -1,4 +1,5 @@
 import type { UpdateProjectBody } from 'posthorn-client';
+import { typedSchedule } from '../../data/retry-times.ts';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 import { breakerOf } from './breaker-fields.tsx';
 import { eventSettingsOf } from './event-fields.tsx';
@@ -27,6 +28,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
         type: text('strategy') as 'linear' | 'exponential',
         duration: number('wait'),
         retry_count: number('tries'),
+        schedule: typedSchedule(text('schedule')),
       },
       disable_endpoint: isOn('disable'),
       ratelimit: { count: number('count'), duration: number('seconds') },

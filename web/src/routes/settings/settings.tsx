@@ -104,7 +104,13 @@ function DeliveryFields({ config }: { config: Config }) {
             defaultValue={config.strategy.retry_count}
           />
         </div>
-        <div className="mt-3">
+        <div className="mt-3 grid gap-3">
+          <TextField
+            label="Waits as a list"
+            name="schedule"
+            defaultValue={config.strategy.schedule.join(', ')}
+            hint="Such as 5s, 5m, 2h. A list replaces the three fields above."
+          />
           <Check
             label="Disable an endpoint that keeps failing"
             name="disable"

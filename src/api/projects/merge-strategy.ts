@@ -1,0 +1,25 @@
+import { Strategy } from '../../domain/config/project-config.ts';
+import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
+import { invalid } from '../../domain/errors.ts';
+import { updated } from '../http/updated.ts';
+
+/**
+ * The retries of a project. A list replaces the other fields, which then describe it. Other values than those replace the
+ * list. Clients that do not know it send these back unchanged, and it stays.
+ */
+export function mergeStrategy(base: Strategy, given: Partial<Strategy>, retentionMs: number): Strategy {
+  const { schedule = [] } = given;
+  if (schedule.length === 0) {
+    const after = updated(base, Strategy, given);
+    return isChanged(base, after) ? { ...after, schedule: [] } : after;
+  }
+  // A stored list was checked under the retention of then. To send it back must not fail.
+  const isNew = JSON.stringify(schedule) !== JSON.stringify(base.schedule);
+  const problem = scheduleProblem('config.strategy.schedule', schedule, retentionMs);
+  if (isNew && problem !== undefined) throw invalid(...problem);
+  const { retries, ...shown } = describeSchedule(schedule);
+  return { ...shown, retry_count: retries + 1, schedule };
+}
+
+const isChanged = (before: Strategy, after: Strategy): boolean =>
+  (['type', 'duration', 'retry_count'] as const).some((name) => before[name] !== after[name]);
