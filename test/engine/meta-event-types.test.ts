@@ -48,6 +48,7 @@ const endpoint = {
   content_type: text,
   cloudevents: text,
   http_timeout: integer,
+  final_status_codes: listOf(integer),
   rate_limit: integer,
   rate_limit_duration: integer,
   support_email: text,

@@ -331,6 +331,8 @@ export interface Endpoint {
   cloudevents: '' | 'binary' | 'structured';
   /** Timeout of a whole exchange in seconds. 0: 10 s. */
   http_timeout: number;
+  /** As `final_status_codes` of the project, for this endpoint. Empty: those of the project. */
+  final_status_codes: number[];
   /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
   rate_limit: number;
   /** Length of that interval in seconds. */
@@ -982,6 +984,8 @@ export interface ProjectConfig {
     duration: number;
   };
   strategy: Strategy;
+  /** Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too. */
+  final_status_codes: number[];
   ssl: {
     /** Endpoints must use https. */
     enforce_secure_endpoints: boolean;
@@ -1389,6 +1393,8 @@ export interface UpdateEndpoint {
   cloudevents?: '' | 'binary' | 'structured' | null;
   /** Timeout of a whole exchange in seconds. 0: 10 s. */
   http_timeout?: number | null;
+  /** As `final_status_codes` of the project, for this endpoint. Empty: those of the project. */
+  final_status_codes?: number[] | null;
   /** Sends in any interval of `rate_limit_duration`. 0: no limit. */
   rate_limit?: number | null;
   /** Length of that interval in seconds. */
@@ -1593,6 +1599,8 @@ export interface PartialProjectConfig {
   allow_unmatched_dynamic_urls?: boolean | null;
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy?: string | null;
+  /** Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too. */
+  final_status_codes?: number[] | null;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header?: string | null;
   /** Form of the JSON bodies of endpoints with `envelope` `project`. */

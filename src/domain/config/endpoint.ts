@@ -1,3 +1,4 @@
+import { Type } from '../../platform/type.ts';
 import type { EndpointAuthentication } from './endpoint-authentication.ts';
 
 /** The secrets of an endpoint, sealed together in one column, never logged. */
@@ -62,6 +63,19 @@ export function withQuery(url: string, query: string | null): string {
   parsed.search = parsed.search === '' ? query : `${parsed.search.slice(1)}&${query}`;
   return parsed.href;
 }
+
+/** Statuses of failed requests. */
+export const StatusCodes = Type.Array(Type.Integer({ minimum: 300, maximum: 599 }), { maxItems: 50 });
+
+interface FinalCodes {
+  final_status_codes: readonly number[];
+}
+
+/** The statuses after which a delivery is not retried. */
+export const finalCodesOf = (endpoint: FinalCodes | undefined, project: FinalCodes): readonly number[] =>
+  endpoint === undefined || endpoint.final_status_codes.length === 0
+    ? project.final_status_codes
+    : endpoint.final_status_codes;
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
-import { envelopes } from './endpoint.ts';
+import { envelopes, StatusCodes } from './endpoint.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 import { signatureHashes } from './signature-hash.ts';
 
@@ -119,6 +119,11 @@ export const ProjectConfig = Type.Object({
     duration: seconds('Length of that interval in seconds.'),
   }),
   strategy: Strategy,
+  final_status_codes: {
+    ...StatusCodes,
+    description:
+      'Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too.',
+  },
   ssl: Type.Object({ enforce_secure_endpoints: flag('Endpoints must use https.') }),
   signature: Type.Object({
     header: Type.String({ minLength: 1, maxLength: 128, description: 'Header of the Convoy signature.' }),
@@ -149,12 +154,18 @@ export const ProjectConfig = Type.Object({
 export type ProjectConfig = Static<typeof ProjectConfig>;
 export type Strategy = Static<typeof Strategy>;
 
-/** A config as it is stored, with the settings that came after it, as they were before. */
+/** Settings that were added later, with the values that projects made before have. */
+const LATER_SETTINGS = {
+  user_agent: '',
+  envelope: 'none',
+  final_status_codes: [410],
+} satisfies Partial<ProjectConfig>;
+
+/** A config as it is stored, with the settings that it does not have yet. */
 export function withLaterSettings(stored: ProjectConfig): ProjectConfig {
   return {
+    ...LATER_SETTINGS,
     ...stored,
-    user_agent: stored.user_agent ?? '',
-    envelope: stored.envelope ?? 'none',
     strategy: { ...stored.strategy, schedule: stored.strategy.schedule ?? [] },
   };
 }
@@ -177,6 +188,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },
     strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
+    ...LATER_SETTINGS,
     ssl: { enforce_secure_endpoints: false },
     signature: {
       header: DEFAULT_SIGNATURE_HEADER,

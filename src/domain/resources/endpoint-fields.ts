@@ -7,6 +7,7 @@ import {
   type EndpointStatus,
   endpointEnvelopes,
   endpointStatuses,
+  StatusCodes,
   type WebhookId,
   webhookIds,
 } from '../config/endpoint.ts';
@@ -76,6 +77,14 @@ export const endpointFields = {
     label: 'Timeout (s)',
     meta: true,
   }),
+  final_status_codes: field(
+    { usual: [] as number[], input: StatusCodes, output: Type.Array(Type.Integer()) },
+    {
+      text: 'As `final_status_codes` of the project, for this endpoint. Empty: those of the project.',
+      label: { why: 'the settings of the project have it, and few endpoints differ' },
+      meta: true,
+    },
+  ),
   rate_limit: count(1_000_000, {
     text: 'Sends in any interval of `rate_limit_duration`. 0: no limit.',
     label: 'Rate limit (deliveries)',

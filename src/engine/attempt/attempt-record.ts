@@ -19,11 +19,10 @@ export function requestResult(
     body: Buffer | null;
     isStrain: boolean;
   },
-  at: { attemptId: string; nowMs: number },
+  at: { attemptId: string; nowMs: number; finalCodes: readonly number[] },
 ): Sent {
   const { request, outcome, owner, trace, body, isStrain } = made;
-  const { nowMs } = at;
-  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { nowMs, random: Math.random() });
+  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { ...at, random: Math.random() });
   const isOurs = outcome.kind === 'error' && outcome.ours;
   const succeeded = verdict === 'success';
   const attempt = isOurs ? null : attemptRecord(at.attemptId, request, { outcome, owner, succeeded });

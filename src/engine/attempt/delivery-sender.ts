@@ -2,7 +2,7 @@ import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-au
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
-import { isExpired } from '../../domain/config/endpoint.ts';
+import { finalCodesOf, isExpired } from '../../domain/config/endpoint.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -201,7 +201,8 @@ export class DeliverySender {
       visible: visibleHeaders(routing.project.config),
     };
     const shown = withoutCredentials(outcome, request, owner);
-    return this.#judge(delivery, shown, { request, owner, body: made, trace });
+    const finalCodes = finalCodesOf(row, routing.project.config);
+    return this.#judge(delivery, shown, { request, owner, body: made, trace, finalCodes });
   }
 
   #exchange(
@@ -221,6 +222,7 @@ export class DeliverySender {
       owner: HeaderOwner;
       body: Buffer | null;
       trace: TraceContext | null;
+      finalCodes: readonly number[];
     },
   ): Sent {
     if (isAborted(outcome)) {
@@ -230,8 +232,9 @@ export class DeliverySender {
         : back(delivery);
     }
     const { ids, now } = this.#deps;
-    const made = { ...sent, outcome, isStrain: isStrain(outcome) };
-    return requestResult(delivery, made, { attemptId: ids.next(), nowMs: now() });
+    const { finalCodes, ...rest } = sent;
+    const made = { ...rest, outcome, isStrain: isStrain(outcome) };
+    return requestResult(delivery, made, { attemptId: ids.next(), nowMs: now(), finalCodes });
   }
 }
 

@@ -8,7 +8,7 @@ import { judgeOutcome } from './judge-outcome.ts';
 const DAY_MS = 86_400_000;
 const RETRY = leasedDelivery().retry;
 const judge = (fields: LeasedFields, outcome: Outcome, nowMs = NOON + 70) =>
-  judgeOutcome(leasedDelivery(fields), outcome, { nowMs, random: 0 });
+  judgeOutcome(leasedDelivery(fields), outcome, { nowMs, random: 0, finalCodes: [410, 413, 422] });
 
 describe('a success', () => {
   test.each([200, 204, 299])('is every answer from 200 to 299: %i', (status) => {
@@ -83,6 +83,67 @@ describe('410', () => {
 
   test('is reported for an at-most-once delivery too', () => {
     expect(judge({ deliveryMode: 'at_most_once' }, answered(410))).toMatchObject({ verdict: 'gone' });
+  });
+});
+
+describe('a final status', () => {
+  test.each([
+    [413, 'the payload is too large for it, so it is not retried'],
+    [422, 'this status is final, so it is not retried'],
+  ])('ends the delivery with retries left: %i', (status, why) => {
+    expect(judge({}, answered(status))).toMatchObject({
+      status: 'Failure',
+      description: `The endpoint answered ${status} Some; ${why}`,
+      verdict: 'failed',
+      numTrials: 1,
+      delayMs: null,
+    });
+  });
+
+  test('is none that is not listed, not even 410', () => {
+    const context = { nowMs: NOON, random: 0, finalCodes: [] };
+    for (const status of [410, 413])
+      expect(judgeOutcome(leasedDelivery(), answered(status), context)).toMatchObject({ status: 'Retry' });
+  });
+});
+
+describe('webhook-delivery', () => {
+  const saying = (status: number, ...values: string[]) =>
+    judge({}, answered(status, { 'webhook-delivery': values }));
+
+  test('abort-message ends a failed delivery with retries left', () => {
+    expect(saying(500, 'abort-message')).toMatchObject({
+      status: 'Failure',
+      description: 'The endpoint answered 500 Some with webhook-delivery: abort-message; it wants no retry',
+      verdict: 'failed',
+      delayMs: null,
+    });
+  });
+
+  test('disable ends it too, and reports that the endpoint wants no more', () => {
+    expect(saying(503, 'disable')).toMatchObject({
+      status: 'Failure',
+      description:
+        'The endpoint answered 503 Some with webhook-delivery: disable; it wants no more deliveries',
+      verdict: 'gone',
+    });
+  });
+
+  test.each([['ABORT-Message'], [' abort-message '], ['later, abort-message'], ['later', 'abort-message']])(
+    'is read in any case, and in lists: %s %s',
+    (...values) => expect(saying(500, ...values)).toMatchObject({ status: 'Failure' }),
+  );
+
+  test.each(['', 'abort', 'disabled', 'abort message', 'enable'])(
+    'with another value is ignored: %s',
+    (value) => {
+      expect(saying(500, value)).toMatchObject({ status: 'Retry' });
+    },
+  );
+
+  test('leaves a success a success', () => {
+    expect(saying(200, 'abort-message')).toMatchObject({ status: 'Success', verdict: 'success' });
+    expect(saying(204, 'disable')).toMatchObject({ status: 'Success', verdict: 'success' });
   });
 });
 
@@ -199,7 +260,7 @@ describe('a failed attempt', () => {
   test('waits longer each time, with random jitter, if the strategy is exponential', () => {
     const retry = { ...RETRY, strategy: 'exponential', retryLimit: 9 } as const;
     const delivery = leasedDelivery({ retry, numTrials: 2 });
-    const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1 });
+    const judged = judgeOutcome(delivery, answered(500), { nowMs: NOON, random: 1, finalCodes: [] });
     expect(judged.delayMs).toBe(48_000);
   });
 });

@@ -2,6 +2,7 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { LANE, type Leased } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish, NextState } from '../../store/queue/finish.ts';
+import { finalReason } from './receiver-wishes.ts';
 import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 import { OUR_FAULT_DELAY_MS, stateAsBefore, type Verdict } from './sent.ts';
 
@@ -27,12 +28,12 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'client_certificate_invalid',
   'local_resource',
 ]);
-const GONE = 410;
 
 export function judgeOutcome(
   delivery: Leased,
   outcome: Outcome,
-  context: { nowMs: number; random: number },
+  /** `finalCodes`: the statuses that end a delivery. */
+  context: { nowMs: number; random: number; finalCodes: readonly number[] },
 ): Judgement {
   const numTrials = delivery.numTrials + 1;
   const base = { numTrials, lane: LANE.retry, latencyMs: null, isSecondRequest: false };
@@ -66,9 +67,8 @@ export function judgeOutcome(
   }
   const reason =
     outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
-  if (outcome.kind === 'response' && outcome.status === GONE) {
-    return { ...failure, verdict: 'gone', description: `${reason}; it wants no more deliveries` };
-  }
+  const final = finalReason(outcome, context.finalCodes);
+  if (final !== null) return { ...failure, verdict: final.verdict, description: `${reason}${final.note}` };
   const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
   if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
     const description = `${reason}; at most once, so it is not retried`;

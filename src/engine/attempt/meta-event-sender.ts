@@ -46,7 +46,8 @@ export class MetaEventSender {
     if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event);
     const owner = { credentials: [], visible: visibleHeaders(routing.project.config) };
     const made = { request, outcome, owner, trace: null, body: null, isStrain: true };
-    return requestResult(event, made, { attemptId: ids.next(), nowMs: now() });
+    const { final_status_codes: finalCodes } = routing.project.config;
+    return requestResult(event, made, { attemptId: ids.next(), nowMs: now(), finalCodes });
   }
 
   #request(event: LeasedMetaEvent, routing: ProjectRouting): BuiltRequest {

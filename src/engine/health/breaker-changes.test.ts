@@ -13,6 +13,7 @@ const exhausted = { ...at, kind: 'exhausted', last } satisfies Finding;
 const gone = {
   ...at,
   kind: 'gone',
+  reason: 'it answered 410 Gone',
   last: { deliveryId: 'd', status: '410 Gone', reason: 'gone' },
 } satisfies Finding;
 const probe = { endpointId: 'e', fence: '3' };

@@ -32,7 +32,9 @@ export interface BreakerChangesDeps {
  * that was changed or activated since is not made inactive. `failure`: null if the probe succeeded.
  */
 export type Finding = StateItem & { endpointId: string; seen?: number | undefined } & (
-    | { kind: 'failing' | 'gone' | 'exhausted'; last: LastFailure }
+    | { kind: 'failing' | 'exhausted'; last: LastFailure }
+    /** `reason`: why it wants no more deliveries. */
+    | { kind: 'gone'; last: LastFailure; reason: string }
     | { kind: 'probed'; probe: Probe; failure: LastFailure | null }
     | { kind: 'not probed'; probe: Probe }
   );
@@ -131,7 +133,7 @@ function causesOf(
   return causes;
 }
 
-type AboutAttempts = Extract<Finding, { last: LastFailure }>;
+type AboutAttempts = Extract<Finding, { kind: 'failing' | 'exhausted' }>;
 
 function isAboutAttempts(finding: Finding): finding is AboutAttempts {
   return finding.kind === 'failing' || finding.kind === 'exhausted';
@@ -163,7 +165,7 @@ export function wantedChanges(
   for (const finding of findings) {
     const { endpointId, seen } = finding;
     if (finding.kind === 'gone')
-      wanted.disable.set(endpointId, { reason: 'it answered 410 Gone', last: finding.last, seen });
+      wanted.disable.set(endpointId, { reason: finding.reason, last: finding.last, seen });
     if (finding.kind === 'probed' && finding.failure !== null)
       wanted.open.set(endpointId, { probe: finding.probe, last: finding.failure });
   }

@@ -96,18 +96,34 @@ test('an endpoint that succeeds is not looked at', async () => {
 
 describe('a 410', () => {
   const GONE = failedBy('gone');
+  const reason = 'it answered 410 Gone';
 
   test('is passed on at once, with the version of the endpoint it is about', async () => {
     const { attempted, after } = healthOf({});
     attempted(GONE);
-    expect(await after(0)).toEqual([{ ...at, kind: 'gone', key: 'gone e', last }]);
+    expect(await after(0)).toEqual([{ ...at, kind: 'gone', key: 'gone e', last, reason }]);
   });
 
   test('is passed on where the config of the project is not in memory', async () => {
     const { attempted, after } = healthOf(undefined);
     attempted(GONE);
-    expect(await after(0)).toEqual([{ ...at, seen: undefined, kind: 'gone', key: 'gone e', last }]);
+    expect(await after(0)).toEqual([{ ...at, seen: undefined, kind: 'gone', key: 'gone e', last, reason }]);
   });
+});
+
+test('an answer that asks to be disabled is passed on, also that of a success', async () => {
+  const { attempted, after } = healthOf({});
+  const outcome = answered(200, { 'webhook-delivery': ['Disable'] });
+  attempted({ ...SUCCEEDED, exchange: { ...exchange, outcome } });
+  expect(await after(0)).toEqual([
+    {
+      ...at,
+      kind: 'gone',
+      key: 'gone e',
+      reason: 'it answered with webhook-delivery: disable',
+      last: { ...last, reason: 'The delivery succeeded' },
+    },
+  ]);
 });
 
 describe('a delivery that used up its tries', () => {

@@ -7,6 +7,7 @@ import { Loop } from '../../platform/loop.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
+import { asksToDisable } from '../attempt/receiver-wishes.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
 import type { OutcomeListener } from '../queue/dispatcher.ts';
 import type { Finding } from './breaker-changes.ts';
@@ -18,8 +19,8 @@ import { StateChanges } from './state-changes.ts';
  * Closed: an endpoint with failures since the last check is checked again after its project's sample_rate.
  * Open: only probes count. A request that was in flight when it opened does not move it. Neither does a probe
  * that another node took over (its fence is old). With disable_endpoint an endpoint becomes inactive when its
- * breaker has opened too often in a row, or when a delivery used up its retries and no other succeeded. A 410
- * always makes it inactive.
+ * breaker has opened too often in a row, or when a delivery used up its retries and no other succeeded. A receiver
+ * that wants no more deliveries always makes it inactive: 410, or a header of its answer, also of a success.
  */
 export interface EndpointHealthDeps {
   cache: Pick<ConfigCache, 'peek'>;
@@ -38,6 +39,14 @@ interface Watched {
 
 const probeOf = ({ endpointId, probeFence }: LeasedDelivery): Probe | null =>
   probeFence === null ? null : { endpointId, fence: probeFence };
+
+/** Why an endpoint wants no more deliveries. */
+function unwanted(sent: Tried): { reason: string; last: LastFailure } {
+  const isAsked = asksToDisable(sent.exchange.outcome);
+  const reason = isAsked ? 'it answered with webhook-delivery: disable' : 'it answered 410 Gone';
+  const last = lastFailure(sent);
+  return { reason, last: sent.kind === 'success' ? { ...last, reason: 'The delivery succeeded' } : last };
+}
 
 const TICK_MS = 1_000;
 const MAX_WATCHED = 100_000;
@@ -75,8 +84,8 @@ export class EndpointHealth implements OutcomeListener {
     const why = sent.kind === 'failure' ? sent.why : null;
     const routing = this.#deps.cache.peek(projectId);
     const at = { projectId, endpointId, seen: routing?.endpoints.get(endpointId)?.row.version };
-    if (why === 'gone')
-      this.#changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, last: lastFailure(sent) });
+    if (why === 'gone' || asksToDisable(sent.exchange.outcome))
+      this.#changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, ...unwanted(sent) });
     if (routing === undefined) return;
     const probe = probeOf(delivery);
     if (probe !== null)

@@ -1,4 +1,5 @@
 import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
+import { finalCodesOf } from '../../domain/config/endpoint.ts';
 import { httpOutcome, LANE, type LeasedDelivery, REPORTED_OK } from '../../domain/delivery.ts';
 import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
@@ -58,9 +59,11 @@ function attempted(
   context: Context,
 ): Sent {
   const { outcome } = made;
+  const endpoint = context.routing.endpoints.get(delivery.endpointId)?.row;
   const { verdict, ...judgement } = judgeOutcome(delivery, outcome, {
     nowMs: context.nowMs,
     random: Math.random(),
+    finalCodes: finalCodesOf(endpoint, context.routing.project.config),
   });
   const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
   const attempt = record(delivery, { ...made, succeeded: verdict === 'success' }, context);

@@ -46,6 +46,7 @@ const DEFAULTS = {
   retention_policy: { policy: '', retention_policy_enabled: false },
   ratelimit: { count: 0, duration: 60 },
   strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
+  final_status_codes: [410],
   ssl: { enforce_secure_endpoints: false },
   signature: {
     header: 'X-Convoy-Signature',

@@ -88,6 +88,7 @@ const endpoint: Resource = {
     content_type: field('application/x-www-form-urlencoded', 'application/json', leaves('application/json')),
     cloudevents: field('structured', 'binary', leaves('')),
     http_timeout: field(11, 12, ZERO),
+    final_status_codes: field([410, 413], [400], leaves([], [])),
     rate_limit: field(5, 6, ZERO),
     rate_limit_duration: field(60, 61, ZERO),
     delivery: field('push', 'pull', keeps()),
@@ -324,6 +325,7 @@ const project: Resource = {
     'config.strategy.retry_count': field(5, 6, refuses(0)),
     // The other fields of the strategy describe it.
     'config.strategy.schedule': field(['5s', '1m', '2m', '3m'], ['5s', '1m', '2m', '4m'], leaves([], [])),
+    'config.final_status_codes': field([410, 413], [400], leaves([], [])),
     'config.ssl.enforce_secure_endpoints': field(true, false),
     'config.signature.header': field('X-First', 'X-Next', keeps()),
     'config.signature.versions': field([version('first')], [version('next')], keeps([])),

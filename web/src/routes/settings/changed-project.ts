@@ -30,6 +30,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
         retry_count: number('tries'),
         schedule: typedSchedule(text('schedule')),
       },
+      final_status_codes: formList(form, 'finalCodes').map(Number),
       disable_endpoint: isOn('disable'),
       ratelimit: { count: number('count'), duration: number('seconds') },
       max_payload_read_size: number('payload'),

@@ -111,6 +111,12 @@ function DeliveryFields({ config }: { config: Config }) {
             defaultValue={config.strategy.schedule.join(', ')}
             hint="Such as 5s, 5m, 2h. A list replaces the three fields above."
           />
+          <TextField
+            label="Final status codes"
+            name="finalCodes"
+            defaultValue={config.final_status_codes.join(', ')}
+            hint="Answers after which a delivery is not retried. After 410 the endpoint becomes inactive too."
+          />
           <Check
             label="Disable an endpoint that keeps failing"
             name="disable"
