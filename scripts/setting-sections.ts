@@ -4,7 +4,7 @@ import { CreatePortalLink, UpdatePortalLink } from '../src/api/portal/portal-lin
 import { CreateSource, UpdateSource } from '../src/api/sources/source-schema.ts';
 import { CreateFilter, UpdateFilter } from '../src/api/subscriptions/filter-schema.ts';
 import { CreateSubscription, UpdateSubscription } from '../src/api/subscriptions/subscription-schema.ts';
-import { defaultProjectConfig, ProjectConfig } from '../src/domain/config/project-config.ts';
+import { newProjectConfig, ProjectConfig } from '../src/domain/config/project-config.ts';
 import { endpointFields } from '../src/domain/resources/endpoint-fields.ts';
 import { type Fields, usualValues } from '../src/domain/resources/fields.ts';
 import { portalLinkFields } from '../src/domain/resources/portal-link-fields.ts';
@@ -28,7 +28,13 @@ const defaultsOf = (fields: Fields): object =>
   usualValues(Object.fromEntries(Object.entries(fields).filter(([, { facts }]) => !facts.required)));
 
 const RESOURCES: Record<string, Resource> = {
-  Projects: { schemas: [ProjectConfig], defaults: defaultProjectConfig('', '') },
+  Projects: {
+    schemas: [ProjectConfig],
+    defaults: newProjectConfig(
+      { versionId: '', createdAt: '' },
+      { defaults: 'standard', retentionMs: Infinity },
+    ),
+  },
   Endpoints: { schemas: [CreateEndpoint, UpdateEndpoint], defaults: defaultsOf(endpointFields) },
   Subscriptions: {
     schemas: [CreateSubscription, UpdateSubscription],

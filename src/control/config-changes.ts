@@ -1,4 +1,5 @@
 import type { Alert } from '../domain/alert.ts';
+import type { DefaultsKind } from '../domain/config/project-config.ts';
 import type { IdFactory, ProjectId } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
@@ -32,6 +33,10 @@ export interface ConfigChangesDeps {
   projects: ProjectStore;
   metaEvents: MetaEventRecorder;
   alerts: AlertRecorder;
+  /** Whose defaults new projects have. */
+  defaults: DefaultsKind;
+  /** That of the instance. */
+  retentionMs: number;
   /** Access to a project ended or narrowed: clears this node's cached callers. */
   forgetCallers(projectId: ProjectId): void;
 }

@@ -1,5 +1,5 @@
 import { type Actor, changeOf } from '../domain/audit.ts';
-import { defaultProjectConfig, type ProjectConfig } from '../domain/config/project-config.ts';
+import { newProjectConfig, type ProjectConfig } from '../domain/config/project-config.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ProjectId } from '../domain/ids.ts';
 import { formatTime } from '../domain/time.ts';
@@ -48,7 +48,8 @@ export async function addProject(
 ): Promise<CreatedProject> {
   const { ids, now, projects } = changes.deps;
   const { actor, name, type, logo_url = '', configure = (defaults) => defaults } = wanted;
-  const config = configure(defaultProjectConfig(ids.next(), formatTime(now())));
+  const made = { versionId: ids.next(), createdAt: formatTime(now()) };
+  const config = configure(newProjectConfig(made, changes.deps));
   const id = ids.next<ProjectId>();
   const project = await refusingTakenName(name, () =>
     insertProject(tx, projects, { id, name, type, logo_url, config }),

@@ -155,6 +155,12 @@ export const settings = {
     doc: 'Longest exponential backoff in seconds, before jitter of up to 20 %; also the longest Retry-After that is obeyed. Waits of a list may be longer.',
     parse: integer(1, 31_536_000),
   },
+  defaults: {
+    env: 'POSTHORN_DEFAULTS',
+    fallback: 'standard',
+    doc: 'Settings of new projects: `standard`, as Standard Webhooks recommends, or `convoy`: 10 attempts 100 s apart, a timeout of 10 s. See standards.md.',
+    parse: oneOf('standard', 'convoy'),
+  },
   retentionHours: {
     env: 'POSTHORN_RETENTION_HOURS',
     fallback: '720',

@@ -143,7 +143,7 @@ async function buildCore(config: Config, rawLog: Logger, opened: Opened) {
   const authenticator = new Authenticator({ ...known, cache, ...limits });
   const forgetCallers = (id: string) => authenticator.forget(id);
   const informed = { metaEvents, alerts, forgetCallers };
-  const changes = new ConfigChanges({ db, ids, now, sealer, cache, ...stores, ...informed });
+  const changes = new ConfigChanges({ ...known, defaults: config.defaults, cache, ...stores, ...informed });
   const people = createPeople({ ...observers, ...known, rules, forgetCallers });
   const sandbox = new Sandbox();
   const engine = new Engine({

@@ -9,7 +9,7 @@ import { Journey, type Send } from './journey.ts';
  * convoy-go 2: a version and a content type on every request, `"{}"` as the body of a PUT without one and `null` of a
  * POST, every parameter of a list whether set or not, and times that were never set as the year 1.
  */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 
 const ALWAYS = ['next_page_cursor', 'prev_page_cursor', 'direction', 'sort', 'query', 'ownerId', 'perPage'];

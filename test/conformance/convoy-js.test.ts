@@ -5,7 +5,7 @@ import { shared } from '../support/shared.ts';
 import { Journey, type Send, withQuery } from './journey.ts';
 
 /** convoy.js 2: a content type only with a body, lists as repeated keys, one success code per call. */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 
 const send: Send = async (method, path, { body, query } = {}) => {

@@ -5,7 +5,7 @@ import { shared } from '../support/shared.ts';
 import { Journey, type Send } from './journey.ts';
 
 /** convoy-python 1: closed enums, and a crash on null where a list or an object belongs. */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 
 const send: Send = async (method, path, { body, query = {} } = {}) => {

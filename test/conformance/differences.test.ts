@@ -13,7 +13,7 @@ import { shared } from '../support/shared.ts';
 
 /** Differences from Convoy that no other test is about. */
 const DAY_MS = 86_400_000;
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 
 test('a key is accepted bare and after Bearer', async () => {

@@ -5,7 +5,7 @@ import { shared } from '../support/shared.ts';
 import { Journey, type Send, withQuery } from './journey.ts';
 
 /** The operations of the interface, as its document has them: the key stands alone in the header. */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 const called = new Set<string>();
 

@@ -9,7 +9,9 @@ import { shared } from '../support/shared.ts';
  * update can name are in test/api/config/update-cases.ts; here are those of events, and further kinds of values.
  */
 // Without brokers: the status of their sources would change between two reads.
-const app = await shared(startTestApp({ POSTHORN_ROLES: 'api,ingest,deliver,janitor' }));
+const app = await shared(
+  startTestApp({ POSTHORN_DEFAULTS: 'standard', POSTHORN_ROLES: 'api,ingest,deliver,janitor' }),
+);
 const receiver = await shared(Receiver.start());
 const ids = { endpoint: '', other: '', source: '', link: '' };
 

@@ -50,7 +50,7 @@ describe('the how-tos', needs('curl', 'openssl'), () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'posthorn-how-to-'));
-    service = await startTestApp();
+    service = await startTestApp({ POSTHORN_DEFAULTS: 'standard' });
     await mkdir(join(folder, '.posthorn'));
     await writeFile(
       join(folder, '.posthorn/credentials.json'),

@@ -17,6 +17,7 @@ import { type Sample, schemaSamples } from './schema-samples.ts';
 const mails = await shared(MailServer.start());
 const app = await shared(
   startTestApp({
+    POSTHORN_DEFAULTS: 'standard',
     POSTHORN_SMTP_URL: mails.url,
     POSTHORN_SMTP_FROM: 'posthorn@example.com',
     // Without the role that runs jobs, so that a job can be cancelled.

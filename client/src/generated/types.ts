@@ -984,6 +984,8 @@ export interface ProjectConfig {
     duration: number;
   };
   strategy: Strategy;
+  /** Timeout in seconds of endpoints that set none. */
+  http_timeout: number;
   /** Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too. */
   final_status_codes: number[];
   ssl: {
@@ -1599,6 +1601,8 @@ export interface PartialProjectConfig {
   allow_unmatched_dynamic_urls?: boolean | null;
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy?: string | null;
+  /** Timeout in seconds of endpoints that set none. */
+  http_timeout?: number | null;
   /** Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too. */
   final_status_codes?: number[] | null;
   /** Header of a delivery with the idempotency key of its event. */

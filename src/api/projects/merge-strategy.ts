@@ -1,4 +1,4 @@
-import { Strategy } from '../../domain/config/project-config.ts';
+import { CONVOY_STRATEGY, Strategy } from '../../domain/config/project-config.ts';
 import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import { invalid } from '../../domain/errors.ts';
 import { updated } from '../http/updated.ts';
@@ -19,6 +19,14 @@ export function mergeStrategy(base: Strategy, given: Partial<Strategy>, retentio
   if (isNew && problem !== undefined) throw invalid(...problem);
   const { retries, ...shown } = describeSchedule(schedule);
   return { ...shown, retry_count: retries + 1, schedule };
+}
+
+/** The defaults under the config of a new project: one that names a part of Convoy's strategy gets the rest of it too. */
+export function baseOf<Config extends { strategy: Strategy }>(
+  defaults: Config,
+  { strategy = {} }: { strategy?: Partial<Strategy> },
+): Config {
+  return Object.keys(strategy).length === 0 ? defaults : { ...defaults, strategy: CONVOY_STRATEGY };
 }
 
 const isChanged = (before: Strategy, after: Strategy): boolean =>

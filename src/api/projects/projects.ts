@@ -20,6 +20,7 @@ import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { compileViewerView } from '../http/viewer-view.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
+import { baseOf } from './merge-strategy.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
 
 export const Project = Type.Object({
@@ -111,7 +112,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       const made = await createProject(context.changes, {
         ...wanted,
         actor,
-        configure: (defaults) => mergeProjectConfig(defaults, config, context),
+        configure: (defaults) => mergeProjectConfig(baseOf(defaults, config), config, context),
       });
       return {
         project: toProject(made.project),

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
-import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { CONVOY_STRATEGY, type ProjectConfig } from '../../domain/config/project-config.ts';
 import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import {
   type FilterConditions,
@@ -123,10 +123,12 @@ function retryConfig(
     const { retries, ...shown } = describeSchedule(schedule);
     return { ...shown, retry_count: retries, schedule };
   }
+  // A list has no parts that could be taken over.
+  const usual = strategy.schedule.length > 0 ? CONVOY_STRATEGY : strategy;
   return {
-    type: given.type || strategy.type,
-    duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? strategy.duration),
-    retry_count: given.retry_count ?? Math.max(0, strategy.retry_count - 1),
+    type: given.type || usual.type,
+    duration: given.duration ? seconds(given.duration) : (given.interval_seconds ?? usual.duration),
+    retry_count: given.retry_count ?? Math.max(0, usual.retry_count - 1),
   };
 }
 

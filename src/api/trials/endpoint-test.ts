@@ -59,7 +59,7 @@ async function test(
   const status = statusAt(endpoint, context.now());
   if (status !== 'active') throw wrongState(`The endpoint is ${status}; activate it first.`);
   const deliveryId = await sendSample(context, by, endpoint);
-  const seconds = timeoutSeconds(endpoint) + MARGIN_SECONDS;
+  const seconds = timeoutSeconds(endpoint, project.config) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });
   const { metaEvents } = context;
   const end = { ids: [deliveryId], status: 'Failure', description: 'A test has one attempt.' } as const;

@@ -105,6 +105,9 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Settings of ours with the values that Convoy has, so that a project that is moved behaves as before. */
+const OURS: Fields = { http_timeout: 10 };
+
 function knownSettings(project: Project): Fields {
   const config = (project.config ?? {}) as unknown as Fields;
   const entries = Object.entries(SETTINGS).flatMap(([name, members]): [string, unknown][] => {
@@ -115,7 +118,7 @@ function knownSettings(project: Project): Fields {
     const known = Object.entries(value).filter(([member, one]) => members.includes(member) && one !== null);
     return [[name, Object.fromEntries(known)]];
   });
-  return Object.fromEntries(entries);
+  return { ...OURS, ...Object.fromEntries(entries) };
 }
 
 function unknownSettings(project: Project): string[] {

@@ -77,10 +77,13 @@ export const finalCodesOf = (endpoint: FinalCodes | undefined, project: FinalCod
     ? project.final_status_codes
     : endpoint.final_status_codes;
 
-const DEFAULT_TIMEOUT_SECONDS = 10;
 const MAX_TIMEOUT_SECONDS = 120;
 
+interface Timeout {
+  http_timeout: number;
+}
+
 /** How long a request to an endpoint may take. */
-export function timeoutSeconds({ http_timeout }: { http_timeout: number }): number {
-  return Math.min(http_timeout || DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS);
+export function timeoutSeconds(endpoint: Timeout | undefined, project: Timeout): number {
+  return Math.min(endpoint?.http_timeout || project.http_timeout, MAX_TIMEOUT_SECONDS);
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { envelopes, StatusCodes } from './endpoint.ts';
-import { RetrySchedule } from './retry-schedule.ts';
+import { describeSchedule, RetrySchedule, STANDARD_SCHEDULE, stepsWithin } from './retry-schedule.ts';
 import { signatureHashes } from './signature-hash.ts';
 
 /** A project's settings: the one definition for validation, storage, the API and the docs. */
@@ -119,6 +119,7 @@ export const ProjectConfig = Type.Object({
     duration: seconds('Length of that interval in seconds.'),
   }),
   strategy: Strategy,
+  http_timeout: integer(1, 120, 'Timeout in seconds of endpoints that set none.'),
   final_status_codes: {
     ...StatusCodes,
     description:
@@ -159,6 +160,7 @@ const LATER_SETTINGS = {
   user_agent: '',
   envelope: 'none',
   final_status_codes: [410],
+  http_timeout: 10,
 } satisfies Partial<ProjectConfig>;
 
 /** A config as it is stored, with the settings that it does not have yet. */
@@ -173,6 +175,30 @@ export function withLaterSettings(stored: ProjectConfig): ProjectConfig {
 export const DEFAULT_SIGNATURE_HEADER = 'X-Convoy-Signature';
 export const DEFAULT_REQUEST_ID_HEADER = 'X-Convoy-Idempotency-Key';
 
+/** Convoy's retries: for calls and projects that name a part of a strategy, and not a list. */
+export const CONVOY_STRATEGY: Strategy = { type: 'linear', duration: 100, retry_count: 10, schedule: [] };
+
+/** Whose defaults new projects have. */
+export const defaultsKinds = ['standard', 'convoy'] as const;
+export type DefaultsKind = (typeof defaultsKinds)[number];
+
+/** The config of a new project: as Standard Webhooks recommends it, or as Convoy has it. */
+export function newProjectConfig(
+  made: { versionId: string; createdAt: string },
+  wanted: { defaults: DefaultsKind; retentionMs: number },
+): ProjectConfig {
+  const config = defaultProjectConfig(made.versionId, made.createdAt);
+  if (wanted.defaults === 'convoy') return config;
+  const schedule = stepsWithin(STANDARD_SCHEDULE, wanted.retentionMs);
+  const { retries, ...described } = describeSchedule(schedule);
+  return {
+    ...config,
+    strategy: { ...described, retry_count: retries + 1, schedule },
+    http_timeout: 20,
+  };
+}
+
+/** Convoy's defaults. */
 export function defaultProjectConfig(signatureVersionId: string, createdAt: string): ProjectConfig {
   return {
     max_payload_read_size: 1_048_576,
@@ -187,7 +213,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     search_policy: '',
     retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },
-    strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
+    strategy: CONVOY_STRATEGY,
     ...LATER_SETTINGS,
     ssl: { enforce_secure_endpoints: false },
     signature: {

@@ -10,6 +10,9 @@ export const RetrySchedule = Type.Array(Text(32), {
     'The wait before each retry, such as `["5s", "5m", "2h"]`, up to 20 % longer at random. Replaces the other fields, which then describe it.',
 });
 
+/** As Standard Webhooks recommends it: ten tries in about three days. Rows name it (see retry-columns.ts), so it never changes. */
+export const STANDARD_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
+
 /** The fields of the interface under a list: clients know no third type, and show the first wait and the number. */
 interface Described {
   type: 'exponential';
@@ -44,6 +47,15 @@ export function scheduleProblem(
     field,
     `waits for ${hours(totalMs)} h in total, longer than the retention of ${hours(retentionMs)} h`,
   ];
+}
+
+/** The steps that end within the retention. */
+export function stepsWithin(schedule: readonly string[], retentionMs: number): string[] {
+  let totalMs = 0;
+  return schedule.filter((step) => {
+    totalMs += parseGoDuration(step) ?? 0;
+    return totalMs <= retentionMs;
+  });
 }
 
 const hours = (ms: number): number => Math.round(ms / 36_000) / 100;

@@ -73,7 +73,7 @@ export const endpointFields = {
     },
   ),
   http_timeout: count(120, {
-    text: 'Timeout of a whole exchange in seconds. 0: 10 s.',
+    text: 'Timeout of a whole exchange in seconds. 0: that of the project.',
     label: 'Timeout (s)',
     meta: true,
   }),

@@ -86,11 +86,11 @@ function webhookId(
 }
 
 /** A request with the limits and the certificate of its endpoint. */
-export function toEndpoint(request: BuiltRequest, row: EndpointRow): OutgoingRequest {
+export function toEndpoint(request: BuiltRequest, row: EndpointRow, config: ProjectConfig): OutgoingRequest {
   const certificate = row.secret.reveal().mtls_client_cert;
   return {
     ...request,
-    timeoutMs: timeoutSeconds(row) * 1000,
+    timeoutMs: timeoutSeconds(row, config) * 1000,
     maxResponseBytes: MAX_RESPONSE_BYTES,
     ...(certificate !== null && {
       clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },

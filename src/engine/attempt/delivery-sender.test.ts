@@ -225,16 +225,21 @@ describe('credentials', () => {
 
 describe('the request', () => {
   test.each([
-    [0, 10_000],
-    [30, 30_000],
-    [500, 120_000],
-  ])('with an http_timeout of %i ends after %i ms', async (http_timeout, timeoutMs) => {
-    const { requests, send } = worldOf({ config: { endpoint: { http_timeout } } });
-    await send();
-    expect(requests).toMatchObject([{ timeoutMs, maxResponseBytes: 51_200 }]);
-    expect(requests[0]?.turn).toBeUndefined();
-    expect(requests[0]?.clientCertificate).toBeUndefined();
-  });
+    [0, 10, 10_000],
+    [0, 20, 20_000],
+    [30, 20, 30_000],
+    [500, 20, 120_000],
+  ])(
+    'with an http_timeout of %i, and %i of the project, ends after %i ms',
+    async (own, ofProject, timeoutMs) => {
+      const config = { endpoint: { http_timeout: own }, config: { http_timeout: ofProject } };
+      const { requests, send } = worldOf({ config });
+      await send();
+      expect(requests).toMatchObject([{ timeoutMs, maxResponseBytes: 51_200 }]);
+      expect(requests[0]?.turn).toBeUndefined();
+      expect(requests[0]?.clientCertificate).toBeUndefined();
+    },
+  );
 
   test('to a form endpoint has the fields of a JSON object as a form', async () => {
     const config = { endpoint: { content_type: 'application/x-www-form-urlencoded' } };

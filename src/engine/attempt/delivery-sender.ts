@@ -191,7 +191,8 @@ export class DeliverySender {
     if (tooLate !== null) return tooLate;
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery);
-    const outcome = await this.#exchange(request, row, { signal, turn });
+    const outgoing = toEndpoint(request, row, routing.project.config);
+    const outcome = await this.#exchange(outgoing, { signal, turn });
     const unsent = turn === undefined ? null : unwritten(delivery, turn, { outcome, made });
     if (unsent !== null) return unsent;
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
@@ -206,12 +207,10 @@ export class DeliverySender {
   }
 
   #exchange(
-    request: BuiltRequest,
-    row: RoutedEndpoint['row'],
+    request: ReturnType<typeof toEndpoint>,
     { signal, turn }: { signal: AbortSignal; turn: JudgedTurn<Sent> | undefined },
   ): Promise<Outcome> {
-    const outgoing = { ...toEndpoint(request, row), ...(turn !== undefined && { turn }) };
-    return this.#deps.http.send(outgoing, signal);
+    return this.#deps.http.send({ ...request, ...(turn !== undefined && { turn }) }, signal);
   }
 
   #judge(

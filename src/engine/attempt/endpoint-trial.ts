@@ -62,7 +62,7 @@ export async function tryEndpoint(
       hops: null,
     },
   );
-  const outcome = await deps.http.send(toEndpoint(request, row));
+  const outcome = await deps.http.send(toEndpoint(request, row, config));
   const owner = {
     credentials: credentialNames(row, auth.headers),
     visible: visibleHeaders(config),

@@ -91,8 +91,8 @@ const passed = (endpointId: string): GateDecision => ({
   breakerChangedMs: 0,
 });
 
-function probeSeconds({ endpoints }: ProjectRouting, endpointId: string): number {
-  return timeoutSeconds(endpoints.get(endpointId)?.row ?? { http_timeout: 0 }) + PROBE_SLACK_SECONDS;
+function probeSeconds({ endpoints, project }: ProjectRouting, endpointId: string): number {
+  return timeoutSeconds(endpoints.get(endpointId)?.row, project.config) + PROBE_SLACK_SECONDS;
 }
 
 /** Rows of a subscription that lost its rate limit are claimed once, and handed back under the key of the endpoint. */

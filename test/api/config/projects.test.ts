@@ -47,6 +47,7 @@ const DEFAULTS = {
   ratelimit: { count: 0, duration: 60 },
   strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
   final_status_codes: [410],
+  http_timeout: 10,
   ssl: { enforce_secure_endpoints: false },
   signature: {
     header: 'X-Convoy-Signature',

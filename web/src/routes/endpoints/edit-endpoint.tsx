@@ -68,7 +68,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       <div className="grid gap-4 sm:grid-cols-3">
         <ResourceField {...field} name="rate_limit" hint="0: no rate limit." />
         <ResourceField {...field} name="rate_limit_duration" />
-        <ResourceField {...field} name="http_timeout" hint="0: the default." />
+        <ResourceField {...field} name="http_timeout" hint="0: that of the project." />
       </div>
       <ResourceField
         form={endpointForm}

@@ -25,7 +25,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
-        ['Timeout', sent(endpoint.http_timeout === 0 ? 'default' : `${endpoint.http_timeout} s`)],
+        ['Timeout', sent(endpoint.http_timeout === 0 ? 'as the project' : `${endpoint.http_timeout} s`)],
         ['Authentication', sent(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
         ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
         ['Headers', Object.keys(endpoint.headers).join(', ') || 'none'],

@@ -34,6 +34,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
       disable_endpoint: isOn('disable'),
       ratelimit: { count: number('count'), duration: number('seconds') },
       max_payload_read_size: number('payload'),
+      http_timeout: number('timeout'),
       retention_policy: { policy: text('retention') },
       signature: {
         header: text('header'),

@@ -54,7 +54,8 @@ function Form({ project }: { project: Project }) {
       </PageHead>
       <fieldset disabled={!mayChange} className="min-w-0">
         <TextField label="Name" name="name" required defaultValue={project.name} />
-        <DeliveryFields config={config} />
+        <RetryFields config={config} />
+        <LimitFields config={config} />
         <BreakerFields breaker={config.circuit_breaker} />
         <EventFields config={config} />
         <SafetyFields config={config} />
@@ -73,84 +74,95 @@ function Form({ project }: { project: Project }) {
 
 type Config = Project['config'];
 
-function DeliveryFields({ config }: { config: Config }) {
+function RetryFields({ config }: { config: Config }) {
   return (
-    <>
-      <Section title="Retries">
-        <div className="grid gap-4 sm:grid-cols-3">
-          <SelectField
-            label="Backoff"
-            name="strategy"
-            defaultValue={config.strategy.type}
-            choices={[
-              ['linear', 'Linear: the same wait each time'],
-              ['exponential', 'Doubles'],
-            ]}
-          />
-          <TextField
-            label="First wait (s)"
-            name="wait"
-            type="number"
-            min="1"
-            required
-            defaultValue={config.strategy.duration}
-          />
-          <TextField
-            label="Attempts"
-            name="tries"
-            type="number"
-            min="1"
-            required
-            defaultValue={config.strategy.retry_count}
-          />
-        </div>
-        <div className="mt-3 grid gap-3">
-          <TextField
-            label="Waits as a list"
-            name="schedule"
-            defaultValue={config.strategy.schedule.join(', ')}
-            hint="Such as 5s, 5m, 2h. A list replaces the three fields above."
-          />
-          <TextField
-            label="Final status codes"
-            name="finalCodes"
-            defaultValue={config.final_status_codes.join(', ')}
-            hint="Answers after which a delivery is not retried. After 410 the endpoint becomes inactive too."
-          />
-          <Check
-            label="Disable an endpoint that keeps failing"
-            name="disable"
-            defaultChecked={config.disable_endpoint}
-          />
-        </div>
-      </Section>
-      <Section title="Limits">
-        <div className="grid gap-4 sm:grid-cols-3">
-          <TextField
-            label="Events accepted"
-            name="count"
-            type="number"
-            min="0"
-            defaultValue={config.ratelimit.count}
-            hint="0 for no limit."
-          />
-          <TextField
-            label="Interval (s)"
-            name="seconds"
-            type="number"
-            min="0"
-            defaultValue={config.ratelimit.duration}
-          />
-          <TextField
-            label="Largest payload (bytes)"
-            name="payload"
-            type="number"
-            min="0"
-            defaultValue={config.max_payload_read_size}
-          />
-        </div>
-      </Section>
-    </>
+    <Section title="Retries">
+      <div className="grid gap-4 sm:grid-cols-3">
+        <SelectField
+          label="Backoff"
+          name="strategy"
+          defaultValue={config.strategy.type}
+          choices={[
+            ['linear', 'Linear: the same wait each time'],
+            ['exponential', 'Doubles'],
+          ]}
+        />
+        <TextField
+          label="First wait (s)"
+          name="wait"
+          type="number"
+          min="1"
+          required
+          defaultValue={config.strategy.duration}
+        />
+        <TextField
+          label="Attempts"
+          name="tries"
+          type="number"
+          min="1"
+          required
+          defaultValue={config.strategy.retry_count}
+        />
+      </div>
+      <div className="mt-3 grid gap-3">
+        <TextField
+          label="Waits as a list"
+          name="schedule"
+          defaultValue={config.strategy.schedule.join(', ')}
+          hint="Such as 5s, 5m, 2h. A list replaces the three fields above."
+        />
+        <TextField
+          label="Final status codes"
+          name="finalCodes"
+          defaultValue={config.final_status_codes.join(', ')}
+          hint="Answers after which a delivery is not retried. After 410 the endpoint becomes inactive too."
+        />
+        <Check
+          label="Disable an endpoint that keeps failing"
+          name="disable"
+          defaultChecked={config.disable_endpoint}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function LimitFields({ config }: { config: Config }) {
+  return (
+    <Section title="Limits">
+      <div className="grid gap-4 sm:grid-cols-3">
+        <TextField
+          label="Events accepted"
+          name="count"
+          type="number"
+          min="0"
+          defaultValue={config.ratelimit.count}
+          hint="0 for no limit."
+        />
+        <TextField
+          label="Interval (s)"
+          name="seconds"
+          type="number"
+          min="0"
+          defaultValue={config.ratelimit.duration}
+        />
+        <TextField
+          label="Largest payload (bytes)"
+          name="payload"
+          type="number"
+          min="0"
+          defaultValue={config.max_payload_read_size}
+        />
+        <TextField
+          label="Timeout (s)"
+          name="timeout"
+          type="number"
+          min="1"
+          required
+          defaultValue={config.http_timeout}
+        />
+      </div>
+    </Section>
   );
 }
 
