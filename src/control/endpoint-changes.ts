@@ -1,4 +1,4 @@
-import type { Alert, LastFailure } from '../domain/alert.ts';
+import { type Alert, type LastFailure, OUTAGE } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import { type EndpointStatus, isExpired } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
@@ -31,6 +31,7 @@ export interface OneEndpoint extends Author {
 /** A change of an endpoint. Meta events and the audit log use the same name. */
 type EndpointAction = EndpointEvent['type'] & AuditAction;
 
+const ACTIVATED = 'It was activated again. Deliveries are sent.';
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
 /** Creates an endpoint and its subscriptions. If one is refused, nothing is created. */
@@ -130,7 +131,7 @@ function changeEndpoint(
     if (saved.webhook_id !== known.webhook_id)
       await refuseOverlap(changes, change, { endpointId: saved.id, field: 'webhook_id' });
     const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
-    await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved)] : []);
+    await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved), outageEnded(saved, ACTIVATED)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };
   });
 }
@@ -222,6 +223,17 @@ function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFai
 
 /** The cleared alert of an endpoint that the service had disabled. */
 function enabledAlert(endpoint: EndpointRow): Alert {
-  const summary = 'It was activated again. Deliveries are sent.';
-  return { kind: 'disabled', state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
+  return {
+    kind: 'disabled',
+    state: 'cleared',
+    endpoint,
+    subscription: null,
+    summary: ACTIVATED,
+    lastFailure: null,
+  };
+}
+
+/** The cleared alert of an endpoint at which no attempt succeeded. */
+export function outageEnded(endpoint: EndpointRow, summary: string): Alert {
+  return { kind: OUTAGE, state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
 }

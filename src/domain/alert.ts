@@ -6,9 +6,12 @@ import type { EndpointSecrets } from './config/endpoint.ts';
  * Alerts for the owner of an endpoint, raised once when a problem begins and cleared once when it ends.
  * failures: a subscription's attempts failed too often; breaker: the endpoint's circuit breaker opened;
  * disabled: the service made the endpoint inactive; certificate: a certificate of its connections expires
- * soon; ordering: a failed delivery of a subscription holds its ordering key.
+ * soon; ordering: a failed delivery of a subscription holds its ordering key; outage: no attempt at the endpoint
+ * has succeeded for long, and it will be made inactive.
  */
-export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate' | 'ordering';
+export type AlertKind = 'failures' | 'breaker' | 'disabled' | 'certificate' | 'ordering' | 'outage';
+
+export const OUTAGE = 'outage';
 
 /**
  * Alerts about a source, which has no endpoint. source: it has no connection to its broker; source_backlog: its broker
@@ -57,6 +60,7 @@ export interface AlertNotifier {
  * cleared together.
  */
 export function alertSubject({ kind, subscription, endpoint, certificate, state }: Alert): string {
+  if (kind === OUTAGE) return outageSubject(endpoint.id);
   if (kind === 'ordering' && subscription !== null) return orderingSubject(subscription.id);
   if (certificate === undefined) return subscription?.id ?? endpoint.id;
   const { side, seen } = certificate;
@@ -65,6 +69,9 @@ export function alertSubject({ kind, subscription, endpoint, certificate, state 
 
 /** A subscription may have an alert of the kind failures at the same time. */
 export const orderingSubject = (subscriptionId: string): string => `${subscriptionId} ordering`;
+
+/** An endpoint may have alerts of other kinds at the same time. */
+export const outageSubject = (endpointId: string): string => `${endpointId} ${OUTAGE}`;
 
 /** The subject of one certificate, or the prefix of all certificates of an endpoint on that side. */
 export function certificateSubject(endpointId: string, side: CertificateSide, fingerprint = ''): string {
@@ -84,6 +91,8 @@ const ADVICE: Record<AlertKind, string> = {
     'Deliveries to it are discarded. Once the endpoint works again, activate it and retry the discarded deliveries.',
   certificate:
     'Renew the certificate before then, because deliveries fail once it has expired. To renew a client certificate, update the endpoint.',
+  outage:
+    'Check that the endpoint is reachable and answers with a 2xx status. One success is enough to keep it active.',
   ordering: 'Resend the failed delivery or skip it. Later deliveries of its ordering key wait until then.',
 };
 

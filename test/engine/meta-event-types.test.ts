@@ -128,7 +128,7 @@ const shapes: Record<string, Record<string, Check>> = {
   },
   project: { uid: id, name: text, type: text, logo_url: text, config: object, ...times },
   alert: {
-    kind: oneOf('failures', 'breaker', 'disabled', 'certificate', 'ordering'),
+    kind: oneOf('failures', 'breaker', 'disabled', 'certificate', 'ordering', 'outage'),
     project_id: id,
     endpoint_id: id,
     endpoint: only({ uid: id, name: text, url: text }),

@@ -16,10 +16,12 @@ const STANDARD = {
     schedule: ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'],
   },
   http_timeout: 20,
+  disable_after: '120h',
 };
 const CONVOY = {
   strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
   http_timeout: 10,
+  disable_after: '',
 };
 
 /** A project made by another node of the same database. */
@@ -99,7 +101,7 @@ test('where the retention is shorter, a new project has the steps that end withi
 test('a project that was made before keeps its 10 tries, 100 s and 10 s', async () => {
   const project = await app.newProject(CONVOY);
   await app.database.query(
-    `update projects set config = config - 'http_timeout' #- '{strategy,schedule}' where id = $1`,
+    `update projects set config = config - 'http_timeout' - 'disable_after' #- '{strategy,schedule}' where id = $1`,
     [project.projectId],
   );
   await project.put('', { config: { search_policy: '1h' } });

@@ -959,6 +959,8 @@ export interface ProjectConfig {
   add_event_id_trace_headers: boolean;
   /** An endpoint that keeps failing becomes inactive. */
   disable_endpoint: boolean;
+  /** An endpoint at which no attempt succeeded for this time, such as `120h`, becomes inactive, after an alert. Empty: never. */
+  disable_after: string;
   /** Viewers see no payloads, responses and query strings, and cannot search payloads. */
   hide_payload_from_viewers: boolean;
   /** People need a session with a second factor. Keys do not. */
@@ -1589,6 +1591,8 @@ export interface PartialProjectConfig {
   add_event_id_trace_headers?: boolean | null;
   /** An endpoint that keeps failing becomes inactive. */
   disable_endpoint?: boolean | null;
+  /** An endpoint at which no attempt succeeded for this time, such as `120h`, becomes inactive, after an alert. Empty: never. */
+  disable_after?: string | null;
   /** Viewers see no payloads, responses and query strings, and cannot search payloads. */
   hide_payload_from_viewers?: boolean | null;
   /** People need a session with a second factor. Keys do not. */

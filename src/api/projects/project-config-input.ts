@@ -176,8 +176,8 @@ function checkProjectConfig(config: ProjectConfig): void {
     if (!mayBeVisible(name))
       throw invalid('config.visible_headers', `"${name}" is always a credential and never shown`);
   }
-  const { search_policy, retention_policy } = config;
-  const durations = { search_policy, 'retention_policy.policy': retention_policy.policy };
+  const { search_policy, disable_after, retention_policy } = config;
+  const durations = { search_policy, disable_after, 'retention_policy.policy': retention_policy.policy };
   for (const [field, text] of Object.entries(durations)) {
     if (text !== '' && (parseGoDuration(text) ?? 0) <= 0)
       throw invalid(`config.${field}`, 'must be a duration such as 720h');

@@ -106,7 +106,7 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Settings of ours with the values that Convoy has, so that a project that is moved behaves as before. */
-const OURS: Fields = { http_timeout: 10 };
+const OURS: Fields = { http_timeout: 10, disable_after: '' };
 
 function knownSettings(project: Project): Fields {
   const config = (project.config ?? {}) as unknown as Fields;

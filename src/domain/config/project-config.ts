@@ -98,6 +98,10 @@ export const ProjectConfig = Type.Object({
   replay_attacks_prevention_enabled: flag('The Convoy signature of every endpoint includes a timestamp.'),
   add_event_id_trace_headers: flag('Deliveries carry `X-Convoy-Event-ID` and `X-Convoy-EventDelivery-ID`.'),
   disable_endpoint: flag('An endpoint that keeps failing becomes inactive.'),
+  disable_after: Text(
+    32,
+    'An endpoint at which no attempt succeeded for this time, such as `120h`, becomes inactive, after an [alert](alerts.md). Empty: never.',
+  ),
   hide_payload_from_viewers: flag(
     'Viewers see no payloads, responses and query strings, and cannot search payloads.',
   ),
@@ -161,6 +165,7 @@ const LATER_SETTINGS = {
   envelope: 'none',
   final_status_codes: [410],
   http_timeout: 10,
+  disable_after: '',
 } satisfies Partial<ProjectConfig>;
 
 /** A config as it is stored, with the settings that it does not have yet. */
@@ -195,6 +200,7 @@ export function newProjectConfig(
     ...config,
     strategy: { ...described, retry_count: retries + 1, schedule },
     http_timeout: 20,
+    disable_after: '120h',
   };
 }
 

@@ -8,10 +8,11 @@ import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';
 import { CertificateAlerts, type CertificateAlertsDeps } from './certificate-alerts.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { OrderingAlerts } from './ordering-alerts.ts';
+import { Outages, type OutagesDeps } from './outages.ts';
 import { SubscriptionAlerts } from './subscription-alerts.ts';
 
-/** Shows each outcome to all who learn from it: circuit breakers, alerts of subscriptions, certificates and ordering keys. */
-export interface OutcomeWatchDeps extends BreakerChangesDeps, CertificateAlertsDeps {
+/** Shows each outcome to all who learn from it: circuit breakers, outages, alerts of subscriptions, certificates and ordering keys. */
+export interface OutcomeWatchDeps extends BreakerChangesDeps, CertificateAlertsDeps, OutagesDeps {
   guard: ObserverGuard;
 }
 
@@ -20,6 +21,7 @@ export class OutcomeWatch implements OutcomeListener {
   readonly #health: EndpointHealth;
   readonly #alerts: SubscriptionAlerts;
   readonly #certificates: CertificateAlerts;
+  readonly #outages: Outages;
   readonly ordering: OrderingAlerts;
 
   constructor(deps: OutcomeWatchDeps) {
@@ -33,6 +35,7 @@ export class OutcomeWatch implements OutcomeListener {
     });
     this.#alerts = new SubscriptionAlerts(deps);
     this.#certificates = new CertificateAlerts(deps);
+    this.#outages = new Outages(deps);
     this.ordering = new OrderingAlerts(deps);
   }
 
@@ -44,11 +47,15 @@ export class OutcomeWatch implements OutcomeListener {
     await this.#health.stop();
     await this.#alerts.stop();
     await this.#certificates.stop();
+    await this.#outages.stop();
     await this.ordering.stop();
   }
 
   attempted(delivery: LeasedDelivery, sent: Tried): void {
-    if (!this.#isPulled(delivery)) this.#health.attempted(delivery, sent);
+    if (!this.#isPulled(delivery)) {
+      this.#health.attempted(delivery, sent);
+      this.#outages.attempted(delivery, sent);
+    }
     this.reported(delivery, sent);
     this.#deps.guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
   }

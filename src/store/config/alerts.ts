@@ -12,7 +12,7 @@ export async function isAlertRaised(
   return rows.length > 0;
 }
 
-/** Alerts of subscriptions and certificates that changed after a version. */
+/** Alerts of subscriptions, certificates and outages that changed after a version. */
 export function alertsChangedSince(
   db: Queryable,
   projectId: string,
@@ -20,7 +20,7 @@ export function alertsChangedSince(
 ): Promise<{ subject_id: string; kind: AlertKind; is_raised: boolean }[]> {
   return db.query(
     `select subject_id, kind, cleared_at is null as is_raised from alerts
-     where project_id = $1 and version > $2 and kind in ('failures', 'certificate', 'ordering')`,
+     where project_id = $1 and version > $2 and kind in ('failures', 'certificate', 'ordering', 'outage')`,
     [projectId, version],
   );
 }

@@ -48,6 +48,7 @@ const DEFAULTS = {
   strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },
   final_status_codes: [410],
   http_timeout: 10,
+  disable_after: '',
   ssl: { enforce_secure_endpoints: false },
   signature: {
     header: 'X-Convoy-Signature',

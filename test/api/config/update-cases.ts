@@ -325,6 +325,7 @@ const project: Resource = {
     'config.strategy.retry_count': field(5, 6, refuses(0)),
     // The other fields of the strategy describe it.
     'config.strategy.schedule': field(['5s', '1m', '2m', '3m'], ['5s', '1m', '2m', '4m'], leaves([], [])),
+    'config.disable_after': field('100h', '200h', leaves('')),
     'config.http_timeout': field(5, 6, refuses(0)),
     'config.final_status_codes': field([410, 413], [400], leaves([], [])),
     'config.ssl.enforce_secure_endpoints': field(true, false),

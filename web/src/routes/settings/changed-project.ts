@@ -32,6 +32,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
       },
       final_status_codes: formList(form, 'finalCodes').map(Number),
       disable_endpoint: isOn('disable'),
+      disable_after: text('disableAfter'),
       ratelimit: { count: number('count'), duration: number('seconds') },
       max_payload_read_size: number('payload'),
       http_timeout: number('timeout'),

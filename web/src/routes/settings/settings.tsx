@@ -122,6 +122,12 @@ function RetryFields({ config }: { config: Config }) {
           name="disable"
           defaultChecked={config.disable_endpoint}
         />
+        <TextField
+          label="Disable an endpoint without a success for"
+          name="disableAfter"
+          defaultValue={config.disable_after}
+          hint="A duration such as 120h. Empty for never. An alert comes first."
+        />
       </div>
     </Section>
   );
