@@ -55,3 +55,20 @@ it('each difference of brokers names its test, which is there', () => {
   });
   expect(missing.map(([row]) => row)).toEqual([]);
 });
+
+it('each recommendation in docs/standards.md has settings and a test that exist', () => {
+  const standards = readFileSync(join(ROOT, 'docs/standards.md'), 'utf8');
+  const rows = [...standards.matchAll(/^\| (.*) \|$/gm)]
+    .slice(2)
+    .map(([, cells = '']) => cells.split(/ *\| */));
+  expect(rows.length).toBeGreaterThan(12);
+  const known = ['settings', 'config']
+    .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8'))
+    .join('');
+  for (const [recommendation, , setting = '', test = ''] of rows) {
+    // A link leads to the page of a call.
+    const names = setting.startsWith('[') ? [] : setting.split(', ').filter((name) => name !== '');
+    const missing = names.filter((name) => !known.includes(`|${name}`));
+    expect([recommendation, missing, namedTest(test).path !== undefined]).toEqual([recommendation, [], true]);
+  }
+});

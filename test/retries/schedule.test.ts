@@ -21,6 +21,8 @@ async function refused(project: ApiClient, subscription: object = {}) {
   await subscribe(project, receiver.url, { subscription });
   const event = await project.post('/events/broadcast', { event_type: 'a', data: {} });
   const delivery = await deliveryOf(project, event, 'Failure');
+  // Each try has the same id, so that a receiver can drop repeats.
+  expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   const waits = receiver.requests.slice(1).map(({ at }, n) => at - (receiver.requests[n]?.at ?? 0));
   return { delivery, waits };
 }
