@@ -329,7 +329,7 @@ export interface Endpoint {
   content_type: 'application/json' | 'application/x-www-form-urlencoded';
   /** Sends each event as a CloudEvent: `binary` or `structured`. Empty: as it came. */
   cloudevents: '' | 'binary' | 'structured';
-  /** Timeout of a whole exchange in seconds. 0: 10 s. */
+  /** Timeout of a whole exchange in seconds. 0: that of the project. */
   http_timeout: number;
   /** As `final_status_codes` of the project, for this endpoint. Empty: those of the project. */
   final_status_codes: number[];
@@ -1395,7 +1395,7 @@ export interface UpdateEndpoint {
   content_type?: 'application/json' | 'application/x-www-form-urlencoded' | '' | null;
   /** Sends each event as a CloudEvent: `binary` or `structured`. Empty: as it came. */
   cloudevents?: '' | 'binary' | 'structured' | null;
-  /** Timeout of a whole exchange in seconds. 0: 10 s. */
+  /** Timeout of a whole exchange in seconds. 0: that of the project. */
   http_timeout?: number | null;
   /** As `final_status_codes` of the project, for this endpoint. Empty: those of the project. */
   final_status_codes?: number[] | null;
