@@ -13,6 +13,8 @@ export interface DynamicTarget {
   secret?: string | undefined;
   /** Those that the subscription is to have. Empty: as it is, or every type where it is made. */
   eventTypes: readonly string[];
+  /** The rate limit of an endpoint that is made. Null or absent: none. */
+  perMinute?: number | null;
 }
 
 /** Whether a subscription takes other types than a dynamic event asks for. */
@@ -35,8 +37,9 @@ export function ensureDynamicTarget(
     let endpointId = (await endpoints.findByUrl(change, by.projectId, target.url))?.id;
     if (endpointId === undefined) {
       endpointId = ids.next<EndpointId>();
-      const { url, secret } = target;
+      const { url, secret, perMinute = null } = target;
       const made = newEndpoint(changes.deps, { id: endpointId, name: `endpoint-${endpointId}`, url, secret });
+      if (perMinute !== null) Object.assign(made.fields, { rate_limit: perMinute, rate_limit_duration: 60 });
       audit.push(...(await addEndpoint(changes, change, made)).audit);
     }
     const subscription = await ensureTypes(changes, change, { endpointId, target });

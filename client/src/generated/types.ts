@@ -1022,6 +1022,8 @@ export interface ProjectConfig {
     /** Signature headers of deliveries. */
     schemes: Array<'convoy' | 'standard'>;
   };
+  /** Host name under which new endpoints are asked for their consent with OPTIONS. Empty: none is asked. */
+  webhook_origin?: string;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header: string;
   /** Form of the JSON bodies of endpoints with `envelope` `project`. */

@@ -8,6 +8,7 @@ import type { EndpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { Secret } from '../../platform/secret.ts';
 import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { askConsent } from '../http/ask-consent.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
@@ -122,6 +123,21 @@ export async function checkEndpoint(context: ApiContext, config: ProjectConfig, 
   if (input.headers !== undefined) checkEndpointHeaders(input.headers, config);
   const { type, oauth2 } = input.authentication ?? {};
   if (type === 'oauth2') await checkSigningKey('authentication.oauth2', oauth2);
+}
+
+/** The input with the rate that its address allows. Refuses an address that does not give its consent. */
+export async function withConsent<In extends Input>(
+  context: ApiContext,
+  config: ProjectConfig,
+  input: In,
+  known?: EndpointRow,
+): Promise<In> {
+  const { url = '' } = input;
+  if (url === '' || url === known?.url) return input;
+  const consent = await askConsent(context, config, url);
+  if (!consent.isGiven) throw invalid('url', consent.problem);
+  if (consent.perMinute === null || input.rate_limit || known?.rate_limit) return input;
+  return { ...input, rate_limit: consent.perMinute, rate_limit_duration: 60 };
 }
 
 export function checkUrls(context: ApiContext, config: ProjectConfig, input: Input): void {

@@ -16,7 +16,13 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { endpointChanges } from '../http/versions/endpoint-changes.ts';
-import { changedEndpoint, checkEndpoint, requireOwnCredentials, warnOfOwnUrl } from './endpoint-input.ts';
+import {
+  changedEndpoint,
+  checkEndpoint,
+  requireOwnCredentials,
+  warnOfOwnUrl,
+  withConsent,
+} from './endpoint-input.ts';
 import { Endpoint, ExpireSecret, UpdateEndpoint } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 
@@ -83,10 +89,13 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       if (scope?.canSeeSecrets === false && body.secret)
         throw new AppError('portal_forbidden', { what: 'another secret' });
       const one = { ...by, id: params.endpointID, scope };
+      const { endpoints: routed } = await context.cache.get(project.id);
+      const stored = routed.get(params.endpointID)?.row;
+      const input = await withConsent(context, project.config, body, stored);
       const row = await updateEndpoint(changes, one, (known) => {
         requireOwnCredentials(scope, known, body);
         return {
-          ...changedEndpoint(context, known, body),
+          ...changedEndpoint(context, known, input),
           ...(scope !== undefined && ownersFields(known)),
         };
       });

@@ -4,6 +4,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { askConsent } from '../http/ask-consent.ts';
 import { checkHttpUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { DynamicEvent } from './event-schema.ts';
@@ -30,11 +31,12 @@ export async function dynamicTarget(
   const problem = verdict.allowed
     ? urlProblem(project, { url: body.url, isKnown: known !== undefined })
     : verdict.reason;
-  if (problem !== null) {
-    if (config.verify_dynamic_events) throw invalid('url', problem);
-    const what = verdict.allowed ? `the URL ${problem}` : problem;
-    return fixedTarget({ kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` });
-  }
+  const refused = (what: string, why: string) => {
+    if (config.verify_dynamic_events) throw invalid('url', why);
+    return { kind: 'url', url: body.url, reason: `Not sent to ${body.url}: ${what}.` } as const;
+  };
+  if (problem !== null)
+    return fixedTarget(refused(verdict.allowed ? `the URL ${problem}` : problem, problem));
   const wanted = { url: body.url, secret: body.secret, eventTypes: body.event_types ?? [] };
   const routing = await context.cache.get(project.id);
   const subscription = known === undefined ? undefined : routing.oldestSubscription(known.id);
@@ -49,8 +51,11 @@ export async function dynamicTarget(
       { resource: 'subscription', action: found === undefined ? 'create' : 'update', ...at },
     ],
     make: async () => {
+      const consent = known === undefined ? await askConsent(context, config, body.url) : null;
+      if (consent?.isGiven === false) return refused(`the URL ${consent.problem}`, consent.problem);
       const place = { projectId: project.id, actor: by.actor };
-      const subscriptionId = await ensureDynamicTarget(context.changes, place, wanted);
+      const perMinute = consent?.perMinute ?? null;
+      const subscriptionId = await ensureDynamicTarget(context.changes, place, { ...wanted, perMinute });
       return { kind: 'subscription', subscriptionId };
     },
   };

@@ -1,4 +1,5 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
+import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { TokenResult } from '../../dispatch/client/oauth2-token.ts';
 import type { OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
@@ -42,6 +43,8 @@ export interface ApiContext {
   oidc: Oidc;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
+  /** Requests under the egress rule. */
+  http: Pick<HttpClient, 'send'>;
   /** Requests a token from a token server, as a delivery would. */
   fetchToken(config: OAuth2Config): Promise<TokenResult>;
   /** Sends one test request to an endpoint that may not be saved. */

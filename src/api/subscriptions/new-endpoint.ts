@@ -6,7 +6,7 @@ import { owned, requireFunctionRight } from '../../domain/endpoint-scope.ts';
 import { found, within } from '../../domain/errors.ts';
 import { asId } from '../../domain/ids.ts';
 import { Text, Type } from '../../platform/type.ts';
-import { checkEndpoint, createdEndpoint, warnOfOwnUrl } from '../endpoints/endpoint-input.ts';
+import { checkEndpoint, createdEndpoint, warnOfOwnUrl, withConsent } from '../endpoints/endpoint-input.ts';
 import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
@@ -60,7 +60,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       const { project, by, scope, body } = call;
       await checkEndpoint(context, project.config, body);
       warnOfOwnUrl(context, body, request);
-      const made = createdEndpoint(context, body);
+      const made = createdEndpoint(context, await withConsent(context, project.config, body));
       // A key belongs to the file of the project, so a portal link cannot claim one.
       if (scope !== undefined) Object.assign(made.fields, { ...OWNERS, owner_id: scope.ownerId });
       const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });

@@ -31,7 +31,7 @@ export interface OutgoingRequest {
   /** This many bytes of the decoded response are kept. The connection is closed when more comes. */
   maxResponseBytes: number;
   clientCertificate?: ClientCertificate;
-  method?: 'POST' | 'GET';
+  method?: 'POST' | 'GET' | 'OPTIONS';
   /** Decides when the request may be written. Without one: as soon as possible. */
   turn?: Turn;
 }

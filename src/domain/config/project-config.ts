@@ -137,6 +137,14 @@ export const ProjectConfig = Type.Object({
       description: 'Signature headers of deliveries.',
     }),
   }),
+  webhook_origin: Type.Optional(
+    Type.String({
+      maxLength: 253,
+      pattern: '^[A-Za-z0-9.-]*$',
+      description:
+        'Host name under which new endpoints are asked for their consent with [OPTIONS](cloudevents.md#out). Empty: none is asked.',
+    }),
+  ),
   request_id_header: Type.String({
     minLength: 1,
     maxLength: 128,
@@ -161,6 +169,7 @@ export type Strategy = Static<typeof Strategy>;
 
 /** Settings that were added later, with the values that projects made before have. */
 const LATER_SETTINGS = {
+  webhook_origin: '',
   user_agent: '',
   envelope: 'none',
   final_status_codes: [410],
@@ -227,6 +236,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       versions: [{ uid: signatureVersionId, hash: 'SHA256', encoding: 'hex', created_at: createdAt }],
       schemes: ['convoy', 'standard'],
     },
+    webhook_origin: '',
     request_id_header: DEFAULT_REQUEST_ID_HEADER,
     envelope: 'none',
     user_agent: '',

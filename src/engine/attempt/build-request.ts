@@ -55,6 +55,7 @@ export function buildRequest(
   })) {
     headers.put(name, value);
   }
+  if (context.config.webhook_origin) headers.put('WebHook-Request-Origin', context.config.webhook_origin);
   if (context.hops !== null) headers.put(HOPS_HEADER, context.hops);
   for (const [name, value] of context.authHeaders) headers.put(name, value);
   if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {

@@ -43,6 +43,7 @@ const DEFAULTS = {
     frame_origins: [],
   },
   search_policy: '',
+  webhook_origin: '',
   retention_policy: { policy: '', retention_policy_enabled: false },
   ratelimit: { count: 0, duration: 60 },
   strategy: { type: 'linear', duration: 100, retry_count: 10, schedule: [] },

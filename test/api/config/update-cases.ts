@@ -314,6 +314,7 @@ const project: Resource = {
     'config.verify_dynamic_events': field(true, false),
     'config.allow_unmatched_dynamic_urls': field(false, true),
     'config.search_policy': field('1h', '2h', leaves('')),
+    'config.webhook_origin': field('first.example.com', 'next.example.com', leaves('')),
     'config.retention_policy.policy': field('100h', '200h', {
       ...leaves(''),
     }),

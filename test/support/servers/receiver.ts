@@ -4,6 +4,7 @@ import { eventually, happened } from '../eventually.ts';
 
 /** A webhook endpoint that records its requests and answers as configured. */
 export interface Received {
+  method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -21,6 +22,7 @@ export class Receiver {
     request.on('end', () => {
       const body = Buffer.concat(chunks);
       const received = {
+        method: request.method ?? '',
         path: request.url ?? '',
         headers: request.headers,
         body,

@@ -48,6 +48,12 @@ export const EventFields = ({ config }: { config: Config }) => (
           hint="Empty: Posthorn and its version."
         />
         <TextField
+          label="Origin of the handshake"
+          name="webhook_origin"
+          defaultValue={config.webhook_origin}
+          hint="New endpoints are asked with OPTIONS whether it may send. Empty: they are not."
+        />
+        <TextField
           label="A search reaches back"
           name="search_policy"
           defaultValue={config.search_policy}
@@ -65,5 +71,6 @@ export const eventSettingsOf = (form: FormData): PartialProjectConfig => ({
   visible_headers: formList(form, 'visible_headers'),
   envelope: formText(form, 'envelope') === 'standard' ? 'standard' : 'none',
   user_agent: formText(form, 'user_agent'),
+  webhook_origin: formText(form, 'webhook_origin'),
   search_policy: formText(form, 'search_policy'),
 });
