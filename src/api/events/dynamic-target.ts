@@ -4,7 +4,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import { askConsent } from '../http/ask-consent.ts';
+import { askConsent } from '../endpoints/ask-consent.ts';
 import { checkHttpUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { DynamicEvent } from './event-schema.ts';

@@ -1,6 +1,6 @@
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { isReceiver } from '../../domain/delivery.ts';
-import type { ApiContext } from './context.ts';
+import type { ApiContext } from '../http/context.ts';
 
 /**
  * The handshake of CloudEvents' webhooks, as the sender: a project with a `webhook_origin` asks each new address for its consent
