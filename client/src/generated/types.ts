@@ -1023,7 +1023,7 @@ export interface ProjectConfig {
     schemes: Array<'convoy' | 'standard'>;
   };
   /** Host name under which new endpoints are asked for their consent with OPTIONS. Empty: none is asked. */
-  webhook_origin?: string;
+  webhook_origin: string;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header: string;
   /** Form of the JSON bodies of endpoints with `envelope` `project`. */
@@ -1611,6 +1611,8 @@ export interface PartialProjectConfig {
   http_timeout?: number | null;
   /** Answers after which a delivery is not retried, such as `413`. After `410` the endpoint becomes inactive too. */
   final_status_codes?: number[] | null;
+  /** Host name under which new endpoints are asked for their consent with OPTIONS. Empty: none is asked. */
+  webhook_origin?: string | null;
   /** Header of a delivery with the idempotency key of its event. */
   request_id_header?: string | null;
   /** Form of the JSON bodies of endpoints with `envelope` `project`. */

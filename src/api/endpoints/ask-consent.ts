@@ -16,7 +16,7 @@ const FREE: Consent = { isGiven: true, perMinute: null };
 
 export async function askConsent(
   { http }: Pick<ApiContext, 'http'>,
-  { webhook_origin: origin = '' }: ProjectConfig,
+  { webhook_origin: origin }: ProjectConfig,
   url: string,
 ): Promise<Consent> {
   if (origin === '' || url === '' || isReceiver(url)) return FREE;

@@ -137,14 +137,12 @@ export const ProjectConfig = Type.Object({
       description: 'Signature headers of deliveries.',
     }),
   }),
-  webhook_origin: Type.Optional(
-    Type.String({
-      maxLength: 253,
-      pattern: '^[A-Za-z0-9.-]*$',
-      description:
-        'Host name under which new endpoints are asked for their consent with [OPTIONS](cloudevents.md#out). Empty: none is asked.',
-    }),
-  ),
+  webhook_origin: Type.String({
+    maxLength: 253,
+    pattern: '^[A-Za-z0-9.-]*$',
+    description:
+      'Host name under which new endpoints are asked for their consent with [OPTIONS](cloudevents.md#out). Empty: none is asked.',
+  }),
   request_id_header: Type.String({
     minLength: 1,
     maxLength: 128,
