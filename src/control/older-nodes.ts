@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { EndpointFields } from '../domain/resources/endpoint-fields.ts';
 import type { SubscriptionFields } from '../domain/resources/subscription-fields.ts';
+import { functionContract } from '../routing/function-contract.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { nodesBefore } from '../store/queue/nodes.ts';
 import { refuseNodesBefore } from '../store/upkeep/migrate.ts';
@@ -15,6 +16,8 @@ const KNOWN_SINCE = {
   webhook_id: '0003',
   cloudevents: '0003',
   expires_at: '0003',
+  // To an older node the `export` of a version is a syntax error.
+  function: '0003',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */
@@ -25,12 +28,15 @@ export async function needNewerNodes(tx: Queryable, field: keyof typeof KNOWN_SI
   await refuseNodesBefore(tx, since);
 }
 
-export async function needNodesThatOrder(
+export async function needNodesThatKnow(
   tx: Queryable,
   fields: SubscriptionFields,
   known: SubscriptionFields | undefined,
 ): Promise<void> {
   if (fields.ordering !== null && (known?.ordering ?? null) === null) await needNewerNodes(tx, 'ordering');
+  if (fields.function === known?.function) return;
+  const contract = functionContract(fields.function);
+  if (!contract.ok || contract.script !== fields.function) await needNewerNodes(tx, 'function');
 }
 
 /** Settings of endpoints without which a receiver would not understand its deliveries, or get too many. */

@@ -9,6 +9,7 @@ import { addEventTypes } from '../store/changes/event-type-writes.ts';
 import {
   deleteProject as deleteRow,
   insertProject,
+  type ProjectFields,
   updateProject as updateRow,
 } from '../store/changes/project-writes.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
@@ -22,6 +23,7 @@ export interface NewProject {
   name: string;
   type: string;
   logo_url?: string;
+  variables?: Readonly<Record<string, string>> | undefined;
   /** The config over the defaults. Absent: the defaults. */
   configure?(defaults: ProjectConfig): ProjectConfig;
 }
@@ -47,12 +49,12 @@ export async function addProject(
   wanted: NewProject,
 ): Promise<CreatedProject> {
   const { ids, now, projects } = changes.deps;
-  const { actor, name, type, logo_url = '', configure = (defaults) => defaults } = wanted;
+  const { actor, name, type, logo_url = '', variables = {}, configure = (defaults) => defaults } = wanted;
   const made = { versionId: ids.next(), createdAt: formatTime(now()) };
   const config = configure(newProjectConfig(made, changes.deps));
   const id = ids.next<ProjectId>();
   const project = await refusingTakenName(name, () =>
-    insertProject(tx, projects, { id, name, type, logo_url, config }),
+    insertProject(tx, projects, { id, name, type, logo_url, config, variables }),
   );
   await insertAudit(tx, { ids, actor, projectId: id }, [changeOf('project.created', null, project)]);
   await addEventTypes(tx, id, { names: ['*'], uid: () => ids.next() });
@@ -64,15 +66,13 @@ export async function addProject(
 export function updateProject(
   changes: ConfigChanges,
   by: Author,
-  make: (project: ProjectRow) => Pick<ProjectRow, 'name' | 'logo_url' | 'config'>,
+  make: (project: ProjectRow) => ProjectFields,
 ): Promise<ProjectRow> {
   const { projects } = changes.deps;
   return changes.change(by, async (change) => {
     const project = (await projects.get(change, by.projectId)) as ProjectRow;
-    const { name, logo_url, config } = make(project);
-    const saved = await refusingTakenName(name, () =>
-      updateRow(change, projects, { name, logo_url, config }),
-    );
+    const fields = make(project);
+    const saved = await refusingTakenName(fields.name, () => updateRow(change, projects, fields));
     return { result: saved, audit: [changeOf('project.updated', project, saved)] };
   });
 }

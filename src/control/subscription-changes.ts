@@ -10,7 +10,7 @@ import { type SubscriptionRow, subscriptions } from '../store/config/subscriptio
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { refuseOverlap } from './event-id-overlap.ts';
-import { needNodesThatOrder } from './older-nodes.ts';
+import { needNodesThatKnow } from './older-nodes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
 export interface OneSubscription extends Author {
@@ -91,10 +91,21 @@ export async function addSubscription(
 ): Promise<AuditNote> {
   requireEventTypes(scope, fields.event_types);
   await checkLinks(changes, change, { fields, known: undefined });
-  await needNodesThatOrder(change, fields, undefined);
-  const saved = await saveSubscription(change, { id, fields });
+  await needNodesThatKnow(change, fields, undefined);
+  const saved = await saveSubscription(change, { id, fields: withAuthor(fields, undefined, scope) });
   await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
   return changeOf('subscription.created', null, saved);
+}
+
+/** A function that a portal link changed sees no variables. The same text written again changes nothing. */
+function withAuthor(
+  fields: SubscriptionFields,
+  known: SubscriptionRow | undefined,
+  scope: EndpointScope | undefined,
+): SubscriptionFields {
+  const isSame = known !== undefined && fields.function === known.function;
+  const isPortals = isSame ? known.is_portal_function : scope !== undefined && fields.function !== '';
+  return { ...fields, is_portal_function: isPortals };
 }
 
 /**
@@ -142,8 +153,11 @@ function changeSubscription(
       fields.event_types.filter((type) => known?.event_types.includes(type) !== true),
     );
     await checkLinks(changes, change, { fields, known });
-    await needNodesThatOrder(change, fields, known);
-    const saved = await saveSubscription(change, { id: one.id, fields });
+    await needNodesThatKnow(change, fields, known);
+    const saved = await saveSubscription(change, {
+      id: one.id,
+      fields: withAuthor(fields, known, one.scope),
+    });
     await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };

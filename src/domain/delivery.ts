@@ -44,7 +44,7 @@ export const transitions: readonly Transition[] = [
     {
       from,
       to: 'Discarded',
-      when: 'endpoint inactive, endpoint or project deleted, cancelled, expired, open for too long',
+      when: 'endpoint inactive, endpoint or project deleted, cancelled (also by its function), expired, open for too long',
     },
   ]),
   ...(['Success', 'Failure', 'Discarded'] as const).map(
@@ -168,6 +168,8 @@ export interface LeasedDelivery extends LeasedWork {
   hasOwnBody: boolean;
   /** Made by a replay, while its endpoint identified requests by their event. */
   isReplay: boolean;
+  /** The other parts of the request that a function set, sealed. Null: none. */
+  functionRequest: string | null;
   /** At most once: its sending had begun before. */
   isStarted: boolean;
   /** A consumer had taken it, and its lease ended. Null: not so. */
@@ -183,6 +185,9 @@ export interface LeasedDelivery extends LeasedWork {
   /** As the caller gave it, else the time of acceptance. Shown, and used for nothing else. */
   acknowledgedAtMs: number;
 }
+
+/** Where the parts of a request that a function set are sealed. */
+export const functionRequestPlace = (deliveryId: string): string => `function request of ${deliveryId}`;
 
 /**
  * The result of an attempt as one word, for filters and counts: `http_<status>` for a response, else the code of the

@@ -179,6 +179,7 @@ export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDe
     body: event.payload,
     hasOwnBody: false,
     isReplay: false,
+    functionRequest: null,
     isStarted: false,
     pulled: null,
     isSecondRequest: false,

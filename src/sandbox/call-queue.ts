@@ -46,7 +46,7 @@ const batchBytes = 1024 * 1024;
 const rememberedTenants = 1_000;
 
 /** In UTF-16 units, which is the size in memory within a factor of two. */
-const bytesOf = ({ call }: QueuedCall) => call.input.length + call.code.length;
+const bytesOf = ({ call }: QueuedCall) => call.input.length + call.code.length + (call.context?.length ?? 0);
 
 export class CallQueue {
   readonly #limits: { calls: number; bytes: number };

@@ -51,6 +51,8 @@ export interface FunctionCall {
   tenant: string;
   /** JSON text of the argument. */
   input: string;
+  /** JSON text of a second argument. Absent: there is none. */
+  context?: string;
   /** Seeds `Math.random`. It is the event's id, so a retry sees the same numbers. */
   seed: string;
   /** The time on the clock during the whole run. */

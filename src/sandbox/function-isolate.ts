@@ -138,8 +138,9 @@ export class FunctionIsolate {
   #runIn(world: World, call: WorkerCall, wallMs: number): FunctionResult {
     const used = cpuClock();
     const result = this.#guarded(call, () => {
-      const input = call.kind === 'check' ? [] : [call.input];
-      const args = [call.seed, call.nowMs, call.limits.outputBytes, ...input];
+      const { input, context } = call;
+      const given = context === undefined ? [input] : [input, context];
+      const args = [call.seed, call.nowMs, call.limits.outputBytes, ...(call.kind === 'check' ? [] : given)];
       let answer: unknown = world.run.applySync(undefined, args, { timeout: wallMs });
       if (answer === 'p') answer = world.collect.applySync(undefined, [], { timeout: wallMs });
       return readAnswer(String(answer), call);

@@ -79,7 +79,14 @@ function guest(settings: GuestSettings) {
   /** `factory` runs the user's code and returns its `transform`. */
   function bind(factory: () => unknown) {
     /** Without input it stops before the call of `transform`. */
-    return function run(seed: string, nowMs: number, mostChars: number, input?: string): string {
+    return function run(
+      seed: string,
+      nowMs: number,
+      mostChars: number,
+      ...given: [input?: string, context?: string]
+    ): string {
+      const input = given[0];
+      const context = given[1];
       clock.nowMs = nowMs;
       outputChars = mostChars;
       settled = undefined;
@@ -91,7 +98,8 @@ function guest(settings: GuestSettings) {
           return failure('no_transform', 'the code does not define a function named transform');
         }
         if (input === undefined) return 'onull';
-        const value = apply(transform, undefined, [parse(input)]) as { then?: unknown } | null | undefined;
+        const passed: unknown[] = context === undefined ? [parse(input)] : [parse(input), parse(context)];
+        const value = apply(transform, undefined, passed) as { then?: unknown } | null | undefined;
         const isPromise = typeof value === 'object' && value !== null && typeof value.then === 'function';
         if (!isPromise) return finish(value);
         void settle(value);

@@ -14,6 +14,7 @@ export interface WorkerCall {
   version: string;
   tenant: string;
   input: string;
+  context?: string;
   seed: string;
   nowMs: number;
   limits: FunctionLimits;

@@ -75,7 +75,7 @@ export class Sandbox {
   }
 
   run(call: FunctionCall): Promise<FunctionResult> {
-    if (Buffer.byteLength(call.input) > inputLimitBytes) {
+    if (Buffer.byteLength(call.input) + (call.context?.length ?? 0) > inputLimitBytes) {
       return Promise.resolve(functionFailure('input_limit', limitMessages.input()));
     }
     // Callers measure finer than a millisecond. JavaScript's clock does not.

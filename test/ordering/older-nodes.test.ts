@@ -69,3 +69,17 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   await older(11);
   await client.put(one, { webhook_id: 'event' });
 });
+
+test('a function with a version is refused while an older node runs, which could not read it', async () => {
+  await older(11);
+  const { client, subscription } = await heldScene(app);
+  const one = `/subscriptions/${subscription.uid}`;
+  const code = 'export const version = 2; function transform(p) { return {} }';
+  await older(-3600);
+  expect(await client.put(one, { function: code }, 409)).toMatchObject({ code: 'older_nodes' });
+  expect((await client.put(one, { function: 'function transform(p) { return p }' })).function).not.toBe(code);
+  await older(11);
+  expect((await client.put(one, { function: code })).function).toBe(code);
+  await older(-3600);
+  await client.put(one, { name: 'it has one already' });
+});

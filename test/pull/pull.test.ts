@@ -189,6 +189,34 @@ test('a function that fails ends its delivery and hands out the others', async (
   );
 });
 
+test('headers of a function reach the consumer, also with the next try after it changed; one that cancels hands out nothing', async () => {
+  await project.put('', { variables: { TOKEN: 'token-of-the-consumer' } });
+  const code = (header: string) =>
+    `export const version = 2;
+     const transform = (p, c) => p.n ? { cancel: 'no' } : { headers: { 'X-Made': ${header} } };`;
+  const scene = await PullScene.make(project, {
+    subscription: {
+      function: code('c.variables.TOKEN'),
+      retry_config: { type: 'linear', interval_seconds: 1, retry_count: 2 },
+    },
+  });
+  await scene.send(2);
+  const [taken, ...others] = await scene.pull({ max: 2 });
+  expect(others).toEqual([]);
+  expect(await scene.report([resultOf(taken, false)])).toEqual(['recorded']);
+  const { subscription_id: uid } = await scene.delivery(taken.uid);
+  await project.put(`/subscriptions/${uid}`, { function: code('"other"') });
+  const [again] = await scene.pull({ wait_seconds: 20 });
+  expect([taken, again].map(({ headers }) => headers['X-Made'])).toEqual(
+    Array(2).fill('token-of-the-consumer'),
+  );
+  const [attempt] = await scene.attempts(taken.uid);
+  expect(attempt.request_http_header['X-Made']).toBe('***');
+  expect(await scene.report([resultOf(again)])).toEqual(['recorded']);
+  const query = `endpointId=${scene.endpoint.uid}&status=Discarded`;
+  expect((await project.get(`/eventdeliveries?${query}`)).content).toHaveLength(1);
+});
+
 // proves Endpoints: delivery
 test('a change of delivery moves what waits, both ways', async () => {
   const url = `${receiver.url}/moved`;

@@ -82,6 +82,7 @@ export class Cluster {
   async keysOfValues(): Promise<Json> {
     const columns = [
       'projects.sealed',
+      'projects.sealed_variables',
       'endpoints.sealed',
       'sources.sealed',
       'portal_links.sealed_token',
@@ -91,6 +92,7 @@ export class Cluster {
       'instance_secrets.sealed',
     ];
     const parts = columns.map((column) => `select ${column} as sealed from ${column.split('.')[0]}`);
+    parts.push(`select decode(function_request, 'base64') from event_deliveries`);
     const rows = await this.database.query(
       `select encode(substring(sealed from 2 for 8), 'hex') as key, count(*)::int as count
        from (${parts.join(' union all ')}) as v where sealed is not null group by 1`,

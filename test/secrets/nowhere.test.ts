@@ -140,8 +140,11 @@ test('the secrets reached their targets', async () => {
   );
   const wanted = ['basic credentials', 'api key header', 'client secret', 'access token', 'slack', 'teams'];
   const events = ['header of an event', 'key of an event', 'cookie of an event'];
+  const variables = ['variable header', 'variable query'];
   const sources = ['sent basic', 'source key', 'sent to hmac', 'sent to api_key'];
-  expect(secrets.foundIn(got.join('\n'))).toEqual(expect.arrayContaining([...wanted, ...events, ...sources]));
+  expect(secrets.foundIn(got.join('\n'))).toEqual(
+    expect.arrayContaining([...wanted, ...events, ...variables, ...sources]),
+  );
   expect(secrets.count).toBeGreaterThan(50);
 });
 

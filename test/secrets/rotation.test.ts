@@ -42,7 +42,7 @@ async function furnish({ app, project }: ClusterNode): Promise<{ token: string; 
     event_type: ['*'],
     secret: 'meta-secret',
   };
-  await project.put('', { name: 'default', config: { meta_event } });
+  await project.put('', { name: 'default', config: { meta_event }, variables: { V: 'the-variable' } });
   const api_key = { header_name: 'X-Key', header_value: 'the-credential' };
   for (let i = 0; i < 10; i++)
     await project.post('/endpoints', {
@@ -57,6 +57,10 @@ async function furnish({ app, project }: ClusterNode): Promise<{ token: string; 
       advanced_signatures: false,
       owner_id: 'owner',
       authentication: { type: 'api_key', api_key },
+    },
+    subscription: {
+      function:
+        'export const version = 2; const transform = (p, { variables }) => ({ headers: { "X-Var": variables.V } })',
     },
   });
   const verifier = { type: 'api_key', api_key: { header_name: 'X-In', header_value: 'incoming' } };
@@ -77,6 +81,7 @@ function isWhole({ headers, body }: Received): boolean {
   const signature = createHmac('sha256', 'signing').update(body).digest('hex');
   return (
     headers['x-key'] === 'the-credential' &&
+    headers['x-var'] === 'the-variable' &&
     headers.authorization === 'Bearer of the event' &&
     headers['x-convoy-signature'] === signature
   );

@@ -27,6 +27,12 @@ export interface Scene {
 const CERTIFICATES = join(import.meta.dirname, '../support/certificates');
 const RETRY = { type: 'linear', interval_seconds: 1, retry_count: 1 };
 
+/** Sends variables where they are not known as credentials by a name. */
+const FUNCTION = `export const version = 2;
+function transform(payload, { variables }) {
+  return { headers: { 'X-Note': variables.HEADER }, query: { note: variables.QUERY } };
+}`;
+
 /** Lines of a PEM text are found wherever they stand. */
 export function addPem(secrets: KnownSecrets, name: string, pem: string): void {
   for (const [index, line] of pem.split('\n').entries())
@@ -43,7 +49,11 @@ export async function makeProjects({ app, receiver, secrets }: Scene): Promise<v
     secret,
   };
   const strategy = { type: 'linear', duration: 1, retry_count: 3 };
-  await app.project.put('', { name: 'default', config: { meta_event, strategy } });
+  const variables = {
+    HEADER: secrets.makePlain('variable header'),
+    QUERY: secrets.makePlain('variable query'),
+  };
+  await app.project.put('', { name: 'default', config: { meta_event, strategy }, variables });
   expectEqual((await app.project.get('')).config.meta_event.secret, secret);
   const other = secrets.make('meta secret of a new project');
   const made = await app.instance.post('/projects', {
@@ -98,6 +108,7 @@ export async function makeEndpoints(scene: Scene): Promise<void> {
     const rolled = { secret: secrets.make(`rolled secret ${index}`), expiration: 3600 };
     await app.project.put(`/endpoints/${endpoint.uid}/expire_secret`, rolled, 200);
   }
+  await subscribe(app.project, `${receiver.url}/echo/function`, { subscription: { function: FUNCTION } });
   const { endpoint } = await subscribe(app.project, `${receiver.url}/gone`, {
     endpoint: { secret: secrets.make('secret of a deleted endpoint') },
   });

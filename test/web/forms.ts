@@ -251,11 +251,13 @@ export function formTests(get: () => World): void {
       await label('Headers that are no secrets').fill('X-Token-Kind');
       await label('User agent of deliveries').fill('Acme/1.0');
       await label('JSON bodies of deliveries').selectOption('type, timestamp and data');
+      await label('Variables').fill('TOKEN=a=b \nOTHER = c');
       await label('Deliveries carry a Convoy signature').uncheck();
       await label('URL').fill(`${receiver.url}/meta`);
       await label('Secret').fill('secret of the meta events');
       await press('Save settings');
       await page.getByText('Settings saved').waitFor();
+      expect((await project.get('')).variables).toEqual({ TOKEN: '***', OTHER: '***' });
       expect((await project.get('')).config).toEqual({
         ...before,
         circuit_breaker: {

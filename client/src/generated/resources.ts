@@ -131,6 +131,7 @@ import type {
   TestOAuth2Body,
   TestOAuth2Result,
   TestSourceConnectionResult,
+  TestSourceFunctionResult,
   TestSubscriptionFunctionBody,
   TestSubscriptionFunctionResult,
   TryEndpointBody,
@@ -339,10 +340,7 @@ export class Sources extends Resource {
   }
 
   /** Run a function on a payload and show its result and its log. Nothing is stored. */
-  testFunction(
-    body: TestSubscriptionFunctionBody,
-    options?: CallOptions,
-  ): Promise<TestSubscriptionFunctionResult> {
+  testFunction(body: TestSubscriptionFunctionBody, options?: CallOptions): Promise<TestSourceFunctionResult> {
     return this.scope.data('POST', this.scope.at`/sources/test_function`, {
       body,
       repeatable: true,

@@ -672,6 +672,22 @@ export interface OrderingKey {
   waiting: number;
 }
 
+export interface FunctionLimits {
+  cpu_ms: number;
+  heap_bytes: number;
+  output_bytes: number;
+  heap_used_bytes: number;
+}
+
+export interface FunctionRequest {
+  /** Headers that the function set. */
+  set_headers: Record<string, string>;
+  /** Path of the URL. Null: not set. */
+  set_path: string | null;
+  /** Parameters of the URL that the function set. */
+  set_query: Record<string, string>;
+}
+
 export interface ListedProject extends Project {
   /** The role of the caller in the project. */
   role: 'viewer' | 'developer' | 'admin';
@@ -684,6 +700,8 @@ export interface Project {
   logo_url: string;
   organisation_id: string;
   config: ProjectConfig;
+  /** Values for functions, by name. At most 100. They are stored sealed and shown as `***`; written back, that keeps the value. */
+  variables: Record<string, string>;
   /** Always null. */
   statistics: null;
   retained_events: number;
@@ -867,6 +885,8 @@ export interface Subscription {
   status: 'active' | 'inactive';
   /** JavaScript that returns the payload to send. */
   function: string;
+  /** Whether the function was last changed through a portal link. It sees no variables. */
+  is_portal_function: boolean;
   /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode: 'at_least_once' | 'at_most_once';
   /** Deliveries expire so many seconds after their event. 0: never. */
@@ -2090,6 +2110,8 @@ export interface CreateProjectBody {
   type: 'outgoing' | 'incoming';
   logo_url?: string | null;
   config?: PartialProjectConfig | null;
+  /** Values for functions, by name. At most 100. They are stored sealed and shown as `***`; written back, that keeps the value. */
+  variables?: Record<string, string> | null;
 }
 
 export interface CreateProjectResult {
@@ -2101,6 +2123,8 @@ export interface UpdateProjectBody {
   name?: string | null;
   logo_url?: string | null;
   config?: PartialProjectConfig | null;
+  /** Values for functions, by name. At most 100. They are stored sealed and shown as `***`; written back, that keeps the value. */
+  variables?: Record<string, string> | null;
 }
 
 export interface CreateKeyBody {
@@ -2170,6 +2194,10 @@ export interface PreviewSubscriptionResult {
     /** The result of the function; null if it fails or there is none. */
     after: unknown;
     function_error: string | null;
+    /** Set by a function with `export const version = 2`; else null. */
+    request: FunctionRequest | null;
+    /** Why the function cancels the delivery; null if it does not. */
+    cancelled: string | null;
   }>;
 }
 
@@ -2495,6 +2523,8 @@ export interface TestSubscriptionFunctionBody {
   function: string;
   /** For sources: which of the two functions it is. */
   type?: 'body' | 'header' | '' | null;
+  /** For subscriptions: the type that the function gets; `posthorn.test` by default. */
+  event_type?: string | null;
 }
 
 export interface TestSubscriptionFunctionResult {
@@ -2504,12 +2534,21 @@ export interface TestSubscriptionFunctionResult {
   log: string[];
   /** CPU time used. */
   duration_ms: number;
-  limits: {
-    cpu_ms: number;
-    heap_bytes: number;
-    output_bytes: number;
-    heap_used_bytes: number;
-  };
+  limits: FunctionLimits;
+  /** Set by a function with `export const version = 2`; else null. */
+  request: FunctionRequest | null;
+  /** Why the function cancels the delivery; null if it does not. */
+  cancelled: string | null;
+}
+
+export interface TestSourceFunctionResult {
+  /** The result of the function. */
+  payload: unknown;
+  /** Lines written to the console. */
+  log: string[];
+  /** CPU time used. */
+  duration_ms: number;
+  limits: FunctionLimits;
 }
 
 export interface UpdateMeBody {

@@ -1,6 +1,17 @@
 import { AppError, invalid } from '../../domain/errors.ts';
+import { functionContract } from '../../routing/function-contract.ts';
 import type { ApiContext } from './context.ts';
 import { MASK } from './portal-view.ts';
+
+/** The same for the function of a subscription, which may ask for another contract. */
+export async function checkSubscriptionFunction(
+  context: ApiContext,
+  given: { projectId: string; code: string },
+): Promise<void> {
+  const contract = functionContract(given.code);
+  if (!contract.ok) throw invalid('function', contract.message);
+  await checkFunction(context, 'function', { ...given, code: contract.script });
+}
 
 /** Refuses a function that does not compile or defines no `transform`, with the line of the mistake. */
 export async function checkFunction(

@@ -57,6 +57,7 @@ export const SHOWN: ReadonlySet<string> = new Set([
   'actual',
   'reason',
   // Events and deliveries, with the payload that the endpoint receives.
+  'cancelled',
   'data',
   'raw',
   'metadata',

@@ -33,6 +33,10 @@ const views: FieldViews<PortalViewer> = {
   slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   teams_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   function: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : masked(value)),
+  // Set by the code of a function.
+  set_headers: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : {}),
+  set_path: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
+  set_query: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : {}),
   client_key: () => () => MASK,
   endpoints: (schema) => (isListOf(schema, 'string') ? ownIds : undefined),
   endpoint_metadata: (schema) => (isListOf(schema, 'object') ? ownEndpoints(schema) : undefined),

@@ -22,6 +22,7 @@ import { compileViewerView } from '../http/viewer-view.ts';
 import { NewApiKey, toApiKey } from './api-keys.ts';
 import { baseOf } from './merge-strategy.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
+import { newVariables, shownVariables, Variables } from './variables.ts';
 
 export const Project = Type.Object({
   uid: Type.String(),
@@ -30,6 +31,7 @@ export const Project = Type.Object({
   logo_url: Type.String(),
   organisation_id: Type.String(),
   config: ProjectConfig,
+  variables: Variables,
   statistics: Nothing,
   retained_events: Type.Integer(),
   created_at: Time,
@@ -47,12 +49,14 @@ const CreateProject = Type.Object({
   type: oneOf(['outgoing', 'incoming'], 'A label without effect: both kinds can do everything.'),
   logo_url: Type.Optional(Text(2048)),
   config: Type.Optional(PartialProjectConfig),
+  variables: Type.Optional(Variables),
 });
 
 const UpdateProject = Type.Object({
   name: Type.Optional(RequiredText(256)),
   logo_url: Type.Optional(Text(2048)),
   config: Type.Optional(PartialProjectConfig),
+  variables: Type.Optional(Variables),
 });
 
 export function toProject(row: ProjectRow): Static<typeof Project> {
@@ -63,6 +67,7 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
     logo_url: row.logo_url,
     organisation_id: '',
     config: wholeConfig(row),
+    variables: shownVariables(row),
     statistics: null,
     retained_events: 0,
     created_at: iso(idTime(row.id)),
@@ -108,10 +113,11 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     access: 'instance',
     handle: async ({ body, actor }) => {
       checkMetaUrl(context, body.config);
-      const { config = {}, ...wanted } = body;
+      const { config = {}, variables, ...wanted } = body;
       const made = await createProject(context.changes, {
         ...wanted,
         actor,
+        variables: newVariables(undefined, variables),
         configure: (defaults) => mergeProjectConfig(baseOf(defaults, config), config, context),
       });
       return {
@@ -186,7 +192,9 @@ async function update(
     const isReplaced = typeof body.config?.meta_event?.secret === 'string';
     const known = isReplaced ? project.config : wholeConfig(project);
     const config = mergeProjectConfig(known, body.config ?? {}, context);
-    return updated(project, UpdateProject, { ...body, config });
+    const { variables, ...fields } = body;
+    const after = updated(project, UpdateProject, { ...fields, config });
+    return { ...after, variables: newVariables(project.variables, variables) };
   });
   return toProject(row);
 }

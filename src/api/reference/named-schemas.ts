@@ -60,6 +60,7 @@ import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/so
 import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import { FilterMatch } from '../subscriptions/filters.ts';
+import { FunctionLimits, FunctionRequest } from '../subscriptions/function-schema.ts';
 import { SubscriptionExplanation } from '../subscriptions/match-explanation.ts';
 import { CreateEndpointWithSubscriptions, SubscriptionOfEndpoint } from '../subscriptions/new-endpoint.ts';
 import { OrderingKey } from '../subscriptions/ordering-keys.ts';
@@ -101,6 +102,8 @@ export const answerSchemas = {
   Job,
   PortalLink,
   OrderingKey,
+  FunctionLimits,
+  FunctionRequest,
   ListedProject,
   Project,
   PubSub,

@@ -10,7 +10,7 @@ import { checkEndpoint, createdEndpoint, warnOfOwnUrl, withConsent } from '../en
 import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
-import { checkFunction } from '../http/check-function.ts';
+import { checkSubscriptionFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { newEndpointChanges } from '../http/versions/endpoint-changes.ts';
@@ -83,7 +83,7 @@ async function subscriptionsOf(
   const made: NewSubscription[] = [];
   for (const [index, one] of (body.subscriptions ?? []).entries())
     await within(`subscriptions.${index}`, async () => {
-      await checkFunction(context, 'function', { projectId: project.id, code: one.function ?? '' });
+      await checkSubscriptionFunction(context, { projectId: project.id, code: one.function ?? '' });
       requireFunctionRight(scope, { known: '', wanted: one.function });
       const input = { ...one, name: one.name || endpoint.name, endpoint_id: endpoint.id };
       const fields = newSubscriptionFields(input, limitsOf(context, project));

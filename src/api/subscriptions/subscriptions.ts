@@ -14,7 +14,7 @@ import { compileFilter } from '../../matcher/filter.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
-import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
+import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -37,7 +37,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
     return show(found(seen, 'subscription', id));
   };
   const check = (project: ProjectRow, code = '') =>
-    checkFunction(context, 'function', { projectId: project.id, code });
+    checkSubscriptionFunction(context, { projectId: project.id, code });
   route.post(app, path, {
     id: 'createSubscription',
     summary: 'Create a subscription: subscribe an endpoint to event types.',

@@ -4,16 +4,19 @@ import { recordsFor } from '../../domain/config/subscription.ts';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
+import { payloadText } from '../../domain/payload-text.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
+import type { FunctionRequest } from '../../routing/function-request.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from '../../routing/routed-subscription.ts';
-import { runFunction } from '../../routing/run-function.ts';
+import { type CalledFunction, runFunction } from '../../routing/run-function.ts';
+import { hideInJson } from '../../routing/variables.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
-import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
+import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -24,6 +27,7 @@ import { toVerdict, Verdict } from '../subscriptions/match-explanation.ts';
 import { changedSubscriptionFields, limitsOf } from '../subscriptions/subscription-input.ts';
 import { Subscription, UpdateSubscription } from '../subscriptions/subscription-schema.ts';
 import { explainedEvent } from './explain-event.ts';
+import { functionOutcome, shownRequest } from './shown-request.ts';
 
 /**
  * Previews a subscription after a change, on the latest events of its types. Nothing is saved or sent. A
@@ -59,6 +63,7 @@ const PreviewedEvent = Type.Object({
   before: NullableJson('The payload, if it matched and there is a function; else null.'),
   after: NullableJson('The result of the function; null if it fails or there is none.'),
   function_error: Type.Union([Type.String(), Type.Null()]),
+  ...functionOutcome,
 });
 
 const Preview = Type.Object({
@@ -98,7 +103,7 @@ async function preview(
     id,
   );
   const body = withoutMaskedCode(given);
-  await checkFunction(context, 'function', { projectId: project.id, code: body.function ?? '' });
+  await checkSubscriptionFunction(context, { projectId: project.id, code: body.function ?? '' });
   const fields = changedSubscriptionFields(row, body, limitsOf(context, project));
   const uid = () => context.ids.next();
   const filters = recordsFor(fields.event_types, fields.filters ?? [], { uid, enabledAt: iso(now()) });
@@ -109,7 +114,15 @@ async function preview(
   const wanted = { eventTypes: fields.event_types, limit, maxBytes: MAX_BYTES, scope };
   const { events, isCut } = await latestEvents(db, project.id, wanted);
   const routing = await cache.refresh(project.id);
-  const tried = await tryAll(context, routeSubscription(changed, project.config), { events, routing });
+  // A link must not see variables, not even in the result of a function that does.
+  const isPortals = row.is_portal_function && fields.function === row.function;
+  const seesVariables = scope === undefined && !isPortals;
+  const variables = seesVariables ? project.variables.reveal() : {};
+  const tried = await tryAll(context, routeSubscription(changed, project.config), {
+    events,
+    routing,
+    variables,
+  });
   return {
     matched: tried.events.filter((event) => event.matched).length,
     cut: tried.cut ?? (isCut ? 'bytes' : null),
@@ -126,10 +139,16 @@ function withoutHeaderValues(event: Tried): Tried {
   return { ...event, reason, clause: { ...event.clause, actual: MASK, reason } };
 }
 
+interface Trial {
+  events: readonly StoredEvent[];
+  routing: ProjectRouting;
+  variables: Readonly<Record<string, string>>;
+}
+
 async function tryAll(
   context: ApiContext,
   subscription: RoutedSubscription,
-  { events, routing }: { events: readonly StoredEvent[]; routing: ProjectRouting },
+  { events, routing, variables }: Trial,
 ): Promise<{ events: Tried[]; cut: 'time' | 'bytes' | null }> {
   const endsAt = performance.now() + MAX_MS;
   const shown: Tried[] = [];
@@ -138,9 +157,10 @@ async function tryAll(
     if (performance.now() > endsAt) return { events: shown, cut: 'time' };
     const verdict = toVerdict(explainSubscription(routing, subscription, explainedEvent(context, event)));
     const isRun = verdict.matched && subscription.row.function !== '';
-    const made = isRun ? await runOn(context, subscription.row.function, event) : null;
-    const after = made?.after ?? null;
+    const called = { code: subscription.row.function, variables };
+    const { after = null, ...made } = isRun ? await runOn(context, called, event) : NOT_RUN;
     bytes += isRun ? event.payload.length + (after?.length ?? 0) : 0;
+    const result = after === null ? null : Buffer.from(hideInJson(after.toString(), variables));
     if (bytes > MAX_BYTES && shown.length > 0) return { events: shown, cut: 'bytes' };
     shown.push({
       event_id: event.id,
@@ -148,29 +168,41 @@ async function tryAll(
       acknowledged_at: iso(event.acknowledged_at),
       ...verdict,
       before: isRun ? payloadJson(event.payload, event.content_type) : null,
-      after: after === null ? null : new RawJson(after.toString(), after),
-      function_error: made?.error ?? null,
+      after: result === null ? null : new RawJson(result.toString(), result),
+      function_error: made.error ?? null,
+      request: shownRequest(made.request ?? null, routing.project.config),
+      cancelled: made.cancelled ?? null,
     });
   }
   return { events: shown, cut: null };
 }
 
-async function runOn(
-  { sandbox }: ApiContext,
-  code: string,
-  event: StoredEvent,
-): Promise<{ after: Buffer | null; error: string | null }> {
-  const run = await runFunction(sandbox, code, {
+interface Made {
+  /** JSON. Absent: the function failed, or cancelled the delivery. */
+  after?: Buffer;
+  request?: FunctionRequest | null;
+  cancelled?: string;
+  error?: string;
+}
+
+const NOT_RUN: Made = {};
+
+async function runOn({ sandbox }: ApiContext, called: CalledFunction, event: StoredEvent): Promise<Made> {
+  const { payload: body, content_type: contentType } = event;
+  const run = await runFunction(sandbox, called, {
     eventId: event.id,
     projectId: event.project_id,
-    body: event.payload,
-    contentType: event.content_type,
+    eventType: event.event_type,
+    body,
+    contentType,
   });
   switch (run.kind) {
-    case 'body':
-      return { after: run.body, error: null };
+    case 'made':
+      return { after: run.body ?? Buffer.from(payloadText(body, contentType)), request: run.request };
+    case 'cancelled':
+      return { cancelled: run.reason };
     case 'failed':
-      return { after: null, error: run.reason };
+      return { error: run.reason };
     case 'unavailable':
       throw new AppError('overloaded', { retry: 1 });
   }

@@ -11,7 +11,7 @@ import {
 } from '../config/subscription.ts';
 import { type DeliveryMode, deliveryModes } from '../delivery.ts';
 import { asId, type EndpointId, type SourceId } from '../ids.ts';
-import { choice, count, field, key, name, text, type Values } from './fields.ts';
+import { choice, count, field, flag, key, name, text, type Values } from './fields.ts';
 
 const byKey = { why: 'the file names it by its key' };
 const inFilterConfig = {
@@ -121,6 +121,12 @@ export const subscriptionFields = {
     { text: 'Filters of single event types.', ...inFilterConfig },
   ),
   function: text(262_144, { text: 'JavaScript that returns the payload to send.', label: 'Function' }),
+  is_portal_function: flag(false, {
+    text: 'Whether the function was last changed through a portal link. It sees no [variables](functions.md#variables).',
+    label: { why: 'it follows from who changes the function' },
+    file: { why: 'it follows from who changes the function' },
+    given: 'never',
+  }),
   delivery_mode: choice(
     { of: deliveryModes, usual: 'at_least_once' as DeliveryMode },
     {

@@ -13,6 +13,7 @@ const request = {
     ['X-Note', 'a note for all'],
   ] as [string, string][],
   body: Buffer.alloc(0),
+  secrets: [],
 };
 
 function answered(text: string): Outcome {

@@ -1,7 +1,9 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
 import { httpOutcome, type Leased } from '../../domain/delivery.ts';
+import { hideSecrets } from '../../routing/variables.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
@@ -16,19 +18,19 @@ export function requestResult(
     owner: HeaderOwner;
     trace: TraceContext | null;
     /** Made by a function. */
-    body: Buffer | null;
+    made: Pick<Finish, 'body' | 'functionRequest'>;
     isStrain: boolean;
   },
   at: { attemptId: string; nowMs: number; finalCodes: readonly number[] },
 ): Sent {
-  const { request, outcome, owner, trace, body, isStrain } = made;
+  const { request, outcome, owner, trace, isStrain } = made;
   const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { ...at, random: Math.random() });
   const isOurs = outcome.kind === 'error' && outcome.ours;
   const succeeded = verdict === 'success';
   const attempt = isOurs ? null : attemptRecord(at.attemptId, request, { outcome, owner, succeeded });
   return triedAs(
     isOurs ? 'ours' : verdict,
-    { ...handedBack(delivery, null), ...judgement, body, attempt },
+    { ...handedBack(delivery, null), ...judgement, ...made.made, attempt },
     { exchange: { outcome, requestBytes: request.body.length, trace }, isStrain },
   );
 }
@@ -47,7 +49,7 @@ export function attemptRecord(
   const response = outcome.kind === 'response' ? outcome : null;
   return {
     id,
-    url: request.url,
+    url: hideSecrets(request.url, request.secrets),
     ipAddress: outcome.address,
     httpStatus: response?.statusText ?? null,
     outcome: outcome.kind === 'response' ? httpOutcome(outcome.status) : outcome.code,
@@ -79,6 +81,7 @@ export function withoutCredentials(outcome: Outcome, request: BuiltRequest, owne
   const hidden = request.headers
     .filter(([name]) => isCredential(name, owner))
     .flatMap(([, value]) => readable(value))
+    .concat(request.secrets)
     .filter((text) => text.length >= MIN_CHARS);
   if (hidden.length === 0) return outcome;
   if (outcome.kind === 'error') return { ...outcome, message: without(outcome.message, hidden) };

@@ -5,6 +5,7 @@ import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/conf
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { isConnectionHeader } from '../../domain/http-header.ts';
 import { VERSION } from '../../platform/version.ts';
+import { type FunctionRequest, withRequest } from '../../routing/function-request.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { HOPS_HEADER } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -13,13 +14,15 @@ import { enveloped } from './envelope.ts';
 
 /**
  * The request of one attempt. Headers are added in order of authority and the first of a name wins, in any
- * case: our own headers, then the endpoint's authentication and headers, then the event's headers. So an event cannot
- * replace a signature or a credential.
+ * case: our own headers, then the endpoint's authentication and headers, then those of a function, then the event's. So
+ * neither an event nor a function can replace a signature or a credential.
  */
 export interface BuiltRequest {
   url: string;
   headers: [string, string][];
   body: Buffer;
+  /** Values in the request that are never shown, besides those of credential headers. */
+  secrets: readonly string[];
 }
 
 /** So much of a response is kept. */
@@ -36,6 +39,8 @@ export function buildRequest(
     config: ProjectConfig;
     nowMs: number;
     authHeaders: readonly (readonly [string, string])[];
+    /** The parts that a function set. Null: none. */
+    made: FunctionRequest | null;
     /** Decrypted. */
     eventHeaders: Readonly<Record<string, readonly string[]>>;
     /** The span of this attempt, or the event's own trace if it is not recorded. Null: none. */
@@ -72,9 +77,17 @@ export function buildRequest(
   if (userAgent !== '') headers.put('User-Agent', userAgent);
   const ofEndpoint = endpoint.row.secret.reveal().headers ?? {};
   for (const [name, value] of Object.entries(ofEndpoint)) headers.put(name, value);
+  for (const [name, value] of Object.entries(context.made?.headers ?? {})) headers.put(name, value);
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
-  return { url: withQuery(endpoint.row.url, delivery.urlQueryParams), headers: headers.list, body };
+  const url = withQuery(endpoint.row.url, delivery.urlQueryParams);
+  const { made } = context;
+  return {
+    url: made === null ? url : withRequest(url, made),
+    headers: headers.list,
+    body,
+    secrets: made?.secrets.flatMap(formsOf) ?? [],
+  };
 }
 
 /** The id of the event, if the endpoint wants that. A replay adds its own: a receiver would drop it as a repeat. */
@@ -97,6 +110,23 @@ export function toEndpoint(request: BuiltRequest, row: EndpointRow, config: Proj
       clientCertificate: { cert: certificate.client_cert, key: certificate.client_key },
     }),
   };
+}
+
+/** A value as it may stand in a header, a path or a query. */
+const formsOf = (value: string): string[] => [
+  value,
+  encodeURI(value.toWellFormed()),
+  encodeURIComponent(value.toWellFormed()),
+  new URLSearchParams({ v: value }).toString().slice('v='.length),
+];
+
+/** Names, in lower case, of the headers in which a function put the value of a variable. */
+export function secretHeaders(made: FunctionRequest | null): string[] {
+  if (made === null || made.secrets.length === 0) return [];
+  const { headers, secrets } = made;
+  return Object.keys(headers)
+    .filter((name) => secrets.some((secret) => headers[name]?.includes(secret)))
+    .map((name) => name.toLowerCase());
 }
 
 /** The headers with the credentials of an endpoint. */

@@ -21,11 +21,12 @@ import {
   buildRequest,
   credentialNames,
   credentialsOf,
+  secretHeaders,
   toEndpoint,
 } from './build-request.ts';
 import { cloudContent } from './cloud-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
-import { encodeBody, makeBody } from './make-body.ts';
+import { encodeBody, type Made, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
 import {
   back,
@@ -163,9 +164,9 @@ export class DeliverySender {
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
     const { row } = endpoint;
-    const making = await makeBody(this.#deps.sandbox, delivery, { endpoint, routing });
+    const making = await makeBody(this.#deps, delivery, { endpoint, routing });
     if (making.kind === 'not made') return making.sent;
-    const made = making.body;
+    const { made } = making;
     const auth = await credentialsOf(this.#deps.auth, row);
     if (auth.kind === 'failed') return authFailed(delivery, auth, made);
     const event = openHeaders(this.#deps.sealer, delivery.headers, delivery.eventId);
@@ -174,13 +175,14 @@ export class DeliverySender {
     const span = tracer?.child(ofEvent) ?? null;
     const trace = span?.context ?? ofEvent;
     const { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams } = delivery;
-    const encoded = { ...encodeBody(delivery, made, row.content_type), headers: event.headers };
+    const encoded = { ...encodeBody(delivery, made.body, row.content_type), headers: event.headers };
     const { headers, ...content } = cloudContent(encoded, row, delivery);
     const about = { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams };
     const request = buildRequest({ ...about, ...content }, endpoint, {
       config: routing.project.config,
       nowMs: this.#deps.now(),
       authHeaders: auth.headers,
+      made: making.request,
       eventHeaders: headers,
       trace,
       hops: nextHops(this.#deps.sealer, event.headers, routing.isIncoming(delivery.sourceId)),
@@ -198,12 +200,16 @@ export class DeliverySender {
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
     if (outcome.kind === 'response' && outcome.status === 401) this.#deps.auth.invalidate(row.id);
     const owner = {
-      credentials: [...credentialNames(row, auth.headers), ...event.credentials],
+      credentials: [
+        ...credentialNames(row, auth.headers),
+        ...secretHeaders(making.request),
+        ...event.credentials,
+      ],
       visible: visibleHeaders(routing.project.config),
     };
     const shown = withoutCredentials(outcome, request, owner);
     const finalCodes = finalCodesOf(row, routing.project.config);
-    return this.#judge(delivery, shown, { request, owner, body: made, trace, finalCodes });
+    return this.#judge(delivery, shown, { request, owner, made, trace, finalCodes });
   }
 
   #exchange(
@@ -219,7 +225,7 @@ export class DeliverySender {
     sent: {
       request: BuiltRequest;
       owner: HeaderOwner;
-      body: Buffer | null;
+      made: Made;
       trace: TraceContext | null;
       finalCodes: readonly number[];
     },
@@ -246,12 +252,12 @@ function isStrain(outcome: Outcome): boolean {
 function authFailed(
   delivery: LeasedDelivery,
   auth: Extract<AuthResult, { kind: 'failed' }>,
-  made: Buffer | null,
+  made: Made,
 ): Sent {
   if (auth.ours) return ourFault(delivery, auth.message);
   if (auth.permanent) return ended(delivery, 'Failure', auth.message);
   const delayMs = delivery.retry.intervalSeconds * 1000;
-  return untried({ ...handedBack(delivery, auth.message), delayMs, body: made });
+  return untried({ ...handedBack(delivery, auth.message), delayMs, ...made });
 }
 
 /** Back to the queue, where the node with the rate lease or a consumer finds it. */
@@ -264,7 +270,7 @@ function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
 function unwritten(
   delivery: LeasedDelivery,
   turn: JudgedTurn<Sent>,
-  { outcome, made }: { outcome: Outcome; made: Buffer | null },
+  { outcome, made }: { outcome: Outcome; made: Made },
 ): Sent | null {
   if (turn.isTaken || outcome.kind === 'response') return null;
   if (!isAborted(outcome)) {
@@ -272,8 +278,8 @@ function unwritten(
     return null;
   }
   const sent = turn.refusal ?? back(delivery);
-  // The body from a function is kept for the next attempt.
-  return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, body: made } };
+  // The request from a function is kept for the next attempt.
+  return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, ...made } };
 }
 
 function limitsOn(delivery: LeasedDelivery, routing: ProjectRouting): NamedLimit[] {

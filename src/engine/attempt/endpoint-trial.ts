@@ -57,6 +57,7 @@ export async function tryEndpoint(
       config,
       nowMs: deps.now(),
       authHeaders: auth.headers,
+      made: null,
       eventHeaders: headers,
       trace: null,
       hops: null,

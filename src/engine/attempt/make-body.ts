@@ -1,28 +1,48 @@
 import { formBody } from '../../dispatch/client/form-body.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
+import { functionRequestPlace, type LeasedDelivery } from '../../domain/delivery.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import type { FunctionRequest } from '../../routing/function-request.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { runFunction } from '../../routing/run-function.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import { ended, ourFault, type Sent } from './sent.ts';
 
-/** `body`: from the subscription's function. Null: it has none, or the delivery has its body already. */
-export type MadeBody = { kind: 'made'; body: Buffer | null } | { kind: 'not made'; sent: Sent };
+/** Made by a function just now, to be kept for later attempts. All null: nothing was made. */
+export type Made = Pick<Finish, 'body' | 'functionRequest'>;
+
+export type MadeBody =
+  /** `request`: the other parts that a function set, now or before. Null: none. */
+  { kind: 'made'; made: Made; request: FunctionRequest | null } | { kind: 'not made'; sent: Sent };
+
+const NOTHING: Made = { body: null, functionRequest: null };
 
 /** The first steps of an attempt, also of one that a consumer makes: the endpoint can be read, and the body is made. */
 export async function makeBody(
-  sandbox: Pick<Sandbox, 'run'>,
+  { sandbox, sealer }: { sandbox: Pick<Sandbox, 'run'>; sealer: Sealer },
   delivery: LeasedDelivery,
   { endpoint, routing }: { endpoint: RoutedEndpoint; routing: ProjectRouting },
 ): Promise<MadeBody> {
   const notMade = (sent: Sent): MadeBody => ({ kind: 'not made', sent });
+  const place = functionRequestPlace(delivery.id);
   if (endpoint.row.secret.revealOrNull() === null)
     return notMade(ourFault(delivery, 'the secrets of its endpoint cannot be opened'));
-  const code = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row.function ?? '';
-  if (code === '' || delivery.hasOwnBody) return { kind: 'made', body: null };
-  const run = await runFunction(sandbox, code, delivery);
+  if (delivery.functionRequest !== null) {
+    const json = sealer.open(Buffer.from(delivery.functionRequest, 'base64'), place);
+    return { kind: 'made', made: NOTHING, request: JSON.parse(json) as FunctionRequest };
+  }
+  const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row;
+  const code = subscription?.function ?? '';
+  if (code === '' || delivery.hasOwnBody) return { kind: 'made', made: NOTHING, request: null };
+  const variables = subscription?.is_portal_function ? {} : routing.project.variables.revealOrNull();
+  if (variables === null) return notMade(ourFault(delivery, 'the variables of its project cannot be opened'));
+  const run = await runFunction(sandbox, { code, variables }, delivery);
   if (run.kind === 'failed') return notMade(ended(delivery, 'Failure', run.reason));
+  if (run.kind === 'cancelled') return notMade(ended(delivery, 'Discarded', run.reason));
   if (run.kind === 'unavailable') return notMade(ourFault(delivery, run.reason));
-  return { kind: 'made', body: run.body };
+  const { body, request } = run;
+  const sealed = request === null ? null : sealer.seal(JSON.stringify(request), place).toString('base64');
+  return { kind: 'made', made: { body, functionRequest: sealed }, request };
 }
 
 const FORM = 'application/x-www-form-urlencoded';

@@ -45,7 +45,14 @@ export class MetaEventSender {
     );
     if (outcome.kind === 'error' && outcome.code === 'aborted') return back(event);
     const owner = { credentials: [], visible: visibleHeaders(routing.project.config) };
-    const made = { request, outcome, owner, trace: null, body: null, isStrain: true };
+    const made = {
+      request,
+      outcome,
+      owner,
+      trace: null,
+      made: { body: null, functionRequest: null },
+      isStrain: true,
+    };
     const { final_status_codes: finalCodes } = routing.project.config;
     return requestResult(event, made, { attemptId: ids.next(), nowMs: now(), finalCodes });
   }
@@ -68,6 +75,7 @@ export class MetaEventSender {
         ['User-Agent', `Posthorn/${VERSION}`],
       ],
       body: event.body,
+      secrets: [],
     };
   }
 

@@ -120,6 +120,7 @@ export function handedBack<T extends Leased>(
     lane: delivery.numTrials === 0 ? delivery.lane : LANE.retry,
     key: delivery.key,
     body: null,
+    functionRequest: null,
     attempt: null,
     isSecondRequest: delivery.isSecondRequest,
     metaEvent: null,

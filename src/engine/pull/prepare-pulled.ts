@@ -6,9 +6,9 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
-import { buildRequest, credentialNames } from '../attempt/build-request.ts';
+import { buildRequest, credentialNames, secretHeaders } from '../attempt/build-request.ts';
 import { cloudContent } from '../attempt/cloud-form.ts';
-import { encodeBody, makeBody } from '../attempt/make-body.ts';
+import { encodeBody, type Made, makeBody } from '../attempt/make-body.ts';
 import { ended, expired, type Sent } from '../attempt/sent.ts';
 
 /** The request that a push would have been, for a consumer. Or why there is none. */
@@ -20,8 +20,8 @@ export type Prepared =
       /** JSON of the headers, with credentials hidden. */
       recorded: string;
       body: Buffer;
-      /** The body from a function, to be kept. */
-      made: Buffer | null;
+      /** From a function, to be kept. */
+      made: Made;
     }
   | { kind: 'not ready'; sent: Sent };
 
@@ -42,24 +42,29 @@ export async function preparePulled(
   const endpoint = routing.endpoints.get(delivery.endpointId);
   if (endpoint === undefined) return notReady(ended(delivery, 'Discarded', 'The endpoint was deleted.'));
   if (delivery.isStarted) return notReady(ended(delivery, 'Failure', INTERRUPTED));
-  const making = await makeBody(sandbox, delivery, { endpoint, routing });
+  const making = await makeBody({ sandbox, sealer }, delivery, { endpoint, routing });
   if (making.kind === 'not made') return notReady(making.sent);
   const tooLate = expired(delivery, now());
   if (tooLate !== null) return notReady(tooLate);
-  const made = making.body;
+  const { made } = making;
   const event = openHeaders(sealer, delivery.headers, delivery.eventId);
   const { config } = routing.project;
-  const encoded = { ...encodeBody(delivery, made, endpoint.row.content_type), headers: event.headers };
+  const encoded = { ...encodeBody(delivery, made.body, endpoint.row.content_type), headers: event.headers };
   const { headers, ...content } = cloudContent(encoded, endpoint.row, delivery);
   const request = buildRequest({ ...delivery, ...content }, endpoint, {
     config,
     nowMs: now(),
     authHeaders: [],
+    made: making.request,
     eventHeaders: headers,
     trace: storedTrace(delivery.headers),
     hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
   });
-  const credentials = [...credentialNames(endpoint.row, []), ...event.credentials];
+  const credentials = [
+    ...credentialNames(endpoint.row, []),
+    ...secretHeaders(making.request),
+    ...event.credentials,
+  ];
   const owner = { credentials, visible: visibleHeaders(config) };
   const shown = request.headers.map(([name, value]) => [name, isCredential(name, owner) ? HIDDEN : value]);
   return {

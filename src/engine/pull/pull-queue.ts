@@ -184,7 +184,7 @@ export class PullQueue {
     const rows = ready.map(({ delivery, recorded, made }) => ({
       ...delivery,
       headers: recorded,
-      body: made,
+      ...made,
     }));
     const until = await handOutDeliveries(db, { leaseSeconds, rows });
     for (const key of new Set(ready.map(({ delivery }) => delivery.key)))

@@ -44,6 +44,7 @@ const finishOf = (id: string, fields: Recorded = {}): Finish => ({
   lane: 0,
   key: asId<EndpointId>('e'),
   body: null,
+  functionRequest: null,
   attempt,
   isSecondRequest: false,
   metaEvent: null,

@@ -16,27 +16,38 @@ import type { ConfigChange } from './config-change.ts';
 export async function insertProject(
   tx: Queryable,
   projects: ProjectStore,
-  project: Pick<ProjectRow, 'id' | 'name' | 'type' | 'logo_url' | 'config'>,
+  project: ProjectFields & Pick<ProjectRow, 'id' | 'type'>,
 ): Promise<ProjectRow> {
+  const variables = projects.sealVariables(project.id, project.variables ?? {});
   const [row] = await tx.query<StoredProject>(
-    `insert into projects (id, name, type, logo_url, config, sealed) values ($1, $2, $3, $4, $5, $6)
+    `insert into projects (id, name, type, logo_url, config, sealed, sealed_variables)
+     values ($1, $2, $3, $4, $5, $6, $7)
      returning ${PROJECT_COLUMNS}`,
-    [project.id, project.name, project.type, project.logo_url, ...projects.seal(project)],
+    [project.id, project.name, project.type, project.logo_url, ...projects.seal(project), variables],
   );
   return projects.toRow(row as StoredProject);
 }
+
+export type ProjectFields = Pick<ProjectRow, 'name' | 'logo_url' | 'config'> & {
+  /** All of them. Undefined: they stay. */
+  variables?: Readonly<Record<string, string>> | undefined;
+};
 
 /** The config given is the whole one. It decides whether the project wants the meta event. */
 export async function updateProject(
   change: ConfigChange,
   projects: ProjectStore,
-  { name, logo_url, config }: Pick<ProjectRow, 'name' | 'logo_url' | 'config'>,
+  { name, logo_url, config, variables }: ProjectFields,
 ): Promise<ProjectRow> {
   const id = change.projectId;
+  // Kept as they are if they do not change: a value that cannot be opened is no obstacle.
+  const isChanged = variables !== undefined;
+  const sealed = isChanged ? projects.sealVariables(id, variables) : null;
   const [row] = await change.query<StoredProject>(
-    `update projects set name = $2, logo_url = $3, config = $4, sealed = $5, updated_at = now() where id = $1
+    `update projects set name = $2, logo_url = $3, config = $4, sealed = $5,
+       sealed_variables = case when $6 then $7 else sealed_variables end, updated_at = now() where id = $1
      returning ${PROJECT_COLUMNS}`,
-    [id, name, logo_url, ...projects.seal({ id, config })],
+    [id, name, logo_url, ...projects.seal({ id, config }), isChanged, sealed],
   );
   const saved = projects.toRow(row as StoredProject);
   change.metaEvent('project.updated', () => projectData(saved), saved.config);

@@ -23,19 +23,26 @@ export interface ProjectRow {
   keys: Secret<readonly ProjectKey[]>;
   /** Differs if the keys do. Empty: none. */
   keysMark: string;
+  /** Those that functions may read, by name. */
+  variables: Secret<Readonly<Record<string, string>>>;
   version: number;
   updated_at: number;
   deleted_at: number | null;
 }
 
 export const OPEN_PROJECT_COLUMNS = 'id, name, type, logo_url, config, version, updated_at, deleted_at';
-export const PROJECT_COLUMNS = `${OPEN_PROJECT_COLUMNS}, sealed, sealed_keys`;
+export const PROJECT_COLUMNS = `${OPEN_PROJECT_COLUMNS}, sealed, sealed_keys, sealed_variables`;
 
-export type OpenProject = Omit<ProjectRow, 'secret' | 'keys' | 'keysMark'>;
-export type StoredProject = OpenProject & { sealed: Buffer | null; sealed_keys: Buffer | null };
+export type OpenProject = Omit<ProjectRow, 'secret' | 'keys' | 'keysMark' | 'variables'>;
+export type StoredProject = OpenProject & {
+  sealed: Buffer | null;
+  sealed_keys: Buffer | null;
+  sealed_variables: Buffer | null;
+};
 
 const place = (id: string) => `project ${id}`;
 const keysPlace = (id: string) => `keys of project ${id}`;
+const ofVariables = (id: string) => `variables of project ${id}`;
 
 /** The config as callers see it, with its secret. */
 export function wholeConfig({ config, secret }: Pick<ProjectRow, 'config' | 'secret'>): ProjectConfig {
@@ -84,8 +91,13 @@ export class ProjectStore {
     return keys.length === 0 ? null : this.#sealer.seal(JSON.stringify(keys), keysPlace(id));
   }
 
+  sealVariables(id: string, variables: Readonly<Record<string, string>>): Buffer | null {
+    const isEmpty = Object.keys(variables).length === 0;
+    return isEmpty ? null : this.#sealer.seal(JSON.stringify(variables), ofVariables(id));
+  }
+
   /** A project as it is used, from one as it is stored. */
-  toRow({ sealed, sealed_keys: sealedKeys, ...row }: StoredProject): ProjectRow {
+  toRow({ sealed, sealed_keys: sealedKeys, sealed_variables, ...row }: StoredProject): ProjectRow {
     const secret =
       sealed === null
         ? new Secret<ProjectSecrets>({ meta_event: '' })
@@ -95,7 +107,15 @@ export class ProjectStore {
         ? new Secret<readonly ProjectKey[]>([])
         : Secret.sealed(() => parseStored(this.#sealer.open(sealedKeys, keysPlace(row.id))) as ProjectKey[]);
     const config = withLaterSettings(row.config);
-    return { ...row, config, secret, keys, keysMark: sealedKeys?.toString('base64') ?? '' };
+    const variables =
+      sealed_variables === null
+        ? new Secret({})
+        : Secret.sealed(
+            () =>
+              JSON.parse(this.#sealer.open(sealed_variables, ofVariables(row.id))) as Record<string, string>,
+          );
+    const keysMark = sealedKeys?.toString('base64') ?? '';
+    return { ...row, config, secret, keys, keysMark, variables };
   }
 }
 

@@ -28,6 +28,7 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   num_trials: number;
   budget_from: number;
   body: Buffer | null;
+  function_request: string | null;
   payload: Buffer;
   content_type: string | null;
   headers: string | null;
@@ -44,7 +45,8 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
 export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, ${modeField('d')}, ${retryFields('d')},
     d.num_trials, d.budget_from,
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
-    e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at, d.is_replay`;
+    e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at, d.is_replay,
+    d.function_request`;
 export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
 export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
   join events e on ${byKey('e.id', 'leased.event_id')}`;
@@ -82,6 +84,7 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     body: row.body ?? row.payload,
     hasOwnBody: row.body !== null,
     isReplay: row.is_replay === true,
+    functionRequest: row.function_request,
     isStarted: row.is_started,
     pulled: row.pulled_at === null ? null : { atMs: row.pulled_at, headers: row.pulled_headers ?? '{}' },
     isSecondRequest: row.is_second_request,

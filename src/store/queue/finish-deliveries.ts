@@ -53,6 +53,7 @@ const columns: readonly Column<PackedFinish>[] = [
   ['latency_bucket', 'int', bucketOf],
   ['outcome', 'id', ({ attempt }) => attempt?.outcome ?? null],
   ['body', 'bytes', (f) => f.body],
+  ['function_request', 'id', (f) => f.functionRequest],
   ['is_kept', 'bool', (f) => f.isKept],
   ...attemptColumns,
 ];
@@ -119,6 +120,7 @@ with f as materialized (
   update event_deliveries d
   set status = f.status, description = f.description, num_trials = f.num_trials,
     latency_ms = coalesce(f.latency_ms, d.latency_ms), last_outcome = coalesce(f.outcome, d.last_outcome), body = coalesce(${f.value('body')}, d.body),
+    function_request = coalesce(f.function_request, d.function_request),
     next_send_at = coalesce(now() + f.delay_ms * interval '1 millisecond', d.next_send_at), updated_at = now(),
     ${KEPT.map(([column, name]) => `${column} = case when f.is_kept then ${f.value(name, 'f')} else d.${column} end`).join(', ')}
   from f

@@ -15,6 +15,8 @@ export type Finish<T extends Leased = Leased> = NextState & {
   key: QueueKey;
   /** The body from a function, kept for later attempts. */
   body: Buffer | null;
+  /** The rest of the request from a function, sealed. Kept too. */
+  functionRequest: string | null;
   attempt: Attempt | null;
   /** The connection was dropped: the next request belongs to the same attempt, and this one does not count. */
   isSecondRequest: boolean;

@@ -86,6 +86,7 @@ export interface HandedOut extends Fenced {
   headers: string;
   /** From a function. Kept for later attempts. */
   body: Buffer | null;
+  functionRequest: string | null;
 }
 
 const handOut = new Parameters<{ leaseSeconds: number; rows: readonly HandedOut[] }>();
@@ -98,6 +99,7 @@ const out = handOut.rows(
     ['fence', 'int', (r) => r.fence],
     ['headers', 'packed text', (r) => r.headers],
     ['body', 'bytes', (r) => r.body],
+    ['function_request', 'id', (r) => r.functionRequest],
   ],
 );
 const HAND_OUT = `
@@ -110,9 +112,10 @@ with r as materialized (
   where ${byKey('q.delivery_id', 'r.id')} and q.fence = r.fence and ${LEASED_BY_CONSUMER}
   returning q.delivery_id, q.due_at
 ), kept as (
-  update event_deliveries d set body = ${out.value('body', 'r')}
+  update event_deliveries d set body = coalesce(${out.value('body', 'r')}, d.body),
+    function_request = coalesce(r.function_request, d.function_request)
   from r
-  where ${byKey('d.id', 'r.id')} and r.body_length >= 0
+  where ${byKey('d.id', 'r.id')} and (r.body_length >= 0 or r.function_request is not null)
     and coalesce(r.id in (select delivery_id from leased), false)
 )
 select delivery_id, due_at from leased`;

@@ -80,6 +80,7 @@ describe('a project', () => {
       logo_url: '',
       organisation_id: '',
       config: DEFAULTS,
+      variables: {},
       statistics: null,
       retained_events: 0,
       created_at: time,
@@ -128,6 +129,48 @@ describe('a project', () => {
       (status) => status === 401,
     );
     await app.instance.post('/projects', { name: project.name, type: 'incoming' });
+  });
+});
+
+describe('the variables of a project', () => {
+  test('are masked in every answer, kept under their mask, and replaced as a whole', async () => {
+    const { api_key, project } = await app.instance.post('/projects', {
+      name: 'with variables',
+      type: 'outgoing',
+      variables: { KEPT: 'first', GONE: 'second' },
+    });
+    const client = new ApiClient(`${app.url}/api/v1/projects/${project.uid}`, api_key.key);
+    const seen = async () => {
+      const code =
+        'export const version = 2; const transform = (p, c) => ({ body: Object.entries(c.variables).join() })';
+      return (await client.post('/subscriptions/test_function', { function: code }, 200)).payload;
+    };
+    const masked = { KEPT: '***', GONE: '***' };
+    expect([project.variables, (await client.get('')).variables]).toEqual([masked, masked]);
+    expect(await seen()).toBe('KEPT,first,GONE,***');
+    await client.put('', { name: 'with other variables' });
+    const changed = await client.put('', { variables: { KEPT: '***', NEW: 'x' } });
+    expect(changed.variables).toEqual({ KEPT: '***', NEW: '***' });
+    expect(await seen()).toBe('KEPT,first,NEW,x');
+    expect((await client.put('', { variables: {} })).variables).toEqual({});
+    expect(await seen()).toBe('');
+  });
+
+  test.each([
+    [{ '1a': 'x' }, '"1a" is no name'],
+    [JSON.parse('{"__proto__": "x"}'), '"__proto__" is no name'],
+    [{ 'a-b': 'x' }, 'is no name'],
+    [{ ['a'.repeat(65)]: 'x' }, 'is no name'],
+    [{ A: '***' }, 'variables.A: has no value'],
+    [{ A: 1 }, 'variables'],
+    [{ A: 'x'.repeat(4_097) }, 'variables'],
+    [Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`v${n}`, ''])), 'at most 100'],
+    [Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`v${n}`, 'x'.repeat(4_096)])), 'at most 32768'],
+    ['text', 'variables'],
+  ])('%j is refused and changes nothing', async (variables, problem) => {
+    const before = await storedRows(app.database);
+    expect((await app.project.put('', { variables }, 400)).message).toContain(problem);
+    expect(await storedRows(app.database)).toEqual(before);
   });
 });
 

@@ -23,6 +23,7 @@ test('a subscription created with the required fields takes every event type', a
     source_metadata: null,
     device_metadata: null,
     function: '',
+    is_portal_function: false,
     delivery_mode: 'at_least_once',
     ttl_seconds: 0,
     filter_config: {

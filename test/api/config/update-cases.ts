@@ -302,6 +302,14 @@ const project: Resource = {
   fields: () => ({
     name: field(`first ${Math.random()}`, `next ${Math.random()}`, refuses()),
     logo_url: field('http://127.0.0.1:9/first', 'http://127.0.0.1:9/next', leaves('')),
+    variables: field(
+      { FIRST: 'x' },
+      { NEXT: 'y' },
+      {
+        as: [{ FIRST: '***' }, { NEXT: '***' }],
+        ...leaves({}, {}),
+      },
+    ),
     'config.max_payload_read_size': field(1000, 2000, refuses(0)),
     'config.replay_attacks_prevention_enabled': field(true, false),
     'config.add_event_id_trace_headers': field(true, false),

@@ -35,6 +35,7 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     body: Buffer.from('{"a":1}'),
     hasOwnBody: false,
     isReplay: false,
+    functionRequest: null,
     isStarted: false,
     pulled: null,
     isSecondRequest: false,

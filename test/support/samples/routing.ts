@@ -36,6 +36,7 @@ export function routingOf(fields: RoutingFields = {}): ProjectRouting {
     secret: new Secret({ meta_event: 'meta secret' }),
     keys: new Secret([]),
     keysMark: '',
+    variables: new Secret({}),
     ...saved,
   };
   const { endpoint, breaker } = fields;
@@ -91,6 +92,7 @@ function subscriptionRow(fields: Partial<SubscriptionRow> = {}): SubscriptionRow
     filter: noConditions(),
     filters: [{ uid: 'f', event_type: '*', enabled_at: CREATED, own: {} }],
     function: '',
+    is_portal_function: false,
     delivery_mode: 'at_least_once',
     alert_config: null,
     rate_limit_config: null,

@@ -71,6 +71,12 @@ function Result({ tried }: { tried: Tried | undefined }) {
         {tried.function_error}
       </p>
     );
+  if (tried.cancelled !== null)
+    return (
+      <p role="status" className="text-muted">
+        {tried.cancelled}
+      </p>
+    );
   return (
     <div role="status" className="grid gap-3 sm:grid-cols-2">
       <div className="min-w-0">
@@ -80,6 +86,7 @@ function Result({ tried }: { tried: Tried | undefined }) {
       <div className="min-w-0">
         <h3 className="mb-1 text-xs text-muted">{t.after}</h3>
         <JsonView value={tried.after} label={t.after} />
+        {tried.request !== null && <JsonView value={tried.request} label={t.after} />}
       </div>
     </div>
   );

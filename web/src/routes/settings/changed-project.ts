@@ -3,6 +3,7 @@ import { typedSchedule } from '../../data/retry-times.ts';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 import { breakerOf } from './breaker-fields.tsx';
 import { eventSettingsOf } from './event-fields.tsx';
+import { variablesOf } from './variable-fields.tsx';
 
 /** The form as a change of the project. Meta events without an address and types are left as they are. */
 export function changedProject(form: FormData): UpdateProjectBody {
@@ -23,6 +24,7 @@ export function changedProject(form: FormData): UpdateProjectBody {
         };
   return {
     name: text('name'),
+    variables: variablesOf(form),
     config: {
       strategy: {
         type: text('strategy') as 'linear' | 'exponential',

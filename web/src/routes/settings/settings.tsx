@@ -15,6 +15,7 @@ import { BreakerFields } from './breaker-fields.tsx';
 import { changedProject } from './changed-project.ts';
 import { DeleteProject } from './delete-project.tsx';
 import { EventFields } from './event-fields.tsx';
+import { VariableFields } from './variable-fields.tsx';
 
 export function Settings() {
   const { api, id } = useProject();
@@ -58,6 +59,7 @@ function Form({ project }: { project: Project }) {
         <LimitFields config={config} />
         <BreakerFields breaker={config.circuit_breaker} />
         <EventFields config={config} />
+        <VariableFields variables={project.variables} />
         <SafetyFields config={config} />
       </fieldset>
       <May use="deleteProject">

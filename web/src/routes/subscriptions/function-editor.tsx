@@ -71,6 +71,9 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
         </span>
       }
     >
+      {subscription.is_portal_function && (
+        <p className="mb-2 text-muted">It was last changed through a portal link, so it sees no variables.</p>
+      )}
       <Editor
         label="Function"
         language="javascript"

@@ -33,10 +33,14 @@ export function Preview({ result }: { result: PreviewSubscriptionResult }) {
               </Link>{' '}
               {!event.matched && <span className="text-muted">{event.reason}</span>}
               {event.function_error !== null && <p className="text-bad">{event.function_error}</p>}
+              {event.cancelled !== null && <p className="text-muted">{event.cancelled}</p>}
               {event.before !== null && event.after !== null && (
                 <details>
                   <summary className="text-muted">What the function changes</summary>
-                  <DiffView before={{ payload: event.before }} after={{ payload: event.after }} />
+                  <DiffView
+                    before={{ payload: event.before }}
+                    after={{ payload: event.after, ...event.request }}
+                  />
                 </details>
               )}
             </div>
