@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundleServer } from './bundle-server.ts';
 
 /*
  * Makes dist for `npm pack`: the tree of the program as JavaScript, because Node does not run TypeScript inside of
  * node_modules. Files have the same places in it, so paths between them stay right: dist/src, dist/client/src,
- * dist/migrations and dist/web/dist.
+ * dist/migrations and dist/web/dist. The service itself is in dist/bundle (bundle-server.ts).
  */
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -18,3 +19,4 @@ run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.package.json');
 const others = globSync('src/**/*.{html,css,json}', { cwd: ROOT });
 for (const path of ['migrations', 'web/dist', ...others])
   cpSync(join(ROOT, path), join(DIST, path), { recursive: true });
+await bundleServer(ROOT, DIST);

@@ -72,7 +72,8 @@ describe('the image', () => {
     const env = { ...image.env, POSTHORN_PORT: String(await freePort()) };
     const compiled = () => globSync('*/*', { cwd: image.path('/app/.compile-cache') }).length;
     const before = compiled();
-    expect(before).toBeGreaterThan(800);
+    // A start loads few files, since the service is bundled.
+    expect([before > 10, before < 200]).toEqual([true, true]);
     const program = new Program({ command: entry, cwd: image.cwd, env });
     const runInside = ([file = '', ...args]: string[]) =>
       promisify(execFile)(file, args, { cwd: image.cwd, env });
@@ -89,7 +90,7 @@ describe('the image', () => {
       program.signal('SIGTERM');
       expect(await program.ended).toEqual({ code: 0, signal: null });
       // Few modules are read only when they are needed.
-      expect(compiled() - before).toBeLessThan(before / 4);
+      expect(compiled() - before).toBeLessThan(60);
       await expect(runInside(check)).rejects.toMatchObject({ code: 1 });
     } finally {
       await program.end();

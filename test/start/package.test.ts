@@ -48,6 +48,35 @@ function copyPackages(place: string, paths: readonly string[]): void {
   if (spawnSync('cp', ['-al', ...from, to]).status !== 0) execFileSync('cp', ['-a', ...from, to]);
 }
 
+/** Brokers that do not answer. Their libraries are loaded to find that out. */
+const BROKERS = {
+  kafka: { brokers: ['127.0.0.1:9'], topic_name: 't', consumer_group_id: 'g' },
+  amqp: { schema: 'amqp', host: '127.0.0.1', port: '9', queue: 'q' },
+  sqs: {
+    queue_name: 'q',
+    access_key_id: 'a',
+    secret_key: 'b',
+    default_region: 'r',
+    endpoint: 'http://127.0.0.1:9',
+  },
+};
+
+/** The modules that a command loads, and how it fails. */
+async function loadedBy(args: string[], env: Record<string, string>) {
+  const loaded = join(mkdtempSync(join(folder, 'loaded-')), 'modules.txt');
+  const recorder = `${loaded}.mjs`;
+  writeFileSync(
+    recorder,
+    `import { appendFileSync } from 'node:fs';
+     import { registerHooks } from 'node:module';
+     registerHooks({ load: (url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + '\\n'), next(url, context)) });`,
+  );
+  const failed = await run(bin, args, {
+    env: { ...process.env, ...env, NODE_OPTIONS: `--import ${recorder}` },
+  }).catch((error: unknown) => error as ExecFileException);
+  return { files: readFileSync(loaded, 'utf8').match(/(?<=node_modules\/).*\.c?js/g) ?? [], failed };
+}
+
 describe('the installed package', () => {
   it('has no TypeScript, no tests, and the license', () => {
     const files = globSync('**/*', { cwd: join(folder, 'node_modules/posthorn') });
@@ -83,24 +112,21 @@ describe('the installed package', () => {
   });
 
   it('reads nothing of the server, and no other package, for a command that calls a service', async () => {
-    const loaded = join(folder, 'loaded.txt');
-    const recorder = join(folder, 'recorder.mjs');
-    writeFileSync(
-      recorder,
-      `import { appendFileSync } from 'node:fs';
-       import { registerHooks } from 'node:module';
-       registerHooks({ load: (url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + '\\n'), next(url, context)) });`,
-    );
-    const env = { ...process.env, NODE_OPTIONS: `--import ${recorder}`, POSTHORN_API_KEY: 'k' };
-    const failed = await run(bin, ['events', '--url', 'http://127.0.0.1:9'], { env }).catch(
-      (error: unknown) => error as ExecFileException,
-    );
+    const { files, failed } = await loadedBy(['events', '--url', 'http://127.0.0.1:9'], {
+      POSTHORN_API_KEY: 'k',
+    });
     expect(failed).toMatchObject({ stderr: expect.stringContaining('does not answer') });
-    const files = readFileSync(loaded, 'utf8').match(/(?<=node_modules\/).*\.js/g) ?? [];
     expect(files).toContain('posthorn/dist/src/cli/remote/history.js');
     const own =
       /^posthorn\/dist\/(client\/src|src\/(main\.js$|cli\/((server|project-file)\/)?commands\.js$|cli\/(remote|terminal)\/|platform|domain))/;
     expect(files.filter((path) => !own.test(path))).toEqual([]);
+  });
+
+  it('loads few files to serve, and says in one line why it cannot', async () => {
+    const { files, failed } = await loadedBy(['serve'], { DATABASE_URL: 'postgres://127.0.0.1:9/none' });
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/^posthorn: [^\n]*\n$/) });
+    expect(files.filter((path) => path.startsWith('posthorn/dist/bundle/')).length).toBeGreaterThan(2);
+    expect(files.length).toBeLessThan(100);
   });
 
   it('runs the service: pages, several processes, functions, and commands against it', async () => {
@@ -110,9 +136,23 @@ describe('the installed package', () => {
     const program = new Program({ command: [bin], args: ['serve'], env });
     try {
       const url = await program.ready();
-      expect(await (await fetch(url)).text()).toContain('<script');
+      for (const path of ['', '/docs', '/portal'])
+        expect(await (await fetch(url + path)).text()).toContain('<script');
       const credentials = readCredentials(dataDir);
       const client = clientOf(url, credentials);
+      // Parts that are loaded when they are needed.
+      expect(await (await fetch(`${url}/openapi.json`)).json()).toHaveProperty('openapi');
+      for (const [type, settings] of Object.entries(BROKERS)) {
+        const pub_sub = { type, workers: 1, [type]: settings };
+        const source = await client.post('/sources', { name: type, type: 'pub_sub', pub_sub });
+        const tried = await client.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+        expect([type, tried.ok, tried.reason]).toEqual([
+          type,
+          false,
+          expect.stringMatching(/refused|127\.0\.0\.1/),
+        ]);
+        await client.delete(`/sources/${source.uid}`);
+      }
       const endpoint = await client.post('/endpoints', { name: 'e', url: receiver.url });
       await client.post('/subscriptions', {
         name: 's',
