@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A file of the built pages in the encodings that it was built in. */
@@ -25,7 +25,8 @@ const BUILT = join(import.meta.dirname, '../../../web/dist');
  */
 export function readBuiltPages(folder = BUILT): ReadonlyMap<string, BuiltFile> | null {
   if (readOrNull(join(folder, '.stamp')) === null) return null;
-  const names = globSync('**/*.*', { cwd: folder });
+  // The first glob of a process loads a library: 15 ms of a start.
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const files = names.flatMap((name): [string, BuiltFile][] => {
     const type = TYPES[name.replace(/^.*\./, '')];
     if (type === undefined) return [];

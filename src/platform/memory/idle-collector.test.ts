@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { collectGarbage, IdleCollector } from './idle-collector.ts';
@@ -42,4 +43,19 @@ test('a collection frees buffers that nothing refers to', async () => {
     async () => process.memoryUsage().arrayBuffers - before,
     (bytes) => bytes < 25_000_000,
   );
+});
+
+test('a collection gives back the space for new objects that a busy time needed', () => {
+  const newSpace = () =>
+    getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
+  const kept: object[][] = [];
+  // What survives makes the space grow.
+  for (let round = 0; round < 40; round += 1) {
+    kept.push(Array.from({ length: 50_000 }, (_, n) => ({ n })));
+    if (kept.length > 4) kept.shift();
+  }
+  const before = newSpace();
+  kept.length = 0;
+  collectGarbage();
+  expect([before > 4 * 1024 * 1024, newSpace() < before / 2]).toEqual([true, true]);
 });
