@@ -1,11 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
+import { readTime } from '../domain/time.ts';
 import { isObject, isTexts } from '../platform/json/is-object.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
+import type { CloudEvent } from './cloudevents/cloud-event.ts';
+import { cloudMessage, withoutAttributes } from './cloudevents/cloud-message.ts';
+import { fieldsOf } from './cloudevents/event-fields.ts';
 import { type EventTimes, eventTimes, type GivenTimes, MAX_SECONDS, retentionOf } from './event-times.ts';
 import type { NewEvent } from './new-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
@@ -54,9 +58,22 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   const made = await applySourceFunctions(sandbox, source, { event: raw, seed, nowMs });
   if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);
   const envelope = readEnvelope(made.payload);
-  if (typeof envelope === 'string') return unreadable(raw, envelope);
+  if (typeof envelope === 'string') {
+    const cloud = source.cloudevents ? cloudMessage(made.headers, made.payload) : null;
+    if (cloud === null || typeof cloud === 'string') return unreadable(raw, cloud ?? envelope);
+    return fromEnvelope(reader, { raw, headers: withoutAttributes(made.headers) }, cloudEnvelope(cloud));
+  }
+  return fromEnvelope(reader, { raw, headers: made.headers }, envelope);
+}
+
+/** The event of a message. `raw` is as it came, `given` are the headers that its functions left. */
+async function fromEnvelope(
+  reader: MessageReader,
+  { raw, headers: given }: { raw: NewEvent; headers: NewEvent['headers'] },
+  envelope: Envelope,
+): Promise<NewEvent> {
   // Those of the broker go before those of the envelope. convoy-go has the type of a message in the latter.
-  const headers = { ...lowerCaseNames(customHeaders(envelope)), ...lowerCaseNames(made.headers) };
+  const headers = { ...lowerCaseNames(customHeaders(envelope)), ...lowerCaseNames(given) };
   const target = await readTarget(envelope, headers, reader);
   if (typeof target === 'string') return unreadable(raw, target);
   const times = readTimes(envelope, reader);
@@ -66,11 +83,29 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
     target,
     eventType: envelope.event_type,
     payload: envelope.data,
-    contentType: null,
+    contentType: envelope.contentType ?? null,
     headers,
     forwardedHeaders: forwardedHeaders(headers),
     idempotencyKey: envelope.idempotency_key || null,
+    acknowledgedAtMs: envelope.acknowledgedAtMs ?? null,
+    orderingKey: envelope.orderingKey ?? null,
     times,
+  };
+}
+
+/** A CloudEvent goes to all subscribers, unless its attributes or the type of the message say otherwise. */
+function cloudEnvelope(cloud: CloudEvent): Envelope {
+  const { acknowledged_at, ordering_key, ...fields } = fieldsOf(cloud);
+  const [endpointId, ownerId] = ['endpointid', 'ownerid'].map((name) => cloud.attributes.get(name) ?? '');
+  return {
+    ...fields,
+    endpoint_id: endpointId ?? '',
+    owner_id: ownerId ?? '',
+    usual: endpointId ? 'single' : ownerId ? 'fanout' : 'broadcast',
+    data: cloud.payload,
+    contentType: cloud.contentType,
+    acknowledgedAtMs: acknowledged_at === undefined ? null : readTime(acknowledged_at),
+    orderingKey: ordering_key ?? null,
   };
 }
 
@@ -138,6 +173,12 @@ interface Envelope extends GivenTimes {
   data: Buffer;
   custom_headers?: Record<string, string>;
   idempotency_key?: string;
+  /** The message type, if no header names it. */
+  usual?: 'single' | 'fanout' | 'broadcast';
+  /** These are of CloudEvents. */
+  contentType?: string | null;
+  acknowledgedAtMs?: number | null;
+  orderingKey?: string | null;
 }
 
 const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key', 'deliver_at', 'expires_at'];
@@ -193,12 +234,12 @@ function parse(text: string): unknown {
 
 /** Where it goes, or why nowhere. */
 async function readTarget(
-  { endpoint_id: endpointId = '', owner_id: ownerId = '' }: Envelope,
+  { endpoint_id: endpointId = '', owner_id: ownerId = '', usual: given }: Envelope,
   headers: NewEvent['headers'],
   { routing, refresh, source }: MessageReader,
 ): Promise<EventTarget | string> {
   // A row of a database and a schedule name no endpoint.
-  const usual = source.type === 'pub_sub' ? 'single' : 'broadcast';
+  const usual = given ?? (source.type === 'pub_sub' ? 'single' : 'broadcast');
   const type = headers[TYPE_HEADER]?.[0] || usual;
   switch (type) {
     case 'single':

@@ -11,11 +11,24 @@ export function received({ content, properties }: ConsumeMessage): ReceivedMessa
   return {
     key: id === null ? null : createHash('sha256').update(`${id}\0`).update(content).digest('base64url'),
     body: content,
-    headers: Object.fromEntries(
-      Object.entries(properties.headers ?? {}).map(([name, value]) => [name, headerText(value)]),
-    ),
+    headers: {
+      ...contentTypeOf(properties),
+      ...Object.fromEntries(
+        Object.entries(properties.headers ?? {}).map(([name, value]) => [name, headerText(value)]),
+      ),
+    },
     id,
   };
+}
+
+/** Only CloudEvents need their type. Other messages are JSON, and keep the headers that they have. */
+function contentTypeOf({ contentType, headers }: ConsumeMessage['properties']): Record<string, string> {
+  const type: unknown = contentType;
+  const isCloud =
+    typeof type === 'string' &&
+    (/^application\/cloudevents/i.test(type) ||
+      Object.keys(headers ?? {}).some((name) => /^(ce[-_]|cloudevents[:_])/i.test(name)));
+  return isCloud ? { 'content-type': type } : {};
 }
 
 const idOf = (given: unknown): string | null => (typeof given === 'string' && given !== '' ? given : null);
