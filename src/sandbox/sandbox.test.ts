@@ -49,6 +49,23 @@ describe('a function', () => {
     expect(result.heapBytes).toBeGreaterThan(100_000);
   });
 
+  it('gets a second argument only where the caller gives one, and nothing of it reaches the next call', async () => {
+    const code = `function transform(e, c) {
+      const before = [globalThis.kept, [].leak, transform.kept].find((one) => one !== undefined) ?? null;
+      try { globalThis.kept = c } catch {}
+      try { Array.prototype.leak = c } catch {}
+      try { transform.kept = c } catch {}
+      return { before, count: arguments.length, secret: c?.secret };
+    }`;
+    const context = JSON.stringify({ secret: 's' });
+    // Frozen contexts begin with the third call.
+    for (let round = 0; round < 4; round += 1) {
+      const [given, none] = [await run(code, {}, { context }), await run(code)];
+      expect(given).toMatchObject({ ok: true, output: '{"before":null,"count":2,"secret":"s"}' });
+      expect(none).toMatchObject({ ok: true, output: '{"before":null,"count":1}' });
+    }
+  });
+
   it.each([
     ['const transform = (e) => e.a', 1],
     ['let transform = function (e) { return e.a }', 1],
