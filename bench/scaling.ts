@@ -180,7 +180,7 @@ async function subscribe(service: Service, url: string, eventType: string): Prom
     name: eventType,
     endpoint_id: endpoint.uid,
     filter_config: { event_types: [`${eventType}00000`] },
-    retry_config: { type: 'linear', duration: '1s', retry_count: 5 },
+    retry_config: { type: 'linear', interval_seconds: 0, retry_count: 5 },
   });
   return { endpointId: endpoint.uid, subscriptionId: subscription.uid, eventType };
 }

@@ -46,7 +46,10 @@ const FLAKY = 'f'.charCodeAt(0);
 const HANG = 'h'.charCodeAt(0);
 const EVENT_START = PAYLOAD.slice(0, RUN.at);
 const OK = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-const FAILED = Buffer.from('HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n');
+// Waits of a policy have jitter. One that a receiver asks for has none, so that lateness can be measured against it.
+const FAILED = Buffer.from(
+  'HTTP/1.1 500 Internal Server Error\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n',
+);
 
 class Tally {
   readonly #run: number;

@@ -49,7 +49,7 @@ export function quietService(stage: Stage): Promise<Service> {
     const service = await stage.startService();
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await service.subscribe(`${stage.sinkUrl}/flaky`, 'flaky', {
-      subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 5 } },
+      subscription: { retry_config: { type: 'linear', interval_seconds: 0, retry_count: 5 } },
     });
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     return { value: service };
