@@ -55,7 +55,7 @@ export function collectWhenIdle(): void {
 
 /**
  * A plain collection leaves the space for new objects as large as it was, mostly empty. As a last resort V8 gives it back
- * too: after 12,000 events 150 to 180 MB stayed resident instead of 300 to 340, and 97 MB instead of 143 after a start.
+ * too: after 12,000 events 150 to 180 MB stayed resident instead of 300 to 340, and 110 MB instead of 146 after a start.
  * It takes 0.1 s of CPU, and the next events no more than before.
  */
 export function collectGarbage(): void {
