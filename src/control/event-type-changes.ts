@@ -1,7 +1,6 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
-import { auditedIn, type Changed } from '../store/audit/audit-entries.ts';
-import { raiseConfigVersion } from '../store/changes/config-change.ts';
+import type { Changed } from '../store/audit/audit-entries.ts';
 import {
   deprecateEventType as deprecateRow,
   eventTypesForUpdate,
@@ -14,20 +13,14 @@ import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 
-// The catalogue decides nothing about delivery: nodes do not have it in memory, and need no refresh. It is config all the
-// same, so its version goes up. That comes first, because subscriptions lock the project before they add types.
+// Nodes have the schemas of a project in memory that has its payloads checked, so a change is one of the config.
 
 function changeCatalogue<T>(
   changes: ConfigChanges,
   by: Author,
   work: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  return changes.inTurn(by, (tx) =>
-    auditedIn(tx, { ids: changes.deps.ids, ...by }, async () => {
-      await raiseConfigVersion(tx, by);
-      return work(tx);
-    }),
-  );
+  return changes.change(by, work);
 }
 
 export async function createEventType(

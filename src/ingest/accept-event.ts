@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, type FieldProblem, invalidFields } from '../domain/errors.ts';
 import type { EventId, IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
@@ -173,10 +173,31 @@ export class EventAcceptor {
     const first = inFlight.take<EventId>();
     try {
       const events = sources.map((source, n) => ({ source, id: n === 0 ? first : ids.next<EventId>() }));
-      return await this.#storeGroup(events, isAllOrNothing);
+      return await this.#storeChecked(events, isAllOrNothing);
     } finally {
       inFlight.release(first);
     }
+  }
+
+  /** Events that do not fit the schema of their type are refused, or get a warning, as the project says. */
+  async #storeChecked(events: readonly IdentifiedEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
+    const { cache, metrics } = this.#deps;
+    const { projectId } = (events[0] as IdentifiedEvent).source;
+    const { schemas } = cache.peek(projectId) ?? (await cache.get(projectId));
+    if (schemas === undefined) return this.#storeGroup(events, isAllOrNothing);
+    const problems = events.map(({ source }) => schemas.problemsOf(source));
+    metrics.schemaMismatches[schemas.mode].inc(problems.filter(({ length }) => length > 0).length);
+    if (schemas.mode === 'warn') {
+      const results = await this.#storeGroup(events, isAllOrNothing);
+      return results.map((result, n) => withWarnings(result, problems[n] ?? []));
+    }
+    if (isAllOrNothing) refuseTogether(problems);
+    const fitting = events.filter((_, n) => problems[n]?.length === 0);
+    const stored = fitting.length === 0 ? [] : await this.#storeGroup(fitting, isAllOrNothing);
+    const rest = stored.values();
+    return problems.map((found) =>
+      found.length > 0 ? invalidFields(found) : (rest.next().value as GroupResult),
+    );
   }
 
   async #storeGroup(events: readonly IdentifiedEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
@@ -233,10 +254,24 @@ export class EventAcceptor {
     };
     const beforeAll = inFlight.take();
     try {
-      return await acceptLot(door, lot);
+      return await acceptLot(door, this.#checkedLot(lot));
     } finally {
       inFlight.release(beforeAll);
     }
+  }
+
+  /** A message that does not fit becomes an event that failed, where it would be refused in a call. */
+  #checkedLot(lot: Lot): Lot {
+    const schemas = this.#deps.cache.peek(lot.projectId)?.schemas;
+    if (schemas === undefined) return lot;
+    const messages = lot.messages.map((message) => {
+      const [first] = schemas.problemsOf(message.event);
+      if (first === undefined) return message;
+      this.#deps.metrics.schemaMismatches[schemas.mode].inc();
+      const reason = `The event does not fit the schema of its type: ${first.field} ${first.problem}.`;
+      return schemas.mode === 'warn' ? message : { ...message, event: message.refused(reason) };
+    });
+    return { ...lot, messages };
   }
 
   /** Waits for every accepted event to be stored. */
@@ -299,6 +334,20 @@ export class EventAcceptor {
       return lots.map(() => ({ done: 0, stored: 0, repeats: 0, error: error as Error }));
     }
   }
+}
+
+function withWarnings(result: GroupResult, problems: readonly FieldProblem[]): GroupResult {
+  if (result instanceof Error || problems.length === 0) return result;
+  const warnings = problems.map(({ field, problem }) => `${field}: ${problem}`);
+  return { ...result, warnings };
+}
+
+/** None of a call is stored if one does not fit. */
+function refuseTogether(problems: readonly (readonly FieldProblem[])[]): void {
+  const all = problems.flatMap((found, n) =>
+    found.map(({ field, problem }) => ({ field: `events[${n}].${field}`, problem })),
+  );
+  if (all.length > 0) throw invalidFields(all);
 }
 
 const isLot = (item: PreparedGroup | PreparedLot): item is PreparedLot => 'lot' in item;

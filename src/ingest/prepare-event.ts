@@ -201,6 +201,8 @@ export interface AcceptedEvent {
   isDuplicate: boolean;
   /** For a duplicate: the first event with its idempotency key, unless that is no longer known. */
   duplicateOf: string | null;
+  /** How it differs from the schema of its type, where that is no reason to refuse it. */
+  warnings?: readonly string[];
 }
 
 /** `duplicateOf`: undefined if it is not a duplicate. */

@@ -45,6 +45,11 @@ export const metricTable = {
     'Events received, by result. unmatched: stored, without a delivery. refused: answered with an error, not stored.',
     { name: 'result', values: ['stored', 'duplicate', 'unmatched', 'refused'] },
   ),
+  schemaMismatches: counter(
+    'posthorn_schema_mismatches_total',
+    'Events that do not fit the schema of their type, by the `schema_check` of their project.',
+    { name: 'check', values: ['warn', 'refuse'] },
+  ),
   deliveriesFinished: counter('posthorn_deliveries_finished_total', 'Deliveries that ended, by status.', {
     name: 'status',
     values: ['success', 'failure', 'discarded'],

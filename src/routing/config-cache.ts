@@ -6,11 +6,13 @@ import type { Logger } from '../platform/logger.ts';
 import { Turns } from '../platform/turns.ts';
 import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
+import { listSchemas } from '../store/config/event-types.ts';
 import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import { subscriptions as subscriptionTable } from '../store/config/subscriptions.ts';
 import type { Database } from '../store/database/database.ts';
 import { breakersChangedSince, toBreaker } from '../store/limits/breakers.ts';
+import { EventSchemas } from './event-schemas.ts';
 import { ProjectRouting, type RoutedEndpoint, routeEndpoint } from './project-routing.ts';
 import { type RoutedSubscription, routeSubscription } from './routed-subscription.ts';
 
@@ -182,10 +184,18 @@ export class ConfigCache {
     for (const row of breakerRows) breakers.set(row.endpoint_id, toBreaker(row));
     const alerts = new Map(base?.alerts);
     for (const row of alertRows) alerts.set(row.subject_id, { kind: row.kind, isRaised: row.is_raised });
-    const compiled = { endpoints, subscriptions, sources, breakers, alerts };
+    const schemas = await this.#schemas(project, known);
+    const compiled = { endpoints, subscriptions, sources, breakers, alerts, schemas };
     const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
     const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];
     return { routing: new ProjectRouting(project, compiled, base), changedIds };
+  }
+
+  /** All of them are read with each change, and those that changed compiled again. */
+  async #schemas(project: ProjectRow, known: ProjectRouting | undefined): Promise<EventSchemas | undefined> {
+    const mode = project.config.schema_check;
+    if (mode === 'off') return undefined;
+    return new EventSchemas(mode, await listSchemas(this.#db, project.id), known?.schemas);
   }
 }
 

@@ -13,6 +13,7 @@ import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { SourceRow } from '../store/config/sources.ts';
+import type { EventSchemas } from './event-schemas.ts';
 import { eventSubject, type FilterableEvent } from './event-subject.ts';
 import type { RoutedFilter, RoutedSubscription } from './routed-subscription.ts';
 
@@ -63,6 +64,8 @@ export class ProjectRouting {
   readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
   readonly subscriptions: ReadonlyMap<string, RoutedSubscription>;
   readonly sources: ReadonlyMap<string, SourceRow>;
+  /** Undefined: payloads are not checked. */
+  readonly schemas: EventSchemas | undefined;
   readonly #byEventType: EventTypeIndex<Candidate>;
   /** Made when first needed: most projects have no dynamic events, and none for an owner that matches nothing. */
   #byUrl: ReadonlyMap<string, RoutedEndpoint> | undefined;
@@ -84,6 +87,7 @@ export class ProjectRouting {
       sources: ReadonlyMap<string, SourceRow>;
       breakers: ReadonlyMap<string, Breaker>;
       alerts: ReadonlyMap<string, KnownAlert>;
+      schemas?: EventSchemas | undefined;
     },
     before?: ProjectRouting,
   ) {
@@ -91,6 +95,7 @@ export class ProjectRouting {
     this.endpoints = rows.endpoints;
     this.subscriptions = rows.subscriptions;
     this.sources = rows.sources;
+    this.schemas = rows.schemas;
     this.breakers = rows.breakers;
     this.alerts = rows.alerts;
     const expiring = [...rows.alerts].filter(([, { kind, isRaised }]) => isRaised && kind === 'certificate');

@@ -84,6 +84,25 @@ test('the time is that of its zone, and the usual payload is the time', async ()
   expect(events.map(({ data }) => data)).toEqual([{ scheduled_at: `${year - 1}-12-31T15:00:00.000Z` }]);
 });
 
+test('an event that does not fit the schema of its type is kept as failed, with the reason', async () => {
+  await app.project.post('/event-types', {
+    name: 'checked',
+    json_schema: { type: 'object', required: ['a'] },
+  });
+  await app.project.put('', { config: { schema_check: 'refuse' } });
+  const source = await make(
+    { cron: '@yearly', event_type: 'checked', data: { b: 1 } },
+    { is_disabled: true },
+  );
+  await missedSince(source, '2020-01-01T00:00:00.000Z');
+  const [event] = await eventually(
+    () => eventsOf(source),
+    ({ length }) => length > 0,
+  );
+  expect([event.status, event.event_type]).toEqual(['Failure', 'broker.unreadable']);
+  expect(event.failure_reason).toBe('The event does not fit the schema of its type: data.a is required.');
+});
+
 test('what was missed while the source was disabled is not sent when it is enabled', async () => {
   const source = await make({ cron: '@yearly', event_type: 'late' }, { is_disabled: true });
   const { uid } = source;

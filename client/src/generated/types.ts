@@ -991,6 +991,8 @@ export interface ProjectConfig {
   verify_dynamic_events: boolean;
   /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls: boolean;
+  /** What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
+  schema_check: 'off' | 'warn' | 'refuse';
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy: string;
   retention_policy: {
@@ -1538,7 +1540,7 @@ export interface UpdateEventType {
   category?: string | null;
   /** Description for people. */
   description?: string | null;
-  /** JSON Schema for readers. Payloads are not checked against it. */
+  /** JSON Schema for readers, and for checks where the project has `schema_check`. */
   json_schema?: Record<string, unknown> | null;
 }
 
@@ -1625,6 +1627,8 @@ export interface PartialProjectConfig {
   verify_dynamic_events?: boolean | null;
   /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls?: boolean | null;
+  /** What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
+  schema_check?: 'off' | 'warn' | 'refuse' | null;
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy?: string | null;
   /** Timeout in seconds of endpoints that set none. */

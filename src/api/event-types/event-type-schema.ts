@@ -4,7 +4,7 @@ import type { EventTypeRow } from '../../store/config/event-types.ts';
 import { isoOrNull, NullableTime } from '../http/fields.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'JSON Schema for readers. Payloads are not checked against it.',
+  description: 'JSON Schema for readers, and for checks where the project has `schema_check`.',
 });
 
 export const EventType = Type.Object({

@@ -11,6 +11,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import { getConfigVersion } from '../../store/config/projects.ts';
+import { checkUsableSchema } from '../http/check-usable-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -77,9 +78,10 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: EventType,
     dryRun: true,
     access: 'developer',
-    handle: async ({ by, body }) => {
+    handle: async ({ by, body, project }) => {
       const { describe, UNDESCRIBED } = await import('./describe-event-type.ts');
       const type = { name: body.name, ...describe(UNDESCRIBED, body) };
+      checkUsableSchema(project.config, type.json_schema, 'json_schema');
       return toEventType(await createEventType(context.changes, by, type));
     },
     again: async ({ project }, { ids, id }) => found((await typesOf(project.id, ids))[0], 'event type', id),
@@ -93,7 +95,8 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: EventType,
     dryRun: true,
     access: 'developer',
-    handle: async ({ by, params, body }) => {
+    handle: async ({ by, params, body, project }) => {
+      checkUsableSchema(project.config, body.json_schema, 'json_schema');
       const { describe } = await import('./describe-event-type.ts');
       const one = { ...by, id: params.eventTypeID };
       return toEventType(await updateEventType(context.changes, one, (known) => describe(known, body)));
@@ -118,12 +121,14 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     message: 'Event types imported',
     data: Type.Array(EventType),
     access: 'developer',
-    handle: async ({ by, body }) => {
+    handle: async ({ by, body, project }) => {
       const { checkJsonSchema } = await import('./check-json-schema.ts');
       const { readOpenApi } = await import('./read-openapi.ts');
       const types = readOpenApi(body.spec);
-      for (const { name, json_schema } of types)
+      for (const { name, json_schema } of types) {
         if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
+        checkUsableSchema(project.config, json_schema, `spec.${name}`);
+      }
       const rows = await importEventTypes(context.changes, by, types);
       return rows.map(toEventType);
     },

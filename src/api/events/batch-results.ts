@@ -11,9 +11,9 @@ export function resultOf(outcome: GroupResult, index: number): Static<typeof Bat
     const message = problemsOf(outcome, index).map(textOf).join('; ');
     return { status: 'refused', uid: '', duplicate_of: '', code: outcome.code, message };
   }
-  const { event, isDuplicate, duplicateOf } = outcome;
+  const { event, isDuplicate, duplicateOf, warnings = [] } = outcome;
   const status = isDuplicate ? 'duplicate' : 'stored';
-  return { status, uid: event.id, duplicate_of: duplicateOf ?? '', code: '', message: '' };
+  return { status, uid: event.id, duplicate_of: duplicateOf ?? '', code: '', message: warnings.join('; ') };
 }
 
 /** Refuses the whole call. A limit of the project or a source is a reason to try again, and no fault of an event. */

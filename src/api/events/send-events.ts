@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { badQuery, invalid } from '../../domain/errors.ts';
@@ -36,7 +36,10 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
   ) => ({
     ...sharedParts(kind),
     body: singleCalls[kind] as (typeof singleCalls)[Kind] & TObject,
-    handle: async (given: Call<Static<(typeof singleCalls)[Kind]>>): Promise<Answer> => {
+    handle: async (
+      given: Call<Static<(typeof singleCalls)[Kind]>>,
+      request: FastifyRequest,
+    ): Promise<Answer> => {
       if (given.body instanceof CloudBatch) return { results: await sendAll(given, given.body, kind) };
       const event = given as EventCall;
       const wanted = await target(given);
@@ -45,6 +48,8 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
         return dryRunOfEvent(context, made, { target: wanted, scope: event.scope });
       }
       const accepted = await context.acceptor.accept(await newEvent(context, event, await wanted.make()));
+      if (accepted.warnings !== undefined)
+        request.warnings = [...(request.warnings ?? []), ...accepted.warnings];
       return acceptedEvent(accepted, await context.cache.get(event.project.id));
     },
   });

@@ -9,10 +9,12 @@ import { asId, idTime } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
+import { listSchemas } from '../../store/config/event-types.ts';
 import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access/access.ts';
 import { checkUrl } from '../http/check-url.ts';
+import { checkUsableSchema } from '../http/check-usable-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -181,12 +183,26 @@ function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefi
   if (url !== '') checkUrl(context, 'config.meta_event.url', url);
 }
 
+/** Checks begin only if every schema can be used for them. */
+async function checkSchemas(
+  { db }: ApiContext,
+  { projectId }: Author,
+  { schema_check = 'off' }: PartialProjectConfig = {},
+): Promise<void> {
+  if (schema_check === 'off') return;
+  for (const { name, text } of await listSchemas(db, projectId)) {
+    const field = `config.schema_check: the schema of ${name}`;
+    checkUsableSchema({ schema_check }, JSON.parse(text) as Record<string, unknown>, field);
+  }
+}
+
 async function update(
   context: ApiContext,
   by: Author,
   body: Static<typeof UpdateProject>,
 ): Promise<Static<typeof Project>> {
   checkMetaUrl(context, body.config);
+  await checkSchemas(context, by, body.config);
   const row = await updateProject(context.changes, by, (project) => {
     // A replaced secret need not be opened.
     const isReplaced = typeof body.config?.meta_event?.secret === 'string';

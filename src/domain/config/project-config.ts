@@ -113,6 +113,10 @@ export const ProjectConfig = Type.Object({
   allow_unmatched_dynamic_urls: flag(
     'A dynamic event to a new URL creates an endpoint. False: it is stored as failed.',
   ),
+  schema_check: oneOf(
+    ['off', 'warn', 'refuse'],
+    'What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type.',
+  ),
   search_policy: Text(32, 'How far back a search without dates reaches, such as `720h`. Empty: everything.'),
   retention_policy: RetentionPolicy,
   ratelimit: Type.Object({
@@ -168,6 +172,7 @@ export type Strategy = Static<typeof Strategy>;
 /** Settings that were added later, with the values that projects made before have. */
 const LATER_SETTINGS = {
   webhook_origin: '',
+  schema_check: 'off',
   user_agent: '',
   envelope: 'none',
   final_status_codes: [410],
@@ -223,6 +228,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     multiple_endpoint_subscriptions: true,
     verify_dynamic_events: false,
     allow_unmatched_dynamic_urls: true,
+    schema_check: 'off',
     search_policy: '',
     retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },

@@ -122,11 +122,6 @@ export async function changeState<T>(
   return changeRaised(deps, await raise(deps.tx, projectId, 'version = version + 1'), work);
 }
 
-/** Begins a change of config that nodes do not have in memory. */
-export async function raiseConfigVersion(tx: Queryable, by: Omit<ChangeAuthor, 'actor'>): Promise<void> {
-  checkVersion(by, await raise(tx, by.projectId, 'config_version = config_version + 1'));
-}
-
 async function changeRaised<T>(
   deps: ChangeDeps,
   project: RaisedProject,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 
-/** A project's catalogue of event types: their names and descriptions. It does not affect delivery. */
+/** A project's catalogue of event types: their names and descriptions. Schemas may be checked (src/routing/event-schemas.ts). */
 export interface EventTypeRow {
   id: string;
   project_id: string;
@@ -18,6 +18,15 @@ export const EVENT_TYPE_COLUMNS = 'id, project_id, name, category, description, 
 export function listEventTypes(db: Queryable, projectId: string): Promise<EventTypeRow[]> {
   return db.query<EventTypeRow>(
     `select ${EVENT_TYPE_COLUMNS} from event_types where project_id = $1 order by name`,
+    [projectId],
+  );
+}
+
+/** The schemas as they are stored, of types that have one. */
+export function listSchemas(db: Queryable, projectId: string): Promise<{ name: string; text: string }[]> {
+  return db.query(
+    `select name, json_schema::text as text from event_types
+     where project_id = $1 and json_schema is not null order by name`,
     [projectId],
   );
 }

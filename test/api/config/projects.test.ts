@@ -27,6 +27,7 @@ const DEFAULTS = {
   hide_payload_from_viewers: false,
   user_agent: '',
   envelope: 'none',
+  schema_check: 'off',
   require_second_factor: false,
   multiple_endpoint_subscriptions: true,
   verify_dynamic_events: false,

@@ -321,6 +321,7 @@ const project: Resource = {
     'config.multiple_endpoint_subscriptions': field(false, true),
     'config.verify_dynamic_events': field(true, false),
     'config.allow_unmatched_dynamic_urls': field(false, true),
+    'config.schema_check': field('warn', 'refuse'),
     'config.search_policy': field('1h', '2h', leaves('')),
     'config.webhook_origin': field('first.example.com', 'next.example.com', leaves('')),
     'config.retention_policy.policy': field('100h', '200h', {
