@@ -991,7 +991,7 @@ export interface ProjectConfig {
   verify_dynamic_events: boolean;
   /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls: boolean;
-  /** What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
+  /** Answer to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
   schema_check: 'off' | 'warn' | 'refuse';
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy: string;
@@ -1627,7 +1627,7 @@ export interface PartialProjectConfig {
   verify_dynamic_events?: boolean | null;
   /** A dynamic event to a new URL creates an endpoint. False: it is stored as failed. */
   allow_unmatched_dynamic_urls?: boolean | null;
-  /** What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
+  /** Answer to an event that does not fit the [schema](how-to/event-types.md#checks) of its type. */
   schema_check?: 'off' | 'warn' | 'refuse' | null;
   /** How far back a search without dates reaches, such as `720h`. Empty: everything. */
   search_policy?: string | null;

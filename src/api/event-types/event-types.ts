@@ -8,10 +8,10 @@ import {
 import { seesEventType } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
+import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import { getConfigVersion } from '../../store/config/projects.ts';
-import { checkUsableSchema } from '../http/check-usable-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';

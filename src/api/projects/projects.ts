@@ -7,6 +7,7 @@ import { ProjectConfig } from '../../domain/config/project-config.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, idTime } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
+import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import { listSchemas } from '../../store/config/event-types.ts';
@@ -14,7 +15,6 @@ import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/conf
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access/access.ts';
 import { checkUrl } from '../http/check-url.ts';
-import { checkUsableSchema } from '../http/check-usable-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';

@@ -115,7 +115,7 @@ export const ProjectConfig = Type.Object({
   ),
   schema_check: oneOf(
     ['off', 'warn', 'refuse'],
-    'What happens to an event that does not fit the [schema](how-to/event-types.md#checks) of its type.',
+    'Answer to an event that does not fit the [schema](how-to/event-types.md#checks) of its type.',
   ),
   search_policy: Text(32, 'How far back a search without dates reaches, such as `720h`. Empty: everything.'),
   retention_policy: RetentionPolicy,

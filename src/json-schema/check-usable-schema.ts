@@ -1,6 +1,6 @@
-import type { ProjectConfig } from '../../domain/config/project-config.ts';
-import { invalid } from '../../domain/errors.ts';
-import { compileSchema } from '../../json-schema/compile-schema.ts';
+import type { ProjectConfig } from '../domain/config/project-config.ts';
+import { invalid } from '../domain/errors.ts';
+import { compileSchema } from './compile-schema.ts';
 
 /** In a project that has its payloads checked, every schema must be one that can be. */
 export function checkUsableSchema(
