@@ -228,7 +228,6 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
     multiple_endpoint_subscriptions: true,
     verify_dynamic_events: false,
     allow_unmatched_dynamic_urls: true,
-    schema_check: 'off',
     search_policy: '',
     retention_policy: { policy: '', retention_policy_enabled: false },
     ratelimit: { count: 0, duration: 60 },
@@ -240,10 +239,7 @@ export function defaultProjectConfig(signatureVersionId: string, createdAt: stri
       versions: [{ uid: signatureVersionId, hash: 'SHA256', encoding: 'hex', created_at: createdAt }],
       schemes: ['convoy', 'standard'],
     },
-    webhook_origin: '',
     request_id_header: DEFAULT_REQUEST_ID_HEADER,
-    envelope: 'none',
-    user_agent: '',
     visible_headers: [],
     meta_event: { is_enabled: false, type: 'http', event_type: [], url: '', secret: '' },
     circuit_breaker: {
