@@ -28,6 +28,10 @@ alter table endpoints
   add column webhook_id text not null default 'delivery',
   -- from then on it counts as inactive; null: never
   add column expires_at timestamptz,
+  -- none or challenge
+  add column verification text not null default 'none',
+  -- the URL that has answered the challenge; empty: none has
+  add column verified_url text not null default '',
   -- empty: those of the project
   add column final_status_codes integer[] not null default '{}';
 alter table subscriptions

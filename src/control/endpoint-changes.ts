@@ -1,6 +1,6 @@
 import { type Alert, type LastFailure, OUTAGE } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
-import { type EndpointStatus, isExpired } from '../domain/config/endpoint.ts';
+import { type EndpointStatus, isExpired, isPending } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
@@ -76,7 +76,9 @@ export function updateEndpoint(
 }
 
 export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
-  return setStatus(changes, one, ({ status }) => {
+  return setStatus(changes, one, (row) => {
+    const { status } = row;
+    if (isPending(row)) throw wrongState('A pending endpoint cannot be paused; verify it first.');
     if (status === 'inactive') throw wrongState('An inactive endpoint cannot be paused; activate it first.');
     return status === 'active' ? 'paused' : 'active';
   });
@@ -86,7 +88,12 @@ export function activateEndpoint(changes: ConfigChanges, one: OneEndpoint): Prom
   return setStatus(changes, one, (row) => {
     if (isExpired(row, changes.deps.now()))
       throw wrongState('The endpoint has expired; give it a later expires_at.');
-    if (row.status === 'active') throw wrongState('This endpoint is already active.');
+    if (row.status === 'active')
+      throw wrongState(
+        isPending(row)
+          ? 'This endpoint is pending; verify it, and it is active when it has answered the challenge.'
+          : 'This endpoint is already active.',
+      );
     return 'active';
   });
 }
@@ -99,6 +106,14 @@ function setStatus(
   const action = ({ status }: EndpointRow) =>
     status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
   return changeEndpoint(changes, one, action, (row) => ({ ...row, status: next(row) }));
+}
+
+/** The URL has answered the challenge. If the endpoint has another one since, it stays pending. */
+export function verifyEndpoint(changes: ConfigChanges, one: OneEndpoint, url: string): Promise<EndpointRow> {
+  return changeEndpoint(changes, one, 'endpoint.activated', (row) => {
+    if (row.url !== url) throw wrongState('The URL of the endpoint has changed meanwhile; verify it again.');
+    return { ...row, verified_url: url };
+  });
 }
 
 /** Makes a new signing secret. `seconds`: how long the old one signs along. `value`: empty or absent: one is made. */

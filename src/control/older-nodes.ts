@@ -16,6 +16,7 @@ const KNOWN_SINCE = {
   webhook_id: '0003',
   cloudevents: '0003',
   expires_at: '0003',
+  verification: '0003',
   // To an older node the `export` of a version is a syntax error.
   function: '0003',
 } as const;
@@ -40,7 +41,7 @@ export async function needNodesThatKnow(
 }
 
 /** Settings of endpoints without which a receiver would not understand its deliveries, or get too many. */
-const FORMS = ['envelope', 'webhook_id', 'cloudevents', 'expires_at'] as const;
+const FORMS = ['envelope', 'webhook_id', 'cloudevents', 'expires_at', 'verification'] as const;
 
 export async function needNodesThatSendSo(
   tx: Queryable,

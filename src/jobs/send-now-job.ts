@@ -79,7 +79,8 @@ function gated(routing: ProjectRouting, rows: readonly WaitingRow[], nowMs: numb
 const isDiscarded = ({ kind }: Gate) => kind === 'gone' || kind === 'inactive';
 
 /** Held until a person or a probe opens the gate. Then all of them would go at once. */
-const isHeld = ({ kind }: Gate) => kind === 'paused' || kind === 'breaker' || kind === 'probe';
+const isHeld = ({ kind }: Gate) =>
+  kind === 'pending' || kind === 'paused' || kind === 'breaker' || kind === 'probe';
 
 /** Without a rate every turn is now, so rows that are due already keep their places. */
 function turnsOf(

@@ -15,7 +15,7 @@ import { decidingFilter, type RoutedSubscription } from './routed-subscription.t
 export interface MatchExplanation {
   subscription: RoutedSubscription;
   matched: boolean;
-  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
   reason: string;
   filterId: string | null;
   clause: Mismatch | null;
@@ -165,6 +165,11 @@ function whetherItGoes(
 ): Pick<MatchExplanation, 'cause' | 'reason'> {
   const gate = standingGate(routing.endpoints.get(row.endpoint_id), nowMs);
   if (gate === null) return { cause: null, reason: 'Matched.' };
+  if (gate.kind === 'pending')
+    return {
+      cause: 'pending',
+      reason: 'Matched. Deliveries wait until the endpoint has answered the challenge.',
+    };
   return gate.kind === 'paused'
     ? { cause: 'paused', reason: 'Matched. Deliveries wait while the endpoint is paused.' }
     : { cause: 'inactive', reason: 'Matched. Deliveries to an inactive endpoint are discarded.' };

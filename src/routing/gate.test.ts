@@ -23,6 +23,16 @@ describe('a due row', () => {
       { endpoint: { status: 'inactive', ...limit }, breaker },
       { kind: 'inactive' },
     ],
+    [
+      'of an endpoint that has not answered the challenge',
+      { endpoint: { verification: 'challenge', status: 'paused' }, breaker },
+      { kind: 'pending' },
+    ],
+    [
+      'of a pull endpoint, which has no challenge',
+      { endpoint: { verification: 'challenge', delivery: 'pull' } },
+      { kind: 'pull' },
+    ],
     ['of an endpoint that expires later', { endpoint: { expires_at: NOON + 1 } }, { kind: 'open' }],
     [
       'of an endpoint that has expired, also if it is paused',

@@ -25,9 +25,9 @@ export type Gate =
   /** It goes when its turn under the rate limits comes, which the node with the rate lease decides. */
   | { kind: 'limited' };
 
-/** `inactive`, or `gone` because the endpoint was deleted: the delivery goes, and ends as discarded. */
+/** `pending`: its URL has not answered the challenge. `inactive`, or `gone` because the endpoint was deleted: the delivery goes, and ends as discarded. */
 export interface StandingGate {
-  kind: 'paused' | 'inactive' | 'gone';
+  kind: 'pending' | 'paused' | 'inactive' | 'gone';
 }
 
 /** The facts of a queue row that its gate depends on. A fact that is left out holds nothing back. */
@@ -47,6 +47,7 @@ const OPEN: Gate = { kind: 'open' };
 const INACTIVE: StandingGate = { kind: 'inactive' };
 const GONE: StandingGate = { kind: 'gone' };
 const PAUSED: StandingGate = { kind: 'paused' };
+const PENDING: StandingGate = { kind: 'pending' };
 const PULL: Gate = { kind: 'pull' };
 const LIMITED: Gate = { kind: 'limited' };
 const ORDER: Gate = { kind: 'order' };
@@ -65,6 +66,7 @@ export function standingGate(endpoint: RoutedEndpoint | undefined, nowMs: number
   if (endpoint === undefined) return GONE;
   const status = statusAt(endpoint.row, nowMs);
   if (status === 'active') return null;
+  if (status === 'pending') return PENDING;
   return status === 'paused' ? PAUSED : INACTIVE;
 }
 
@@ -95,6 +97,6 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
 
 /** Until when a gate is closed at least. */
 function endOf(gate: Gate): number {
-  if (gate.kind === 'paused') return Number.POSITIVE_INFINITY;
+  if (gate.kind === 'paused' || gate.kind === 'pending') return Number.POSITIVE_INFINITY;
   return gate.kind === 'breaker' ? gate.untilMs : 0;
 }

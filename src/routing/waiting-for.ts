@@ -62,6 +62,7 @@ export function waitingFor(
 export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   const sets: GateSets = {
     nowMs,
+    pending: [],
     paused: [],
     pulled: [],
     breakers: {},
@@ -70,6 +71,7 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   };
   for (const id of routing.endpoints.keys()) {
     const gate = gateOf(routing, { key: id }, nowMs);
+    if (gate.kind === 'pending') sets.pending.push(id);
     if (gate.kind === 'paused') sets.paused.push(id);
     if (gate.kind === 'pull') sets.pulled.push(id);
     if (gate.kind === 'limited') sets.limitedEndpoints.push(id);
@@ -90,6 +92,7 @@ const words: Record<Gate['kind'], DeliveryGate> = {
   open: 'node',
   inactive: 'node',
   gone: 'node',
+  pending: 'pending',
   paused: 'paused',
   breaker: 'circuit_breaker',
   probe: 'circuit_breaker',
@@ -115,6 +118,8 @@ function describe(
     case 'inactive':
     case 'gone':
       return 'It is due and waits for a node to claim it.';
+    case 'pending':
+      return 'Held: the endpoint has not answered the challenge.';
     case 'paused':
       return 'Held: the endpoint is paused.';
     case 'breaker':

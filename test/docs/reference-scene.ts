@@ -81,6 +81,9 @@ export class ReferenceScene {
   async before(operation: string): Promise<Record<string, string>> {
     if (operation === 'testSourceConnection') return { source_id: await this.#brokerSource() };
     if (operation === 'pullEndpoint') return { endpoint_id: await this.#pullEndpointWithEvent() };
+    if (operation === 'verifyEndpoint')
+      // As if its URL had answered before.
+      await this.app.database.query(`update endpoints set verification = 'challenge', verified_url = url`);
     if (operation === 'reportResults') return { endpoint_id: this.#pullEndpoint };
     if (operation === 'resendEventDelivery') return { event_delivery_id: await this.#failedDelivery() };
     if (operation.endsWith('OrderingKeys')) return { ordering_key_id: await this.#heldKey() };

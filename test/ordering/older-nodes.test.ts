@@ -59,6 +59,7 @@ test('settings of an endpoint that change its deliveries are refused while an ol
     { cloudevents: 'binary' },
     { webhook_id: 'event' },
     { expires_at: '2199-01-31T15:04:05Z' },
+    { verification: 'challenge' },
   ]) {
     const [field = ''] = Object.keys(setting);
     expect((await client.put(one, setting, 409)).message).toContain(field);

@@ -125,6 +125,7 @@ const WALK = 50_000;
 
 const gates = {
   nowMs: Date.now(),
+  pending: [],
   paused: [],
   pulled: [],
   breakers: {},
@@ -321,6 +322,7 @@ describe('300,000 deliveries that wait for a retry', () => {
 
   const NO_GATES = {
     nowMs: Date.now(),
+    pending: [],
     paused: [],
     pulled: [],
     breakers: {},

@@ -25,14 +25,15 @@ function configs(): RoutingFields[] {
       [0, 5].map((rate_limit) => ({ status, delivery, rate_limit, rate_limit_duration: 1 })),
     ),
   );
-  return [null, { expires_at: NOON }, ...endpoints].flatMap((endpoint) =>
-    breakers.flatMap((breaker) =>
-      subscriptions.map((rate_limit_config) => ({
-        endpoint,
-        subscription: { rate_limit_config },
-        ...breaker,
-      })),
-    ),
+  return [null, { expires_at: NOON }, { verification: 'challenge' as const }, ...endpoints].flatMap(
+    (endpoint) =>
+      breakers.flatMap((breaker) =>
+        subscriptions.map((rate_limit_config) => ({
+          endpoint,
+          subscription: { rate_limit_config },
+          ...breaker,
+        })),
+      ),
   );
 }
 

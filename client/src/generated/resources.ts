@@ -252,6 +252,11 @@ export class Endpoints extends Resource {
     return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/activate`, { options });
   }
 
+  /** Send the challenge of a pending endpoint again. It is active once it has echoed it. */
+  verify(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/verify`, { options });
+  }
+
   /** Roll the signing secret. The old secret keeps signing until it expires. */
   expireSecret(endpointId: string, body: ExpireSecret, options?: CallOptions): Promise<Endpoint> {
     return this.scope.data('PUT', this.scope.at`/endpoints/${endpointId}/expire_secret`, { body, options });
@@ -1088,6 +1093,7 @@ export class PortalResources {
     | 'delete'
     | 'pause'
     | 'activate'
+    | 'verify'
     | 'expireSecret'
     | 'test'
     | 'try'

@@ -242,6 +242,7 @@ export interface EventDelivery {
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
     gate:
+      | 'pending'
       | 'paused'
       | 'circuit_breaker'
       | 'rate_limit'
@@ -321,8 +322,8 @@ export interface Endpoint {
   description: string;
   /** Owner, for fan-outs and portal links. */
   owner_id: string;
-  /** `paused`: deliveries wait. `inactive`: they are discarded. */
-  status: 'active' | 'inactive' | 'paused';
+  /** `paused`: deliveries wait. `inactive`: they are discarded. `pending`: they wait for the answer to the challenge. */
+  status: 'active' | 'inactive' | 'paused' | 'pending';
   /** The Convoy signature includes a timestamp. */
   advanced_signatures: boolean;
   /** Body of the deliveries: JSON or form fields. */
@@ -339,6 +340,8 @@ export interface Endpoint {
   rate_limit_duration: number;
   /** Gets the alerts of the endpoint by mail. */
   support_email: string;
+  /** `challenge`: the URL has to echo a signed challenge before the first delivery, and again after it changes. */
+  verification: 'none' | 'challenge';
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata: Record<string, string>;
   /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
@@ -1286,7 +1289,7 @@ export interface EndpointHealth {
   name: string;
   url: string;
   owner_id: string;
-  status: 'active' | 'inactive' | 'paused';
+  status: 'active' | 'inactive' | 'paused' | 'pending';
   cb_state: string;
   /** Whether a call of `sendnow` can make its open deliveries due: it is active and does not pull. */
   may_send_now: boolean;
@@ -1431,6 +1434,8 @@ export interface UpdateEndpoint {
   support_email?: string | null;
   /** From this time on the endpoint is inactive. Null: it does not expire. */
   expires_at?: string | Date | null;
+  /** `challenge`: the URL has to echo a signed challenge before the first delivery, and again after it changes. */
+  verification?: 'none' | 'challenge' | '' | null;
   /** At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them. */
   metadata?: Record<string, string> | null;
   /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
@@ -2189,7 +2194,7 @@ export interface PreviewSubscriptionResult {
     event_type: string;
     acknowledged_at: string;
     matched: boolean;
-    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
     reason: string;
     filter_id: string | null;
     clause: FilterExplanation | null;
@@ -2231,6 +2236,7 @@ export interface ExplainEventResult {
 }
 
 export interface GetWaitingTotalsResult {
+  pending: number;
   paused: number;
   circuit_breaker: number;
   rate_limit: number;
@@ -2704,7 +2710,16 @@ export interface DeliveryFilterQuery extends DateQuery {
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
   waitingFor?: Array<
-    'paused' | 'circuit_breaker' | 'rate_limit' | 'delayed' | 'retry' | 'order' | 'sending' | 'pull' | 'node'
+    | 'pending'
+    | 'paused'
+    | 'circuit_breaker'
+    | 'rate_limit'
+    | 'delayed'
+    | 'retry'
+    | 'order'
+    | 'sending'
+    | 'pull'
+    | 'node'
   >;
   /** Part of the event type, the description, or the name, URL or owner of the endpoint, or the beginning of the id; or a complete id of a delivery or event. */
   query?: string;

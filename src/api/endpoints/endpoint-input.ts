@@ -60,6 +60,7 @@ function endpointFields(
     delivery: input.delivery || undefined,
     envelope: input.envelope || undefined,
     webhook_id: input.webhook_id || undefined,
+    verification: input.verification || undefined,
     expires_at: expiry(input.expires_at, known, now()),
   });
   if (fields.url === '' && fields.delivery === 'push') throw invalid('url', 'is required');

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { statusAt } from '../../domain/config/endpoint.ts';
+import { shownStatuses, statusAt } from '../../domain/config/endpoint.ts';
 import { signingAlgorithms } from '../../domain/config/endpoint-authentication.ts';
 import { idTime } from '../../domain/ids.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
@@ -87,6 +87,7 @@ export const Endpoint = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   ...outputs(endpointFields),
+  status: oneOf(shownStatuses, endpointFields.status.facts.text),
   expires_at: endpointFields.expires_at.output,
   secrets: Type.Array(Secret),
   standard_webhooks_secret: Type.String({

@@ -16,6 +16,7 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { endpointChanges } from '../http/versions/endpoint-changes.ts';
+import { beginChallenge, verifyNow } from './challenge.ts';
 import {
   changedEndpoint,
   checkEndpoint,
@@ -99,6 +100,8 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
           ...(scope !== undefined && ownersFields(known)),
         };
       });
+      if (body.url !== undefined || body.verification !== undefined)
+        beginChallenge(context, { row, by: one, config: project.config });
       return show(row);
     },
   });
@@ -135,6 +138,17 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
     handle: async ({ by, params, scope }) =>
       show(await activateEndpoint(changes, { ...by, id: params.endpointID, scope })),
   });
+  route.post(app, `${onePath}/verify`, {
+    id: 'verifyEndpoint',
+    summary: 'Send the challenge of a pending endpoint again. It is active once it has echoed it.',
+    status: 202,
+    message: 'Endpoint verified',
+    data: Endpoint,
+    portal: 'manage',
+    access: 'developer',
+    handle: async ({ project, by, params, scope }) =>
+      show(await verifyNow(context, { ...by, id: params.endpointID, scope }, project.config)),
+  });
   route.put(app, `${onePath}/expire_secret`, {
     id: 'expireSecret',
     summary: 'Roll the signing secret. The old secret keeps signing until it expires.',
@@ -151,11 +165,12 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
 }
 
 /** Fields of an endpoint that the holder of a portal link cannot set. */
-const ownersFields = ({ owner_id, key, metadata, expires_at }: EndpointRow) => ({
+const ownersFields = ({ owner_id, key, metadata, expires_at, verification }: EndpointRow) => ({
   owner_id,
   key,
   metadata,
   expires_at,
+  verification,
 });
 
 /** Undefined: none is given. */

@@ -1,5 +1,5 @@
 import { breakerState } from '../../domain/config/circuit-breaker.ts';
-import { type EndpointStatus, statusAt } from '../../domain/config/endpoint.ts';
+import { type ShownStatus, statusAt } from '../../domain/config/endpoint.ts';
 import type { DeliveryGate } from '../../domain/delivery.ts';
 import { idTime, type ProjectId } from '../../domain/ids.ts';
 import { maySendNow } from '../../routing/gate.ts';
@@ -41,7 +41,7 @@ export interface Waiting {
 export interface Health {
   endpoint: RoutedEndpoint['row'];
   state: HealthState;
-  status: EndpointStatus;
+  status: ShownStatus;
   breaker: string;
   maySendNow: boolean;
   counts: EndpointWindow | null;
@@ -178,7 +178,7 @@ function stateOf(
   const failed = counts?.failed_attempts ?? 0;
   if (routing.breaker(endpoint.id).state !== 'closed' || (run?.since != null && (failed > 0 || isWaiting)))
     return 'failing';
-  if (status === 'paused' && waiting.length > 0) return 'held';
+  if ((status === 'paused' || status === 'pending') && waiting.length > 0) return 'held';
   return failed > 0 || isWaiting ? 'degraded' : 'ok';
 }
 

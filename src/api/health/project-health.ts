@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { endpointStatuses } from '../../domain/config/endpoint.ts';
+import { shownStatuses } from '../../domain/config/endpoint.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -51,7 +51,7 @@ export const EndpointHealth = Type.Object({
   name: Type.String(),
   url: Type.String(),
   owner_id: Type.String(),
-  status: oneOf(endpointStatuses),
+  status: oneOf(shownStatuses),
   cb_state: Type.String(),
   may_send_now: Type.Boolean({
     description:

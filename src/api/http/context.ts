@@ -53,6 +53,7 @@ export interface ApiContext {
     config: ProjectConfig;
     keys: ProjectRow['keys'];
     body: Buffer;
+    mark?: string;
   }): Promise<{ kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string }>;
   /** Hands out deliveries of pull endpoints. */
   pull: PullDoor;

@@ -6,6 +6,7 @@ import { owned, requireFunctionRight } from '../../domain/endpoint-scope.ts';
 import { found, within } from '../../domain/errors.ts';
 import { asId } from '../../domain/ids.ts';
 import { Text, Type } from '../../platform/type.ts';
+import { beginChallenge } from '../endpoints/challenge.ts';
 import { checkEndpoint, createdEndpoint, warnOfOwnUrl, withConsent } from '../endpoints/endpoint-input.ts';
 import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
@@ -35,7 +36,7 @@ export const CreateEndpointWithSubscriptions = Type.Object({
 });
 
 /** Fields that the owner of the project sets, as a portal link makes them. */
-const OWNERS = { key: '', metadata: {}, expires_at: null };
+const OWNERS = { key: '', metadata: {}, expires_at: null, verification: 'none' as const };
 
 type Body = Static<typeof CreateEndpointWithSubscriptions>;
 
@@ -65,6 +66,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       if (scope !== undefined) Object.assign(made.fields, { ...OWNERS, owner_id: scope.ownerId });
       const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });
       const row = await createEndpoint(context.changes, by, { made, subscriptions, scope });
+      beginChallenge(context, { row, by: { ...by, id: row.id, scope }, config: project.config });
       return toEndpoint(row, context.now());
     },
     again: async ({ project, scope }, { id }) => {

@@ -57,7 +57,8 @@ async function test(
 ): Promise<Static<typeof DeliveryAttempt>> {
   const { project } = by;
   const status = statusAt(endpoint, context.now());
-  if (status !== 'active') throw wrongState(`The endpoint is ${status}; activate it first.`);
+  const remedy = status === 'pending' ? 'verify' : 'activate';
+  if (status !== 'active') throw wrongState(`The endpoint is ${status}; ${remedy} it first.`);
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = timeoutSeconds(endpoint, project.config) + MARGIN_SECONDS;
   const attempt = await firstAttempt(context, project, { deliveryId, seconds });

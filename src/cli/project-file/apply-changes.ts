@@ -131,7 +131,7 @@ async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<vo
   if (target.isDryRun) return;
   ids.endpoints.set(key, saved.uid);
   if (id === '' && !secret) generated.push(key);
-  if (!status || status === saved.status) return;
+  if (!status || status === saved.status || saved.status === 'pending') return;
   // Only an active endpoint can be paused.
   if (status === 'active' || saved.status === 'inactive') await posthorn.endpoints.activate(saved.uid);
   if (status === 'paused') await posthorn.endpoints.pause(saved.uid);

@@ -151,7 +151,8 @@ function endpointItem(key: string, endpoint: Endpoint): Item {
     signing_key: signing_key?.type ? { type: signing_key.type } : null,
     content_type: endpoint.content_type || 'application/json',
     secret: live.at(-1)?.value ?? '',
-    status: status === 'active' ? '' : status,
+    // A pending endpoint becomes active by itself.
+    status: status === 'active' || status === 'pending' ? '' : status,
   };
 }
 

@@ -35,13 +35,32 @@ export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** The status at a time: from its expiry on an endpoint is inactive, whatever is stored. */
-export function statusAt(
-  row: { status: EndpointStatus; expires_at: number | null },
-  nowMs: number,
-): EndpointStatus {
-  return isExpired(row, nowMs) ? 'inactive' : row.status;
+/** `pending`: it has not answered the challenge that its settings ask for. No row stores this. */
+export const shownStatuses = [...endpointStatuses, 'pending'] as const;
+export type ShownStatus = (typeof shownStatuses)[number];
+
+/** `challenge`: the URL has to echo a signed challenge before its first delivery. */
+export const verifications = ['none', 'challenge'] as const;
+export type Verification = (typeof verifications)[number];
+
+interface Standing {
+  status: EndpointStatus;
+  expires_at: number | null;
+  delivery: DeliveryKind;
+  url: string;
+  verification: Verification;
+  verified_url: string;
 }
+
+/** The status at a time. It follows from the row, so expiry and another URL need no write. */
+export function statusAt(row: Standing, nowMs: number): ShownStatus {
+  if (row.status === 'inactive' || isExpired(row, nowMs)) return 'inactive';
+  return isPending(row) ? 'pending' : row.status;
+}
+
+/** Whether the URL of an endpoint still has to answer the challenge. */
+export const isPending = ({ verification, delivery, url, verified_url }: Standing): boolean =>
+  verification === 'challenge' && delivery === 'push' && url !== verified_url;
 
 /** In the database's time. */
 export const isExpired = ({ expires_at }: { expires_at: number | null }, nowMs: number): boolean =>

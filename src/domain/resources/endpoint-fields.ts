@@ -8,6 +8,8 @@ import {
   endpointEnvelopes,
   endpointStatuses,
   StatusCodes,
+  type Verification,
+  verifications,
   type WebhookId,
   webhookIds,
 } from '../config/endpoint.ts';
@@ -48,7 +50,7 @@ export const endpointFields = {
   status: choice(
     { of: endpointStatuses, usual: 'active' as EndpointStatus },
     {
-      text: '`paused`: deliveries wait. `inactive`: they are discarded.',
+      text: '`paused`: deliveries wait. `inactive`: they are discarded. `pending`: they wait for the answer to the challenge.',
       label: { why: 'it has buttons of its own' },
       file: { why: 'the file names it only if it is not active' },
       given: 'never',
@@ -116,6 +118,23 @@ export const endpointFields = {
       hidden: true,
     },
   ),
+  verification: choice(
+    { of: verifications, usual: 'none' as Verification },
+    {
+      text: '`challenge`: the URL has to [echo a signed challenge](verifying.md#challenges) before the first delivery, and again after it changes.',
+      label: 'Verification',
+      portal: true,
+      meta: true,
+    },
+  ),
+  /** The URL that has answered the challenge. */
+  verified_url: text(2048, {
+    text: 'The URL that has answered the challenge.',
+    label: { why: 'only an answer sets it' },
+    file: { why: 'only an answer sets it' },
+    given: 'never',
+    hidden: true,
+  }),
   metadata: field(
     {
       usual: {} as Readonly<Record<string, string>>,

@@ -23,6 +23,8 @@ export interface EndpointTrial {
   /** Those that its project signs with. */
   keys: ProjectRow['keys'];
   body: Buffer;
+  /** Names the header that marks the request, if it is no test. */
+  mark?: string;
 }
 
 /** The attempt, or why there was none. */
@@ -34,7 +36,7 @@ export type TrialResult = { kind: 'tried'; attempt: Attempt } | { kind: 'untried
  */
 export async function tryEndpoint(
   deps: { http: HttpClient; ids: IdFactory; now(): number },
-  { row, config, keys, body }: EndpointTrial,
+  { row, config, keys, body, mark = TEST_HEADER }: EndpointTrial,
 ): Promise<TrialResult> {
   const auth = await credentialsOf(new EndpointAuth(deps.http), row);
   if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
@@ -48,7 +50,7 @@ export async function tryEndpoint(
     sourceId: null,
     acknowledgedAtMs: deps.now(),
   };
-  const own = { ...encoded, headers: { [TEST_HEADER]: ['true'] } };
+  const own = { ...encoded, headers: { [mark]: ['true'] } };
   const { headers, ...content } = cloudContent(own, row, about);
   const request = buildRequest(
     { ...event, eventType: TEST_EVENT_TYPE, ...content },

@@ -130,6 +130,7 @@ function whyHeld({ routing, nowMs }: Holding, { key, lane }: LongOpenRow): strin
 const reasons: Record<Gate['kind'], string> = {
   gone: 'the endpoint was deleted',
   inactive: 'the endpoint is inactive',
+  pending: 'the endpoint has not answered the challenge',
   paused: 'the endpoint is paused',
   pull: 'no consumer took it',
   breaker: 'the circuit breaker of the endpoint is open',

@@ -8,6 +8,8 @@ import type { Where } from '../database/list-page.ts';
  */
 export interface GateSets {
   nowMs: number;
+  /** Endpoints that have to answer a challenge. */
+  pending: string[];
   /** Endpoints. */
   paused: string[];
   /** Active pull endpoints. */
@@ -33,6 +35,7 @@ export function gateColumn(where: Where, sets: GateSets): string {
   const cases: [DeliveryGate, string, ...unknown[]][] = [
     ['order', `q.lane >= ${WAITS_FOR_TURN}`],
     ['sending', 'q.node_id is not null or q.pulled_at is not null'],
+    ['pending', 'd.endpoint_id = any(?::text[])', sets.pending],
     ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
     ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],
     ['delayed', `${due} > ?::float8 and ${IS_UNTOUCHED}`, nowMs, nowMs],

@@ -97,6 +97,7 @@ const endpoint: Resource = {
     slack_webhook_url: field('http://127.0.0.1:9/slack', 'http://127.0.0.1:9/slack2', leaves('')),
     teams_webhook_url: field('http://127.0.0.1:9/teams', 'http://127.0.0.1:9/teams2', leaves('')),
     expires_at: field('2199-01-31T15:04:05.000Z', '2199-02-01T00:00:00.000Z', leaves(null, null)),
+    verification: field('none', 'challenge', keeps()),
     envelope: field('standard', 'none', keeps()),
     webhook_id: field('event', 'delivery', keeps()),
     metadata: field({ plan: 'gold' }, { 'next.one': '' }, leaves({}, {})),

@@ -86,6 +86,15 @@ const endpoints: Record<string, OperationCase> = {
     },
     audit: [updated('endpoint.activated', { status: 'paused' }, { status: 'active' })],
   },
+  verifyEndpoint: {
+    prepare: async (scene) => {
+      const { uid } = await newEndpoint(scene, { url: `${scene.receiver.url}/challenge` });
+      // By a call of the API the endpoint would be verified at once.
+      await scene.app.database.query(`update endpoints set verification = 'challenge' where id = $1`, [uid]);
+      return { params: { endpointID: uid } };
+    },
+    audit: [updated('endpoint.activated', { verified_url: '' }, { verified_url: /challenge$/ })],
+  },
   expireSecret: {
     prepare: () => ({ body: { expiration: 60 } }),
     audit: [

@@ -17,11 +17,12 @@ export interface Scene {
 
 export const OWNER = 'owner';
 
-/** The receiver answers 500 at `/fail`, a token at `/token`, and 200 anywhere else. */
+/** The receiver answers 500 at `/fail`, a token at `/token`, a challenge at `/challenge`, and 200 anywhere else. */
 export async function newScene(app: TestApp, receiver: Receiver, project = app.project): Promise<Scene> {
-  receiver.answerAlways(({ path }, response) => {
+  receiver.answerAlways(({ path, json }, response) => {
     response.writeHead(path === '/fail' ? 500 : 200, { 'content-type': 'application/json' });
-    response.end('{"access_token":"t","token_type":"Bearer","expires_in":60}');
+    const token = { access_token: 't', token_type: 'Bearer', expires_in: 60 };
+    response.end(JSON.stringify(path === '/challenge' ? { challenge: json.challenge } : token));
   });
   const { name } = await project.get('');
   await project.put('', {

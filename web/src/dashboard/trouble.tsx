@@ -92,6 +92,7 @@ function Counts({ health, time }: { health: EndpointHealth; time: string | undef
   const gates: [count: number | undefined, word: string, gate: string][] = [
     [waiting.retry, 'waiting to retry', 'retry'],
     [waiting.circuit_breaker, 'held by the circuit breaker', 'circuit_breaker'],
+    [waiting.pending, 'held until it is verified', 'pending'],
     [waiting.paused, 'held by the pause', 'paused'],
     [waiting.rate_limit, 'throttled', 'rate_limit'],
     [waiting.order, 'waiting for their turn', 'order'],

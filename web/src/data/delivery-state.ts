@@ -13,7 +13,7 @@ export type DeliveryState =
 
 export type Stated = Pick<EventDelivery, 'status' | 'waiting_for' | 'cancelled_at'>;
 
-const HOLDS: ReadonlySet<string> = new Set(['paused', 'circuit_breaker', 'rate_limit', 'order']);
+const HOLDS: ReadonlySet<string> = new Set(['pending', 'paused', 'circuit_breaker', 'rate_limit', 'order']);
 
 export function deliveryState(delivery: Stated): DeliveryState {
   const { status } = delivery;

@@ -56,6 +56,11 @@ export const endpointForm = {
     label: 'Expires',
     kind: 'text',
   },
+  verification: {
+    label: 'Verification',
+    kind: 'choice',
+    choices: ['none', 'challenge'],
+  },
   envelope: {
     label: 'Envelope',
     kind: 'choice',

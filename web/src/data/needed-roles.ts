@@ -18,6 +18,7 @@ export const neededRoles = {
   deleteEndpoint: 'developer',
   pauseEndpoint: 'developer',
   activateEndpoint: 'developer',
+  verifyEndpoint: 'developer',
   expireSecret: 'developer',
   createSource: 'developer',
   listSources: 'viewer',

@@ -34,6 +34,7 @@ function endpointLook(
 ): StateLook {
   const { status, cb_state } = endpoint;
   if (hasExpired(endpoint)) return { tone: 'off', shape: 'slash', word: words.expired };
+  if (status === 'pending') return { tone: 'held', shape: 'clock', word: words.pending };
   if (status === 'paused') return { tone: 'held', shape: 'pause', word: words.paused };
   if (status === 'inactive') return { tone: 'off', shape: 'slash', word: words.disabled };
   if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: words.recovering };

@@ -20,6 +20,7 @@ export function EndpointActs({ endpoint, form: Form }: Acts) {
   const close = () => setOpen(undefined);
   return (
     <>
+      {endpoint.status === 'pending' && <VerifyButton endpoint={endpoint} />}
       <PauseButton endpoint={endpoint} />
       <Button onClick={() => setOpen('edit')}>{t.edit}</Button>
       <Button look="danger" onClick={() => setOpen('delete')}>
@@ -37,6 +38,21 @@ export function EndpointActs({ endpoint, form: Form }: Acts) {
         </DangerDialog>
       )}
     </>
+  );
+}
+
+/** Sends the challenge again. */
+function VerifyButton({ endpoint }: Pick<Acts, 'endpoint'>) {
+  const { endpoints: t, deliveries } = useWords();
+  const { api } = useSite();
+  const verify = useAct(
+    () => api.endpoints.verify(endpoint.uid),
+    () => t.verified,
+  );
+  return (
+    <Button look="main" onClick={() => verify.mutate()} busy={verify.isPending && deliveries.asking}>
+      {t.verify}
+    </Button>
   );
 }
 
@@ -59,7 +75,7 @@ export function PauseButton({ endpoint, inRow }: PauseProps) {
       return now.status === status && endpoints.pause(endpoint.uid);
     },
   );
-  if (endpoint.status === 'inactive') return null;
+  if (endpoint.status === 'inactive' || endpoint.status === 'pending') return null;
   const word = isActive ? t.pause : t.resume;
   const act = {
     icon: isActive ? ('pause' as const) : ('play' as const),

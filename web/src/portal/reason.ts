@@ -45,6 +45,7 @@ type Told = Pick<
 >;
 
 const HOLDS = {
+  pending: 'pending',
   paused: 'paused',
   circuit_breaker: 'breaker',
   rate_limit: 'limited',

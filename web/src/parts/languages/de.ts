@@ -75,6 +75,7 @@ export const words: Messages = {
     paused: 'Pausiert',
     disabled: 'Deaktiviert',
     expired: 'Abgelaufen',
+    pending: 'Ausstehend',
     failing: 'Fehlerhaft',
     recovering: 'Erholt sich',
     breaker: 'Circuit Breaker offen',
@@ -135,6 +136,7 @@ export const words: Messages = {
     scheduled: 'Sie wird gleich gesendet.',
     retry: (when) => `Nächster Versuch: ${when}.`,
     soon: 'bald',
+    pending: 'Sie wartet, bis der Endpunkt auf die Prüfanfrage geantwortet hat.',
     paused: 'Sie wartet, solange der Endpunkt pausiert ist.',
     breaker:
       'Der Circuit Breaker hält sie an, weil der Endpunkt fehlschlägt. Ab und zu wird ein Versuch gemacht.',
@@ -184,6 +186,7 @@ export const words: Messages = {
       retry: (count) => `${number(count)} ${count === 1 ? 'wartet' : 'warten'} auf die Wiederholung`,
       circuit_breaker: (count) =>
         `${number(count)} ${count === 1 ? 'wartet' : 'warten'}, bis sich der Endpunkt erholt`,
+      pending: (count) => `${number(count)} angehalten bis zur Bestätigung`,
       paused: (count) => `${number(count)} wegen der Pause angehalten`,
       rate_limit: (count) => `${number(count)} vom Rate-Limit angehalten`,
       order: (count) => `${number(count)} warten, bis sie an der Reihe sind`,
@@ -207,6 +210,10 @@ export const words: Messages = {
     willStop:
       'Wenn es so weitergeht, wird der Endpunkt deaktiviert, und es wird nichts mehr dorthin gesendet.',
     disabled: 'Dieser Endpunkt ist deaktiviert',
+    pending: 'Dieser Endpunkt ist nicht bestätigt',
+    pendingText: 'Er muss auf eine Prüfanfrage antworten. Bis dahin warten seine Zustellungen.',
+    verify: 'Prüfen',
+    verified: 'Er hat geantwortet und ist aktiv.',
     expiredText: 'Dieser Endpunkt ist abgelaufen. Neue Zustellungen werden verworfen.',
     disabledText:
       'Er ist zu oft fehlgeschlagen, oder jemand hat ihn deaktiviert. Ereignisse, die inzwischen eintreffen, werden verworfen.',

@@ -6,6 +6,7 @@ const GATES = [
   'delayed',
   'retry',
   'circuit_breaker',
+  'pending',
   'paused',
   'rate_limit',
   'order',

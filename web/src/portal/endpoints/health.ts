@@ -69,7 +69,8 @@ async function countDeliveries(startDate: string): Promise<Healths> {
       const rate = rates.find((one) => one.uid === uid);
       const own = groups.filter(({ endpoint_id }) => endpoint_id === uid);
       const last = own.toSorted((a, b) => Date.parse(b.last_at) - Date.parse(a.last_at))[0];
-      const mayWait = endpoint.status === 'paused' || endpoint.cb_state !== 'closed' || own.length > 0;
+      const isHeld = endpoint.status === 'paused' || endpoint.status === 'pending';
+      const mayWait = isHeld || endpoint.cb_state !== 'closed' || own.length > 0;
       const counts = {
         delivered: rate?.success_count ?? 0,
         failed: rate?.failure_count ?? 0,
@@ -92,7 +93,8 @@ function stateOf({ status, cb_state }: Endpoint, counts: Omit<Health, 'state'>):
   if (status === 'inactive') return 'disabled';
   const lost = counts.failed + sendableOf(counts);
   if (cb_state !== 'closed' || lost > counts.delivered) return 'failing';
-  if (status === 'paused' && (counts.waiting_for.paused ?? 0) > 0) return 'held';
+  const { paused = 0, pending = 0 } = counts.waiting_for;
+  if ((status === 'paused' || status === 'pending') && paused + pending > 0) return 'held';
   return lost > 0 ? 'degraded' : 'ok';
 }
 

@@ -24,19 +24,20 @@ interface Props {
 export function Trouble({ endpoint, health, all, isListed = false }: Props) {
   const { endpoints: t } = useWords();
   const isCalm = health.state === 'held';
+  const title = titleOf(t, health, endpoint.status === 'pending');
   const look = isCalm ? 'border-frame bg-panel' : 'border-bad bg-bad-ground';
   return (
     <section
-      aria-label={isListed ? endpoint.name : titleOf(t, health)}
+      aria-label={isListed ? endpoint.name : title}
       className={`mt-3 grid gap-x-6 gap-y-3 rounded-md border border-l-4 px-4 py-3 sm:grid-cols-[minmax(0,1fr)_auto] sm:items-center ${look}`}
     >
       <div className="grid min-w-0 grid-cols-1 gap-1">
         {isListed ? (
           <Named {...{ endpoint, health }} />
         ) : (
-          <h3 className={`text-base ${isCalm ? '' : 'text-bad'}`}>{titleOf(t, health)}</h3>
+          <h3 className={`text-base ${isCalm ? '' : 'text-bad'}`}>{title}</h3>
         )}
-        <Cause health={health} isExpired={hasExpired(endpoint)} isWhole={!isListed} />
+        <Cause {...{ endpoint, health }} isWhole={!isListed} />
         <Counts health={health} isComplete={all.isComplete} />
       </div>
       <TroubleActs {...{ endpoint, health, all, isListed }} />
@@ -60,18 +61,24 @@ function Named({ endpoint, health }: Pick<Props, 'endpoint' | 'health'>) {
   );
 }
 
-const titleOf = (t: Messages['endpoints'], { state }: Health): string =>
-  ({ failing: t.failing, disabled: t.disabled, degraded: t.someFailed, held: t.paused, ok: '' })[state];
+const titleOf = (t: Messages['endpoints'], { state }: Health, isPending: boolean): string =>
+  ({
+    failing: t.failing,
+    disabled: t.disabled,
+    degraded: t.someFailed,
+    held: isPending ? t.pending : t.paused,
+    ok: '',
+  })[state];
 
-function Cause({ health, isExpired, isWhole }: { health: Health; isExpired: boolean; isWhole: boolean }) {
+function Cause({ endpoint, health, isWhole }: Pick<Props, 'endpoint' | 'health'> & { isWhole: boolean }) {
   const words = useWords();
   const { endpoints: t } = words;
   const configuration = useQuery({ ...configurationQuery, enabled: isWhole });
   const { state, last_failure: failure, failing_since: since } = health;
   const willStop = state === 'failing' && configuration.data?.['disable_endpoint'] === true;
   const more = [
-    state === 'disabled' ? (isExpired ? t.expiredText : t.disabledText) : '',
-    state === 'held' ? t.pausedText : '',
+    state === 'disabled' ? (hasExpired(endpoint) ? t.expiredText : t.disabledText) : '',
+    state === 'held' ? (endpoint.status === 'pending' ? t.pendingText : t.pausedText) : '',
     isWhole && failure !== null && state !== 'held' ? adviceText(words, failure.outcome) : '',
     isWhole && willStop ? t.willStop : '',
   ].filter((part) => part !== '');

@@ -21,7 +21,8 @@ export const STATE_CHOICES: readonly Choice[] = [
 
 export const HELD_CHOICES: readonly Choice[] = [
   ['', 'Held or not'],
-  ['paused,circuit_breaker,rate_limit,order', 'Held'],
+  ['pending,paused,circuit_breaker,rate_limit,order', 'Held'],
+  ['pending', 'Held: endpoint not verified'],
   ['paused', 'Held: endpoint paused'],
   ['circuit_breaker', 'Held: circuit breaker'],
   ['pull', 'Waits for a consumer'],

@@ -28,7 +28,10 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'envelope',
   'webhook_id',
   'expires_at',
+  'verification',
 ];
+
+const VERIFICATIONS = { none: 'None', challenge: 'The URL has to echo a challenge first' };
 
 /** Every field of an endpoint. */
 export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
@@ -77,6 +80,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         type="datetime-local"
         hint="From then on it is inactive. Empty: never."
       />
+      <ResourceField {...field} name="verification" words={VERIFICATIONS} />
       <OtherFields {...field} placed={PLACED} />
     </EditAnyEndpoint>
   );

@@ -44,6 +44,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
             Show
           </Link>,
         ],
+        ['Verification', sent(endpoint.verification === 'challenge' ? 'challenge' : 'none')],
         ['Expires', <Time key="" at={endpoint.expires_at} none="never" />],
         ['Created', <Time key="" at={endpoint.created_at} />],
         ['ID', <Id key="" value={endpoint.uid} what="endpoint id" />],

@@ -10,7 +10,7 @@ import { span, useNow } from '../../ui/text/time.tsx';
 type Gate = keyof GetWaitingTotalsResult;
 
 /** Behind a closed gate. */
-const HELD: readonly Gate[] = ['circuit_breaker', 'paused', 'order'];
+const HELD: readonly Gate[] = ['circuit_breaker', 'pending', 'paused', 'order'];
 /** Due, and on their way: a node, a turn under a rate limit, or a consumer takes them. */
 const SCHEDULED: readonly Gate[] = ['node', 'rate_limit', 'pull'];
 

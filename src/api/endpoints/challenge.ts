@@ -1,0 +1,102 @@
+import { type OneEndpoint, verifyEndpoint } from '../../control/endpoint-changes.ts';
+import { isPending, timeoutSeconds } from '../../domain/config/endpoint.ts';
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import { owned } from '../../domain/endpoint-scope.ts';
+import { AppError, found, wrongState } from '../../domain/errors.ts';
+import { isObject } from '../../platform/json/is-object.ts';
+import { randomText } from '../../platform/random.ts';
+import { Tasks } from '../../platform/tasks.ts';
+import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { ApiContext } from '../http/context.ts';
+
+/**
+ * The challenge of an endpoint with `verification` `challenge`. It is pending until its URL has echoed one.
+ *
+ *   created, or another URL ── pending ── a signed POST ──> echoed: active
+ *                                 ^          └──> anything else: pending; a call tries again
+ *
+ * The first challenge is sent by the node that stored the endpoint, once, after the answer. It is not stored: if the
+ * node dies meanwhile, a call of the API sends another.
+ */
+const CHALLENGE_CHARS = 43;
+const MOST_SECONDS = 5;
+const MOST_ANSWER_BYTES = 4096;
+/** First challenges under way on a node. Endpoints beyond them stay pending until a call verifies them. */
+const MOST_AT_A_TIME = 50;
+const MARK = 'X-Posthorn-Verification';
+
+const underWay = new WeakMap<ApiContext['db'], Tasks>();
+
+/** Sends the first challenge in the background, if the endpoint has to answer one. */
+export function beginChallenge(
+  context: ApiContext,
+  { row, by, config }: { row: EndpointRow; by: OneEndpoint; config: ProjectConfig },
+): void {
+  if (by.isDryRun === true || !isPending(row)) return;
+  const tasks = underWay.get(context.db) ?? new Tasks(MOST_AT_A_TIME);
+  underWay.set(context.db, tasks);
+  const { projectId, actor, id, scope } = by;
+  tasks.add(async () => {
+    try {
+      await challenge(context, { projectId, actor, id, scope }, { row, config });
+    } catch (error) {
+      // Its owner sees that it is pending, and a call says why.
+      if (!(error instanceof AppError))
+        context.log.warn({ err: error, endpoint: id }, 'failed to send the challenge of an endpoint');
+    }
+  });
+}
+
+/** Sends a challenge now. An error says why the endpoint is still pending. */
+export async function verifyNow(
+  context: ApiContext,
+  one: OneEndpoint,
+  config: ProjectConfig,
+): Promise<EndpointRow> {
+  const known = await context.endpoints.get(context.db, one.projectId, one.id);
+  const row = found(owned(one.scope, known), 'endpoint', one.id);
+  if (row.verification === 'none') throw wrongState('The endpoint asks for no verification.');
+  return isPending(row) ? challenge(context, one, { row, config }) : row;
+}
+
+async function challenge(
+  context: ApiContext,
+  one: OneEndpoint,
+  { row, config }: { row: EndpointRow; config: ProjectConfig },
+): Promise<EndpointRow> {
+  const text = randomText(CHALLENGE_CHARS);
+  const result = await context.tryEndpoint({
+    // The challenge is its own body, in every form of deliveries.
+    row: {
+      ...row,
+      envelope: 'none',
+      content_type: 'application/json',
+      http_timeout: Math.min(timeoutSeconds(row), MOST_SECONDS),
+    },
+    config,
+    body: Buffer.from(JSON.stringify({ type: 'verification', challenge: text })),
+    mark: MARK,
+  });
+  if (result.kind === 'untried') throw notVerified(result.reason);
+  const { succeeded, error, httpStatus, responseBody } = result.attempt;
+  if (error !== null) throw notVerified(error);
+  if (!succeeded) throw notVerified(`it answered ${httpStatus ?? 'nothing'}`);
+  if (!echoes(responseBody ?? Buffer.alloc(0), text))
+    throw notVerified('its answer is not the challenge, as text or as {"challenge": ...}');
+  return verifyEndpoint(context.changes, one, row.url);
+}
+
+const notVerified = (reason: string) => wrongState(`The endpoint is still pending: ${reason}.`);
+
+/** The text itself, or JSON that names it. */
+function echoes(body: Buffer, text: string): boolean {
+  if (body.length > MOST_ANSWER_BYTES) return false;
+  const answer = body.toString().trim();
+  if (answer === text) return true;
+  try {
+    const json: unknown = JSON.parse(answer);
+    return json === text || (isObject(json) && json['challenge'] === text);
+  } catch {
+    return false;
+  }
+}
