@@ -545,7 +545,7 @@ export interface SubscriptionExplanation {
   /** The ordering key of its delivery. Absent: it would have no order. */
   ordering_key?: string;
   matched: boolean;
-  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'paused' | null;
+  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
   reason: string;
   filter_id: string | null;
   clause: FilterExplanation | null;

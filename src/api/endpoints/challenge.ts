@@ -65,15 +65,18 @@ async function challenge(
   { row, config }: { row: EndpointRow; config: ProjectConfig },
 ): Promise<EndpointRow> {
   const text = randomText(CHALLENGE_CHARS);
+  const { project } = await context.cache.get(one.projectId);
   const result = await context.tryEndpoint({
     // The challenge is its own body, in every form of deliveries.
     row: {
       ...row,
       envelope: 'none',
+      cloudevents: '',
       content_type: 'application/json',
-      http_timeout: Math.min(timeoutSeconds(row), MOST_SECONDS),
+      http_timeout: Math.min(timeoutSeconds(row, config), MOST_SECONDS),
     },
     config,
+    keys: project.keys,
     body: Buffer.from(JSON.stringify({ type: 'verification', challenge: text })),
     mark: MARK,
   });
