@@ -49,7 +49,7 @@ test('a collection gives back the space for new objects that a busy time needed'
   const newSpace = () =>
     getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
   const kept: object[][] = [];
-  // What survives makes the space grow.
+  // All that survives makes the space grow.
   for (let round = 0; round < 40; round += 1) {
     kept.push(Array.from({ length: 50_000 }, (_, n) => ({ n })));
     if (kept.length > 4) kept.shift();

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
-import { Receiver } from '../support/servers/receiver.ts';
-import { newestDelivery, shown } from '../support/settled.ts';
-import { shared } from '../support/shared.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { newestDelivery, shown } from '../../support/settled.ts';
+import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
-import { Load } from '../support/load.ts';
-import { type Received, Receiver } from '../support/servers/receiver.ts';
-import { newestDelivery, shown } from '../support/settled.ts';
-import { shared } from '../support/shared.ts';
-import { needs } from '../support/suite/parts.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Load } from '../../support/load.ts';
+import { type Received, Receiver } from '../../support/servers/receiver.ts';
+import { newestDelivery, shown } from '../../support/settled.ts';
+import { shared } from '../../support/shared.ts';
+import { needs } from '../../support/suite/parts.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
