@@ -29,65 +29,67 @@ export interface BuiltRequest {
 export const MAX_RESPONSE_BYTES = 51_200;
 const USER_AGENT = `Posthorn/${VERSION}`;
 
+type Content = Pick<
+  LeasedDelivery,
+  'id' | 'eventId' | 'eventType' | 'isReplay' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
+>;
+
+interface RequestContext {
+  config: ProjectConfig;
+  nowMs: number;
+  authHeaders: readonly (readonly [string, string])[];
+  /** The parts that a function set. Null: none. */
+  made: FunctionRequest | null;
+  /** Decrypted. */
+  eventHeaders: Readonly<Record<string, readonly string[]>>;
+  /** The span of this attempt, or the event's own trace if it is not recorded. Null: none. */
+  trace: TraceContext | null;
+  /** See src/signing/hops.ts. Null: none. */
+  hops: string | null;
+}
+
 export function buildRequest(
-  delivery: Pick<
-    LeasedDelivery,
-    'id' | 'eventId' | 'eventType' | 'isReplay' | 'body' | 'contentType' | 'idempotencyKey' | 'urlQueryParams'
-  >,
+  delivery: Content,
   endpoint: RoutedEndpoint,
-  context: {
-    config: ProjectConfig;
-    nowMs: number;
-    authHeaders: readonly (readonly [string, string])[];
-    /** The parts that a function set. Null: none. */
-    made: FunctionRequest | null;
-    /** Decrypted. */
-    eventHeaders: Readonly<Record<string, readonly string[]>>;
-    /** The span of this attempt, or the event's own trace if it is not recorded. Null: none. */
-    trace: TraceContext | null;
-    /** See src/signing/hops.ts. Null: none. */
-    hops: string | null;
-  },
+  context: RequestContext,
 ): BuiltRequest {
+  const { nowMs, made } = context;
   const body = enveloped(delivery, endpoint.row, context.config);
   const headers = new HeaderList();
   headers.put('Content-Type', delivery.contentType ?? 'application/json');
-  for (const [name, value] of endpoint.signer.headers({
-    id: webhookId(delivery, endpoint.row),
-    timestampSeconds: Math.floor(context.nowMs / 1000),
-    nowMs: context.nowMs,
-    body,
-  })) {
-    headers.put(name, value);
-  }
-  if (context.config.webhook_origin) headers.put('WebHook-Request-Origin', context.config.webhook_origin);
-  if (context.hops !== null) headers.put(HOPS_HEADER, context.hops);
-  for (const [name, value] of context.authHeaders) headers.put(name, value);
-  if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
-    const name = context.config.request_id_header || DEFAULT_REQUEST_ID_HEADER;
-    headers.put(name, headerText(delivery.idempotencyKey));
-  }
-  if (context.config.add_event_id_trace_headers) {
-    headers.put('X-Convoy-Event-ID', delivery.eventId);
-    headers.put('X-Convoy-EventDelivery-ID', delivery.id);
-  }
-  if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
-  headers.put('Accept-Encoding', 'gzip');
+  const id = webhookId(delivery, endpoint.row);
+  headers.putAll(endpoint.signer.headers({ id, timestampSeconds: Math.floor(nowMs / 1000), nowMs, body }));
+  putOurs(headers, delivery, context);
   const userAgent = endpoint.row.user_agent || context.config.user_agent;
   if (userAgent !== '') headers.put('User-Agent', userAgent);
-  const ofEndpoint = endpoint.row.secret.reveal().headers ?? {};
-  for (const [name, value] of Object.entries(ofEndpoint)) headers.put(name, value);
-  for (const [name, value] of Object.entries(context.made?.headers ?? {})) headers.put(name, value);
+  headers.putAll(Object.entries(endpoint.row.secret.reveal().headers ?? {}));
+  if (made !== null) headers.putAll(Object.entries(made.headers));
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
   const url = withQuery(endpoint.row.url, delivery.urlQueryParams);
-  const { made } = context;
   return {
     url: made === null ? url : withRequest(url, made),
     headers: headers.list,
     body,
     secrets: made?.secrets.flatMap(formsOf) ?? [],
   };
+}
+
+/** Our own headers but the signatures, and the credentials of the endpoint. */
+function putOurs(headers: HeaderList, delivery: Content, { config, ...context }: RequestContext): void {
+  if (config.webhook_origin !== '') headers.put('WebHook-Request-Origin', config.webhook_origin);
+  if (context.hops !== null) headers.put(HOPS_HEADER, context.hops);
+  headers.putAll(context.authHeaders);
+  if (delivery.idempotencyKey !== null && delivery.idempotencyKey !== '') {
+    const name = config.request_id_header || DEFAULT_REQUEST_ID_HEADER;
+    headers.put(name, headerText(delivery.idempotencyKey));
+  }
+  if (config.add_event_id_trace_headers) {
+    headers.put('X-Convoy-Event-ID', delivery.eventId);
+    headers.put('X-Convoy-EventDelivery-ID', delivery.id);
+  }
+  if (context.trace !== null) headers.put('traceparent', traceparent(context.trace));
+  headers.put('Accept-Encoding', 'gzip');
 }
 
 /** The id of the event, if the endpoint wants that. A replay adds its own: a receiver would drop it as a repeat. */
@@ -156,6 +158,10 @@ class HeaderList {
     if (isConnectionHeader(key) || this.#seen.has(key)) return;
     this.#seen.add(key);
     this.list.push([name, value]);
+  }
+
+  putAll(headers: Iterable<readonly [string, string]>): void {
+    for (const [name, value] of headers) this.put(name, value);
   }
 }
 
