@@ -61,6 +61,7 @@ describe('settings', () => {
     ['OTEL_TRACES_SAMPLER_ARG', '1.1', 'a number from 0 to 1'],
     ['OTEL_TRACES_SAMPLER_ARG', 'half', 'a number from 0 to 1'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'a URL starting with http:// or https://'],
+    ['POSTHORN_SOURCE_ADDRESSES', '203.0.113.7, example.com', 'addresses or CIDR ranges, comma separated'],
     ['POSTHORN_TRUSTED_PROXIES', '10.0.0.1, ten', 'addresses or CIDR ranges, comma separated'],
   ])('%s=%s is refused with the expected form', (name, value, expected) => {
     expect(refusal({ [name]: value })).toBe(`bad value "${value}" for ${name}: expected ${expected}`);

@@ -58,6 +58,11 @@ export const settings = {
     doc: 'Reverse proxies whose forwarded headers are used.',
     parse: addressRanges,
   },
+  sourceAddresses: {
+    env: 'POSTHORN_SOURCE_ADDRESSES',
+    doc: 'Addresses that deliveries come from, as receivers see them. Shown in the portal and by the API, for their firewalls.',
+    parse: addressRanges,
+  },
   dataDir: {
     env: 'POSTHORN_DATA_DIR',
     fallback: './.posthorn',

@@ -203,16 +203,16 @@ async function buildServer(
   problem: () => Promise<string | null>,
 ) {
   const { engine, http, db, ids, log, metrics, registry, authenticator, people, tracing } = core;
-  const { acceptor, replayer, brokers, jobs } = intake;
+  const { brokers, jobs } = intake;
   const context: ApiContext = {
     ...core,
     ...core.stores,
-    acceptor,
-    replayer,
+    ...intake,
     tryEndpoint: (trial) => engine.tryEndpoint(trial),
     pull: engine.pull,
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     settings: shownSettings(config),
+    sourceAddresses: config.sourceAddresses,
     oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
     wake: (projectId, where, dueInMs) => engine.sink.waiting(projectId, where, dueInMs),

@@ -205,3 +205,15 @@ describe('the log', () => {
     expect(written.text().slice(before)).not.toContain('203.0.113.7');
   });
 });
+
+// proves Instance: POSTHORN_SOURCE_ADDRESSES
+test('POSTHORN_SOURCE_ADDRESSES are shown to keys and to portal links; without it there are none', async () => {
+  const path = '/endpoints/source-addresses';
+  expect(await app.project.get(path)).toEqual({ addresses: [] });
+  const { url } = await app.addNode({ POSTHORN_SOURCE_ADDRESSES: '203.0.113.7, 2001:db8::/32' });
+  const addresses = ['203.0.113.7', '2001:db8::/32'];
+  const key = new ApiClient(`${url}/api/v1/projects/${app.projectId}`, app.project.key);
+  expect(await key.get(path)).toEqual({ addresses });
+  const { token } = await app.project.post('/portal-links', { name: 'l', owner_id: 'addresses' });
+  expect(await new ApiClient(`${url}/portal-api`, token).get(path)).toEqual({ addresses });
+});

@@ -59,6 +59,7 @@ import type {
   GetPortalAuthConfigurationResult,
   GetPortalConfigurationResult,
   GetReceiverResult,
+  GetSourceAddressesResult,
   GetStatusTotalsQuery,
   GetStatusTotalsResult,
   GetTimeSeriesQuery,
@@ -288,6 +289,11 @@ export class Endpoints extends Resource {
     options?: CallOptions,
   ): Promise<PeriodFailureRate[]> {
     return this.scope.data('GET', this.scope.at`/endpoints/period-failure-rates`, { query, options });
+  }
+
+  /** List the addresses that deliveries come from, for the firewalls of receivers. */
+  getSourceAddresses(options?: CallOptions): Promise<GetSourceAddressesResult> {
+    return this.scope.data('GET', this.scope.at`/endpoints/source-addresses`, { options });
   }
 
   /** Request a token from the token server and report the result. */
@@ -1098,6 +1104,7 @@ export class PortalResources {
     | 'test'
     | 'try'
     | 'getPeriodFailureRates'
+    | 'getSourceAddresses'
     | 'pull'
     | 'reportResults'
   >;

@@ -2366,6 +2366,11 @@ export interface OnboardBody {
   }>;
 }
 
+export interface GetSourceAddressesResult {
+  /** Addresses and CIDR ranges. Empty: the operator names none. */
+  addresses: string[];
+}
+
 export interface TestOAuth2Body {
   oauth2: OAuth2Input;
 }

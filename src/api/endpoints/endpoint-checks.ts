@@ -23,6 +23,12 @@ export const PeriodFailureRate = Type.Object({
   retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next attempt.' }),
 });
 
+export const SourceAddresses = Type.Object({
+  addresses: Type.Array(Type.String(), {
+    description: 'Addresses and CIDR ranges. Empty: the operator names none.',
+  }),
+});
+
 const TokenTest = Type.Object({
   success: Type.Boolean(),
   access_token: Type.Optional(Type.String()),
@@ -73,6 +79,15 @@ export function registerEndpointChecks(app: FastifyInstance, context: ApiContext
         };
       });
     },
+  });
+  route.get(app, `${path}/source-addresses`, {
+    id: 'getSourceAddresses',
+    summary: 'List the addresses that deliveries come from, for the firewalls of receivers.',
+    message: 'Addresses fetched',
+    data: SourceAddresses,
+    portal: 'anyone',
+    access: 'viewer',
+    handle: async () => ({ addresses: [...context.sourceAddresses] }),
   });
   route.post(app, `${path}/oauth2/test`, {
     id: 'testOAuth2',

@@ -74,6 +74,8 @@ export interface ApiContext {
     fallback: string;
     description: string;
   }[];
+  /** Addresses that deliveries come from, as the operator names them. */
+  sourceAddresses: readonly string[];
   /** There is a new job. */
   wakeJobs(): void;
 }

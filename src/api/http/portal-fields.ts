@@ -32,6 +32,7 @@ export const SHOWN: ReadonlySet<string> = new Set([
   'prev_page_cursor',
   // Endpoints. The certificate and the public key are not secret, other than their private keys.
   'target_url',
+  'addresses',
   'content_type',
   'status',
   'type',

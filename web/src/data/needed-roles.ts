@@ -85,6 +85,7 @@ export const neededRoles = {
   cancelJob: 'developer',
   onboard: 'developer',
   getPeriodFailureRates: 'viewer',
+  getSourceAddresses: 'viewer',
   testOAuth2: 'developer',
   pullEndpoint: 'developer',
   reportResults: 'developer',

@@ -214,6 +214,7 @@ export const words: Messages = {
     pendingText: 'Er muss auf eine Prüfanfrage antworten. Bis dahin warten seine Zustellungen.',
     verify: 'Prüfen',
     verified: 'Er hat geantwortet und ist aktiv.',
+    comeFrom: 'Zustellungen kommen von diesen Adressen:',
     expiredText: 'Dieser Endpunkt ist abgelaufen. Neue Zustellungen werden verworfen.',
     disabledText:
       'Er ist zu oft fehlgeschlagen, oder jemand hat ihn deaktiviert. Ereignisse, die inzwischen eintreffen, werden verworfen.',

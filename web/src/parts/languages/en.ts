@@ -197,6 +197,7 @@ export const words = {
     pendingText: 'It has to answer a challenge. Until then its deliveries wait.',
     verify: 'Verify',
     verified: 'It has answered, and is active.',
+    comeFrom: 'Deliveries come from these addresses:',
     expiredText: 'This endpoint has expired. Its new deliveries are discarded.',
     disabledText:
       'The endpoint failed too often, or it was disabled by hand. Its new deliveries are discarded.',

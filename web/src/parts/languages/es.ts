@@ -209,6 +209,7 @@ export const words: Messages = {
     pendingText: 'Debe responder a una comprobación. Hasta entonces sus entregas esperan.',
     verify: 'Verificar',
     verified: 'Ha respondido y está activo.',
+    comeFrom: 'Las entregas vienen de estas direcciones:',
     expiredText: 'Este endpoint ha caducado. Sus nuevas entregas se descartan.',
     disabledText:
       'Falló demasiadas veces, o alguien lo desactivó. Los eventos que llegan mientras tanto se descartan.',

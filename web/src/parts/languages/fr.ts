@@ -211,6 +211,7 @@ export const words: Messages = {
     pendingText: 'Il doit répondre à une vérification. D’ici là, ses livraisons attendent.',
     verify: 'Vérifier',
     verified: 'Il a répondu et il est actif.',
+    comeFrom: 'Les livraisons viennent de ces adresses :',
     expiredText: 'Cet endpoint a expiré. Ses nouvelles livraisons sont abandonnées.',
     disabledText:
       'Il a échoué trop souvent, ou quelqu’un l’a désactivé. Les événements qui arrivent entre-temps sont abandonnés.',

@@ -6,6 +6,7 @@ import { EndpointTest } from '../../parts/endpoint-test.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
 import { Secrets } from '../../parts/secrets.tsx';
+import { SourceAddresses } from '../../parts/source-addresses.tsx';
 import { useWords } from '../../parts/words.ts';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Back } from '../back.tsx';
@@ -48,6 +49,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {all !== undefined && health !== undefined && <HealthView {...{ endpoint, health, all }} />}
       <EndpointTypes endpoint={endpoint} />
       {endpoint.secrets.length > 0 && <Secrets endpoint={endpoint} mayRoll={mayManage} />}
+      {endpoint.delivery === 'push' && <SourceAddresses />}
       {mayTest && <EndpointTest endpoint={endpoint} mayChoose={mayManage} />}
       <RecentDeliveries endpoint={endpoint.uid} />
     </>

@@ -12,6 +12,7 @@ import { EndpointTest } from '../../parts/endpoint-test.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
 import { Secrets } from '../../parts/secrets.tsx';
+import { SourceAddresses } from '../../parts/source-addresses.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { DisabledBanner, ExpiredBanner } from './disabled-banner.tsx';
@@ -57,7 +58,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
       {isDisabled ? <Banner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
       <EndpointFacts endpoint={endpoint} />
-      {isPull && <Pulling endpoint={endpoint} />}
+      {isPull ? <Pulling endpoint={endpoint} /> : <SourceAddresses />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}
       <DayNumbers
         of={{ endpointId: [endpoint.uid] }}
