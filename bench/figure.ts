@@ -36,6 +36,7 @@ export interface Plan {
   retryEvents: number;
   fanOut: number;
   toxicBacklog: number;
+  delayedEvents: number;
   failingEndpoints: number;
   failingSeconds: number;
   openPortals: number;
@@ -65,6 +66,7 @@ const DEFAULT: Plan = {
   retryEvents: 400,
   fanOut: 1_000,
   toxicBacklog: 10_000,
+  delayedEvents: 20_000,
   failingEndpoints: 10_000,
   failingSeconds: 30,
   openPortals: 200,
@@ -85,6 +87,7 @@ const DEFAULT: Plan = {
 const FULL: Plan = {
   ...DEFAULT,
   toxicBacklog: 100_000,
+  delayedEvents: 100_000,
   storedDeliveries: 10_000_000,
   soakSeconds: 1_800,
   soakSlices: 30,
@@ -102,6 +105,7 @@ const SMOKE: Plan = {
   retryEvents: 20,
   fanOut: 50,
   toxicBacklog: 200,
+  delayedEvents: 200,
   failingEndpoints: 200,
   failingSeconds: 1,
   openPortals: 10,

@@ -21,6 +21,8 @@ export interface Load {
   eventTypes?: number;
   /** The number of ordering keys, used in turn. Not together with `eventTypes`. */
   orderingKeys?: number;
+  /** Delivery time of the events. */
+  deliverAt?: string;
   /** Events in each request, for the call that takes many. Absent: one, for a call of its own. */
   batch?: number;
   run: number;
@@ -60,6 +62,7 @@ class LoadRun {
   readonly #startedMs = performance.now();
   readonly #startedMicros = sharedMicros();
   readonly #done = Promise.withResolvers<void>();
+  #isStopped = false;
   #sent = 0;
   #answered = 0;
   #refused = 0;
@@ -71,9 +74,10 @@ class LoadRun {
     const type =
       load.eventTypes === undefined ? load.eventType : `${load.eventType}${'0'.repeat(TYPE_DIGITS)}`;
     const key = load.orderingKeys === undefined ? '' : `","ordering_key":"${'0'.repeat(TYPE_DIGITS)}`;
+    const later = load.deliverAt === undefined ? '' : `"deliver_at":"${load.deliverAt}",`;
     const { batch = 1 } = load;
     const kind = load.batch === undefined ? '' : '"kind":"broadcast",';
-    const before = type === undefined ? '' : `{${kind}"event_type":"${type}${key}","data":`;
+    const before = type === undefined ? '' : `{${kind}${later}"event_type":"${type}${key}","data":`;
     const event = `${before}${PAYLOAD}${load.eventType === undefined ? '' : '}'}`;
     const list = load.batch === undefined ? ['', ''] : ['{"events":[', ']}'];
     const body = list.join(Array.from({ length: batch }, () => event).join(','));
@@ -124,7 +128,12 @@ class LoadRun {
     return connection;
   }
 
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   #isOver(): boolean {
+    if (this.#isStopped) return true;
     const { count, seconds } = this.#load;
     if (count !== undefined && this.#sent >= count) return true;
     return seconds !== undefined && performance.now() - this.#startedMs >= seconds * 1000;
@@ -189,4 +198,13 @@ interface Connection {
   isFree: boolean;
 }
 
-answer({ run: (load: Load) => new LoadRun(load).result() });
+let current: LoadRun | undefined;
+
+answer({
+  run: (load: Load) => {
+    current = new LoadRun(load);
+    return current.result();
+  },
+  /** The current run ends now. */
+  stop: () => current?.stop(),
+});

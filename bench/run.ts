@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
 import { amqp, changeStream, kafka, sqs } from './figures/brokers.ts';
+import { delayedBurst } from './figures/delayed-burst.ts';
 import { eventsBatch } from './figures/events-batch.ts';
 import { failingEndpoints } from './figures/failing-endpoints.ts';
 import { fanOut } from './figures/fan-out.ts';
@@ -48,6 +49,7 @@ const FIGURES: Figure[] = [
   fanOut,
   retryLateness,
   toxic,
+  delayedBurst,
   failingEndpoints,
   openPortals,
   firstMinute,

@@ -117,6 +117,14 @@ const figureRow =
         tail,
         [`without it p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`, `${n('backlog')} due`],
       ],
+      delayed_burst: () => [
+        tail,
+        [
+          `before p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`,
+          `${n('backlog')} due, late p50 ${n('lateP50Ms')} ms, p99 ${n('lateP99Ms')} ms, early ${n('earlyMs')} ms`,
+          reconciled,
+        ],
+      ],
       failing_endpoints: () => [
         tail,
         [

@@ -13,7 +13,7 @@ function intakeOf(delivers: boolean) {
   const intake = new Intake({
     delivers,
     dispatcher: { reserve: () => false, unreserve: hears('unreserve'), start: hears('start') },
-    claimer: { waiting: hears('claimer'), unsure: hears('unsure') },
+    claimer: { waiting: hears('claimer'), unsure: hears('unsure'), live: hears('live') },
     notifier: { waiting: hears('notifier') },
     expander: { wake: hears('expander') },
     pull: { stored: hears('pull') },
@@ -21,7 +21,7 @@ function intakeOf(delivers: boolean) {
   return { intake, heard };
 }
 
-const { key, projectId, id } = leasedDelivery();
+const { key, projectId, id, target } = leasedDelivery();
 const place = { key, lane: LANE.replay };
 
 test('rows that wait are for the claims of this node and for consumers that wait here', () => {
@@ -30,12 +30,14 @@ test('rows that wait are for the claims of this node and for consumers that wait
   intake.waiting('p', place, 1_000);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
+  intake.reserve(id, { projectId, endpointId: target });
   expect(heard).toEqual([
     ['claimer', 'p', place, 0],
     ['pull', key],
     ['claimer', 'p', place, 1_000],
     ['expander'],
     ['unsure', [{ projectId, id }]],
+    ['live', projectId],
   ]);
 });
 

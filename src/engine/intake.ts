@@ -14,7 +14,7 @@ import type { Expander } from './queue/expander.ts';
 export interface IntakeDeps {
   delivers: boolean;
   dispatcher: Pick<Dispatcher, 'reserve' | 'unreserve' | 'start'>;
-  claimer: Pick<Claimer, 'waiting' | 'unsure'>;
+  claimer: Pick<Claimer, 'waiting' | 'unsure' | 'live'>;
   notifier: Pick<DueNotifier, 'waiting'>;
   expander: Pick<Expander, 'wake'>;
   pull: Pick<Pull, 'stored'>;
@@ -28,6 +28,7 @@ export class Intake implements DeliverySink {
   }
 
   reserve(deliveryId: string, to: Destination): boolean {
+    this.#deps.claimer.live(to.projectId);
     return this.#deps.dispatcher.reserve(deliveryId, to);
   }
 

@@ -68,8 +68,8 @@ export class ClaimChoice {
     this.#deps = deps;
   }
 
-  /** `isCut`: more keys are due and were not checked. */
-  choose(): { chosen: Chosen[]; isCut: boolean } {
+  /** At most `most` rows. `isCut`: more keys are due and were not checked. */
+  choose(most = ROWS_PER_ROUND): { chosen: Chosen[]; isCut: boolean } {
     const { keys, dispatcher, probesUnderWay } = this.#deps;
     keys.settle(this.#deps.clock.elapsed());
     let isCut = false;
@@ -80,7 +80,7 @@ export class ClaimChoice {
       sends: new Map<string, number>(),
     };
     const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
-    const rows = Math.min(ROWS_PER_ROUND, dispatcher.free - probesUnderWay());
+    const rows = Math.min(ROWS_PER_ROUND, most, dispatcher.free - probesUnderWay());
     let left = rows;
     for (const [lane, share] of LANE_SHARES.entries()) {
       const others = LANE_SHARES.some((_, other) => other !== lane && keys.isReady(other));

@@ -12,6 +12,7 @@ import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/lease-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
+import { ClaimPace } from './claim-pace.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { Doubts } from './doubts.ts';
 import { DueKeys } from './due-keys.ts';
@@ -29,8 +30,9 @@ import { ProbeClaims } from './probe-claims.ts';
  *            planned. The node with the rate lease claims rows under a rate limit, and no more of them than may soon be
  *            sent. Keys of half-open breakers are claimed outside of the rounds (probe-claims.ts).
  *
- * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the
- * last, or when a gate may have opened. A key whose gate is closed is set aside: rounds do not check it.
+ * One round at a time. A round also starts when room becomes free, though no sooner than 10 ms after the last, or when a
+ * gate may have opened. While another project has new events on a busy node, rounds are small and wait (claim-pace.ts). A
+ * key whose gate is closed is set aside: rounds do not check it.
  *
  * After a lost answer this node may lease rows in the database that it does not know. Rounds begin by releasing such
  * rows (doubts.ts). Only a round may do that, and only while no probe is claimed: at any other time, rows just claimed
@@ -67,18 +69,21 @@ export class Claimer {
   readonly #choice: ClaimChoice;
   readonly #probes: ProbeClaims;
   readonly #doubts: Doubts;
+  readonly #pace: ClaimPace;
   #cancelRound = () => {};
   #cancelSweep = () => {};
   #round: Promise<void> | undefined;
   #plannedAt = Number.POSITIVE_INFINITY;
   #stopped = false;
   #startedAt = Number.NEGATIVE_INFINITY;
+  #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
     this.#clock = deps.clock;
     this.#keys = new DueKeys(deps.clock);
     this.#doubts = new Doubts(deps);
+    this.#pace = new ClaimPace(deps.clock);
     this.#probes = new ProbeClaims({
       ...deps,
       start: (chosen) => this.#claim(chosen),
@@ -145,6 +150,11 @@ export class Claimer {
     this.#plan(dueAt);
   }
 
+  /** A project has a new event, which this node may send at once. */
+  live(projectId: string): void {
+    this.#pace.live(projectId);
+  }
+
   roomFreed(): void {
     if (this.#keys.size > 0) this.#plan(Math.max(this.#clock.elapsed(), this.#startedAt + ROOM_PACE_MS));
   }
@@ -201,8 +211,15 @@ export class Claimer {
     this.#plannedAt = at;
     if (this.#round !== undefined) return;
     this.#cancelRound();
-    const inMs = Math.min(LONGEST_TIMER_MS, Math.max(0, at - this.#clock.elapsed()));
+    const startAt = Math.max(at, this.#notBefore);
+    const inMs = Math.min(LONGEST_TIMER_MS, Math.max(0, startAt - this.#clock.elapsed()));
     this.#cancelRound = this.#clock.after(inMs, () => this.#startRound());
+  }
+
+  /** The next round leaves time for new events. */
+  #wait(claimed: number, of: readonly Chosen[]): void {
+    const projects = of.map(({ due }) => due.projectId);
+    this.#notBefore = this.#clock.elapsed() + this.#pace.claimed(claimed, projects);
   }
 
   #startRound(): void {
@@ -232,13 +249,17 @@ export class Claimer {
     this.#keys.settle(startedAt);
     if (!this.#deps.lease.isFresh()) return;
     await this.#reconcile();
-    const { chosen, isCut } = this.#choice.choose();
+    const { chosen, isCut } = this.#choice.choose(this.#pace.rows);
     if (isCut) this.#plan(startedAt + ROOM_PACE_MS);
     const probes = chosen.filter(({ gate }) => gate.isProbe);
     if (probes.length > 0) this.#probes.begin(probes);
     const others = chosen.filter(({ gate }) => !gate.isProbe);
     if (others.length === 0) return;
-    await this.#claim(others);
+    const started = await this.#claim(others);
+    this.#wait(
+      started.reduce((sum, each) => sum + each, 0),
+      others,
+    );
     // Keys omitted for lack of rows in this round, or due again already, get another round at once.
     this.wake();
   }

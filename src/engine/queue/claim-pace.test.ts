@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { ClaimPace } from './claim-pace.ts';
+
+/** `utilization` of the event loop between two rounds, and the time. */
+function paceOf() {
+  const node = { utilization: 1, elapsed: 0 };
+  const loopUse = () => ({ idle: 0, active: 0, utilization: node.utilization });
+  const pace = new ClaimPace({ elapsed: () => node.elapsed }, loopUse);
+  return { node, pace, round: (rows: number, ...of: string[]) => pace.claimed(rows, of) };
+}
+
+test('a backlog alone, or next to new events of its own project only, is not slowed down', () => {
+  const { pace, round } = paceOf();
+  expect(round(400, 'a')).toBe(0);
+  pace.live('a');
+  expect(round(400, 'a')).toBe(0);
+  expect(pace.rows).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('next to new events of another project rounds are small and wait by what they claimed', () => {
+  const { pace, round } = paceOf();
+  pace.live('b');
+  const whole = round(25, 'a');
+  expect(whole).toBeGreaterThan(0);
+  expect(pace.rows).toBe(25);
+  expect(round(5, 'a')).toBeCloseTo(whole / 5);
+  expect(round(0, 'a')).toBe(0);
+  // Its own new events do not hide those of the other.
+  pace.live('a');
+  pace.live('a');
+  expect(round(25, 'a')).toBe(whole);
+  // Of two claimed projects each is another one to the other.
+  expect(round(25, 'a', 'b')).toBe(whole);
+});
+
+test('an idle node goes faster and faster, a busy one slower, up to a bound', () => {
+  const { node, pace, round } = paceOf();
+  pace.live('b');
+  const slowest = round(25, 'a');
+  node.utilization = 0.1;
+  const waits = Array.from({ length: 100 }, () => round(25, 'a'));
+  expect(waits).toEqual(waits.toSorted((one, other) => other - one));
+  expect(waits.at(-1)).toBe(1);
+  node.utilization = 0.9;
+  expect(round(25, 'a')).toBeGreaterThan(1);
+  for (let n = 0; n < 20; n += 1) round(25, 'a');
+  expect(round(25, 'a')).toBe(slowest);
+});
+
+test('a second without new events of others ends it', () => {
+  const { node, pace, round } = paceOf();
+  pace.live('b');
+  expect(round(25, 'a')).toBeGreaterThan(0);
+  node.elapsed = 1_001;
+  expect(round(25, 'a')).toBe(0);
+  expect(pace.rows).toBe(Number.POSITIVE_INFINITY);
+});

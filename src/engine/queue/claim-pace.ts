@@ -1,0 +1,67 @@
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../platform/time/clock.ts';
+
+/**
+ * Slows the claims of a backlog down while another project has new events on a busy node. A node that sends a backlog as
+ * fast as it can keeps its event loop and its database busy, and the new events wait behind it.
+ * free  -> no other project has new events: rounds follow each other at once;
+ * paced -> a round claims a few rows, and the next one waits: longer after a busy time, shorter after an idle one.
+ */
+const BUSY_SHARE = 0.3;
+const ROWS = 25;
+/** So a node claims at least 500 rows per second. */
+const LONGEST_MS = 50;
+const LIVE_MS = 1_000;
+
+interface Live {
+  projectId: string;
+  at: number;
+}
+
+const NONE: Live = { projectId: '', at: Number.NEGATIVE_INFINITY };
+
+export class ClaimPace {
+  readonly #clock: Pick<Clock, 'elapsed'>;
+  readonly #loopUse: typeof performance.eventLoopUtilization;
+  #before: ReturnType<typeof performance.eventLoopUtilization>;
+  /** The two projects that had the latest new events, the latest first. */
+  #live: [Live, Live] = [NONE, NONE];
+  #paceMs = LONGEST_MS;
+  #isPaced = false;
+
+  constructor(clock: Pick<Clock, 'elapsed'>, loopUse = performance.eventLoopUtilization) {
+    this.#clock = clock;
+    this.#loopUse = loopUse;
+    this.#before = loopUse();
+  }
+
+  /** A project has a new event. */
+  live(projectId: string): void {
+    const [latest] = this.#live;
+    if (latest.projectId === projectId) latest.at = this.#clock.elapsed();
+    else this.#live = [{ projectId, at: this.#clock.elapsed() }, latest];
+  }
+
+  /** The most rows of the next round. */
+  get rows(): number {
+    return this.#isPaced ? ROWS : Number.POSITIVE_INFINITY;
+  }
+
+  /** After a round that claimed rows of these projects: how long the next one waits. */
+  claimed(rows: number, of: Iterable<string>): number {
+    const now = this.#loopUse();
+    const { utilization } = this.#loopUse(now, this.#before);
+    this.#before = now;
+    this.#isPaced = this.#othersAreLive(new Set(of));
+    const factor = utilization > BUSY_SHARE ? 1.5 : 0.9;
+    this.#paceMs = this.#isPaced ? Math.min(LONGEST_MS, Math.max(1, this.#paceMs * factor)) : LONGEST_MS;
+    return this.#isPaced ? (this.#paceMs * rows) / ROWS : 0;
+  }
+
+  #othersAreLive(claimed: ReadonlySet<string>): boolean {
+    const since = this.#clock.elapsed() - LIVE_MS;
+    return this.#live.some(
+      ({ projectId, at }) => at > since && (claimed.size > 1 || !claimed.has(projectId)),
+    );
+  }
+}
