@@ -91,7 +91,10 @@ function defaultOf(defaults: object, name: string): string {
       (part, key) => ([part].flat()[0] as Record<string, unknown> | undefined)?.[key],
       defaults,
     );
-  return [value].flat().join(', ');
+  return [value]
+    .flat()
+    .map((one) => (typeof one === 'object' && one !== null ? '' : one))
+    .join(', ');
 }
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);

@@ -4,8 +4,6 @@ import { type EndpointStatus, isExpired, isPending } from '../domain/config/endp
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
 import { asId, type EndpointId } from '../domain/ids.ts';
-import { endpointFields } from '../domain/resources/endpoint-fields.ts';
-import { usualValues } from '../domain/resources/fields.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import {
@@ -61,7 +59,7 @@ export async function addEndpoint(
   change: ConfigChange,
   made: NewEndpoint,
 ): Promise<Changed<EndpointRow>> {
-  await needNodesThatSendSo(change, made.fields, usualValues(endpointFields));
+  await needNodesThatSendSo(change, made, null);
   const saved = await saveEndpoint(change, deps.endpoints, made, [{ type: 'endpoint.created' }]);
   return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
 }
@@ -141,7 +139,11 @@ function changeEndpoint(
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
     const metaEvents = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
-    await needNodesThatSendSo(change, row, known);
+    await needNodesThatSendSo(
+      change,
+      { fields: row, secret: row.secret },
+      { fields: known, secret: known.secret },
+    );
     const saved = await saveChanged(changes, change, row, metaEvents);
     if (saved.webhook_id !== known.webhook_id)
       await refuseOverlap(changes, change, { endpointId: saved.id, field: 'webhook_id' });

@@ -1,6 +1,9 @@
+import type { EndpointSecrets } from '../domain/config/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
-import type { EndpointFields } from '../domain/resources/endpoint-fields.ts';
+import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
+import { usualValues } from '../domain/resources/fields.ts';
 import type { SubscriptionFields } from '../domain/resources/subscription-fields.ts';
+import type { Secret } from '../platform/secret.ts';
 import { functionContract } from '../routing/function-contract.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { nodesBefore } from '../store/queue/nodes.ts';
@@ -17,6 +20,7 @@ const KNOWN_SINCE = {
   cloudevents: '0003',
   expires_at: '0003',
   verification: '0003',
+  headers: '0003',
   // To an older node the `export` of a version is a syntax error.
   function: '0003',
 } as const;
@@ -43,11 +47,22 @@ export async function needNodesThatKnow(
 /** Settings of endpoints without which a receiver would not understand its deliveries, or get too many. */
 const FORMS = ['envelope', 'webhook_id', 'cloudevents', 'expires_at', 'verification'] as const;
 
+interface Endpoint {
+  fields: EndpointFields;
+  secret: Secret<EndpointSecrets>;
+}
+
+/** `known` is null for a new endpoint. */
 export async function needNodesThatSendSo(
   tx: Queryable,
-  fields: EndpointFields,
-  known: EndpointFields,
+  made: Endpoint,
+  known: Endpoint | null,
 ): Promise<void> {
-  const field = FORMS.find((name) => fields[name] !== known[name]);
+  const before = known?.fields ?? usualValues(endpointFields);
+  const field = FORMS.find((name) => made.fields[name] !== before[name]);
   if (field !== undefined) await needNewerNodes(tx, field);
+  if (headersOf(made).length > 0 && (known === null || headersOf(known).length === 0))
+    await needNewerNodes(tx, 'headers');
 }
+
+const headersOf = ({ secret }: Endpoint) => Object.keys(secret.revealOrNull()?.headers ?? {});

@@ -17,6 +17,7 @@ import type { Queryable } from '../store/database/database.ts';
 import { isUniqueViolation } from '../store/database/pg-errors.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
 import { addKey, type CreatedKey } from './key-changes.ts';
+import { needNewerNodes } from './older-nodes.ts';
 
 export interface NewProject {
   actor: Actor;
@@ -52,6 +53,7 @@ export async function addProject(
   const { actor, name, type, logo_url = '', variables = {}, configure = (defaults) => defaults } = wanted;
   const made = { versionId: ids.next(), createdAt: formatTime(now()) };
   const config = configure(newProjectConfig(made, changes.deps));
+  if (config.envelope !== 'none') await needNewerNodes(tx, 'envelope');
   const id = ids.next<ProjectId>();
   const project = await refusingTakenName(name, () =>
     insertProject(tx, projects, { id, name, type, logo_url, config, variables }),
@@ -72,6 +74,7 @@ export function updateProject(
   return changes.change(by, async (change) => {
     const project = (await projects.get(change, by.projectId)) as ProjectRow;
     const fields = make(project);
+    if (fields.config.envelope !== project.config.envelope) await needNewerNodes(change, 'envelope');
     const saved = await refusingTakenName(fields.name, () => updateRow(change, projects, fields));
     return { result: saved, audit: [changeOf('project.updated', project, saved)] };
   });

@@ -57,6 +57,7 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   for (const setting of [
     { envelope: 'standard' },
     { cloudevents: 'binary' },
+    { headers: { 'X-Tenant': 'acme' } },
     { webhook_id: 'event' },
     { expires_at: '2199-01-31T15:04:05Z' },
     { verification: 'challenge' },
@@ -67,8 +68,10 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   }
   expect((await client.get('/endpoints')).content).toHaveLength(1);
   await client.put(one, { name: 'other' });
+  expect((await client.put('', { config: { envelope: 'standard' } }, 409)).message).toContain('envelope');
   await older(11);
-  await client.put(one, { webhook_id: 'event' });
+  await client.put('', { config: { envelope: 'standard' } });
+  await client.put(one, { webhook_id: 'event', headers: { 'X-Tenant': 'acme' } });
 });
 
 test('a function with a version is refused while an older node runs, which could not read it', async () => {

@@ -1,5 +1,5 @@
 import { CONVOY_STRATEGY, Strategy } from '../../domain/config/project-config.ts';
-import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
+import { describeSchedule, scheduleProblem, stepsWithin } from '../../domain/config/retry-schedule.ts';
 import { invalid } from '../../domain/errors.ts';
 import { updated } from '../http/updated.ts';
 
@@ -11,7 +11,7 @@ export function mergeStrategy(base: Strategy, given: Partial<Strategy>, retentio
   const { schedule = [] } = given;
   if (schedule.length === 0) {
     const after = updated(base, Strategy, given);
-    return isChanged(base, after) ? { ...after, schedule: [] } : after;
+    return isChanged(base, after) ? { ...after, schedule: [] } : within(after, retentionMs);
   }
   // A stored list was checked under the retention of then. To send it back must not fail.
   const isNew = JSON.stringify(schedule) !== JSON.stringify(base.schedule);
@@ -27,6 +27,14 @@ export function baseOf<Config extends { strategy: Strategy }>(
   { strategy = {} }: { strategy?: Partial<Strategy> },
 ): Config {
   return Object.keys(strategy).length === 0 ? defaults : { ...defaults, strategy: CONVOY_STRATEGY };
+}
+
+/** A list that ends within a retention that may be shorter now. */
+function within(strategy: Strategy, retentionMs: number): Strategy {
+  const schedule = stepsWithin(strategy.schedule, retentionMs);
+  if (schedule.length === 0 || schedule.length === strategy.schedule.length) return strategy;
+  const { retries, ...shown } = describeSchedule(schedule);
+  return { ...shown, retry_count: retries + 1, schedule };
 }
 
 const isChanged = (before: Strategy, after: Strategy): boolean =>
