@@ -24,6 +24,8 @@ export interface PulledDelivery {
   /** The query string of the request that brought the event, which a push has in its URL. Empty: none. */
   urlQueryParams: string;
   headers: Record<string, string>;
+  /** Names of the headers with secrets of the project or the endpoint. A link that may not see secrets gets no values. */
+  secretHeaders: readonly string[];
   body: Buffer;
 }
 

@@ -308,6 +308,36 @@ test('a portal link pulls for its owner, and for no other', async () => {
   await portal.post(`${stranger.path}/results`, { results: [resultOf(taken)] }, 404);
 });
 
+test('a portal link that may not see secrets gets those in headers masked', async () => {
+  const client = await app.newProject();
+  await client.put('', { variables: { TOKEN: 'tok-of-the-project' } });
+  const code = `export const version = 2;
+    function transform(payload, { variables }) {
+      return { headers: { 'X-Made': 'Bearer ' + variables.TOKEN, Cookie: 'encoded', 'X-Plain': 'set' } };
+    }`;
+  const scene = await PullScene.make(client, {
+    endpoint: { owner_id: 'owner-of-pull', headers: { 'X-Odd': 'of the endpoint' } },
+    subscription: { function: code },
+  });
+  const link = (can_see_secrets: boolean) =>
+    client.post('/portal-links', { name: 'pull', owner_id: 'owner-of-pull', can_see_secrets });
+  const portals = [await link(false), await link(true)].map(
+    ({ token }) => new ApiClient(`${app.url}/portal-api`, token),
+  );
+  const seen = [];
+  for (const caller of [...portals, client]) {
+    await scene.send();
+    const [taken] = await scene.pull({}, caller);
+    expect(taken.headers).toMatchObject({
+      'X-Plain': 'set',
+      'webhook-signature': expect.stringMatching(/^v1,/),
+    });
+    seen.push(['X-Odd', 'X-Made', 'Cookie'].map((name) => taken.headers[name]));
+  }
+  const all = ['of the endpoint', 'Bearer tok-of-the-project', 'encoded'];
+  expect(seen).toEqual([['***', '***', '***'], all, all]);
+});
+
 test('a push endpoint needs a url, a pull endpoint does not', async () => {
   await project.post('/endpoints', { name: 'no url' }, 400);
   const endpoint = await project.post('/endpoints', { name: 'no url', delivery: 'pull' });

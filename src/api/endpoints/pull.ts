@@ -10,6 +10,7 @@ import { callerIdOf } from '../http/access/caller.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
+import { MASK } from '../http/portal-view.ts';
 
 /** Pulls at a time. A consumer with more workers than this asks for more deliveries a call. */
 const PULLS = { what: 'pulls', caller: 200, endpoint: 100, project: 400, node: 2_000 };
@@ -33,7 +34,7 @@ const PullBody = Type.Object({
   ),
 });
 
-/** Not a record of texts, because portals see header values of records masked. A consumer needs them. */
+/** Not a record of texts, because portals see header values of records masked. A consumer needs them, but for secrets. */
 const RequestHeaders = Type.Unsafe<Record<string, string>>({
   type: 'object',
   additionalProperties: { type: 'string' },
@@ -95,7 +96,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
       const leave = pulls.enter({ ...request, callerId: callerIdOf(caller) });
       try {
         const deliveries = await context.pull.pull(request, goneSignal(reply));
-        return { deliveries: deliveries.map(toPulled) };
+        return { deliveries: deliveries.map((delivery) => toPulled(delivery, scope)) };
       } finally {
         leave();
       }
@@ -138,8 +139,8 @@ async function pullEndpoint(
   return endpoint;
 }
 
-/** A delivery as consumers and devices get it. */
-export const toPulled = (delivery: PulledDelivery) => ({
+/** A delivery as consumers and devices get it. A link that may not see secrets gets only the names of such headers. */
+export const toPulled = (delivery: PulledDelivery, scope?: EndpointScope) => ({
   uid: delivery.id,
   lease: delivery.lease,
   event_id: delivery.eventId,
@@ -147,8 +148,13 @@ export const toPulled = (delivery: PulledDelivery) => ({
   attempt: delivery.attempt,
   leased_until: iso(delivery.leasedUntilMs),
   url_query_params: delivery.urlQueryParams,
-  headers: delivery.headers,
+  headers: scope?.canSeeSecrets === false ? withoutSecrets(delivery) : delivery.headers,
   body: delivery.body.toString('base64'),
+});
+
+const withoutSecrets = ({ headers, secretHeaders }: PulledDelivery): Record<string, string> => ({
+  ...headers,
+  ...Object.fromEntries(secretHeaders.map((name) => [name, MASK])),
 });
 
 /** Fires when the caller has gone, so that nothing more is handed out. */

@@ -17,6 +17,8 @@ export type Prepared =
       kind: 'ready';
       delivery: LeasedDelivery;
       headers: Record<string, string>;
+      /** Names of those with secrets of the project or the endpoint. */
+      secretHeaders: string[];
       /** JSON of the headers, with credentials hidden. */
       recorded: string;
       body: Buffer;
@@ -60,17 +62,18 @@ export async function preparePulled(
     trace: storedTrace(delivery.headers),
     hops: nextHops(sealer, event.headers, routing.isIncoming(delivery.sourceId)),
   });
-  const credentials = [
-    ...credentialNames(endpoint.row, []),
-    ...secretHeaders(making.request),
-    ...event.credentials,
-  ];
-  const owner = { credentials, visible: visibleHeaders(config) };
+  const secret = [...credentialNames(endpoint.row, []), ...secretHeaders(making.request)];
+  const owner = { credentials: [...secret, ...event.credentials], visible: visibleHeaders(config) };
+  // In a credential the value of a variable may be encoded, so that it is not found.
+  const set = new Set(Object.keys(making.request?.headers ?? {}));
+  const isSecret = (name: string) =>
+    secret.includes(name.toLowerCase()) || (set.has(name) && isCredential(name, owner));
   const shown = request.headers.map(([name, value]) => [name, isCredential(name, owner) ? HIDDEN : value]);
   return {
     kind: 'ready',
     delivery,
     headers: Object.fromEntries(request.headers),
+    secretHeaders: request.headers.flatMap(([name]) => (isSecret(name) ? name : [])),
     recorded: JSON.stringify(Object.fromEntries(shown)),
     body: request.body,
     made,

@@ -189,14 +189,15 @@ export class PullQueue {
     const until = await handOutDeliveries(db, { leaseSeconds, rows });
     for (const key of new Set(ready.map(({ delivery }) => delivery.key)))
       leased(projectId, { key, lane: LANE.leased }, leaseSeconds * 1000);
-    return ready.flatMap(({ delivery, headers, body }) => {
+    return ready.flatMap(({ delivery, headers, secretHeaders, body }) => {
       const leasedUntilMs = until.get(delivery.id);
       if (leasedUntilMs === undefined) return [];
       const lease = leaseToken(sealer, delivery.id, { fence: delivery.fence, attemptId: ids.next() });
       const { id, eventId, eventType, numTrials, lane } = delivery;
       const urlQueryParams = delivery.urlQueryParams ?? '';
       const attempt = numTrials + 1;
-      return { id, eventId, eventType, lease, lane, attempt, leasedUntilMs, urlQueryParams, headers, body };
+      const content = { urlQueryParams, headers, secretHeaders, body };
+      return { id, eventId, eventType, lease, lane, attempt, leasedUntilMs, ...content };
     });
   }
 
