@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Secret } from '../platform/secret.ts';
 import { auditView, CHANGED_SECRET, SECRET } from './audit-view.ts';
 
 const view = (before: object | null, after: object | null) => auditView({ before, after });
@@ -54,6 +55,17 @@ describe('a sealed value', () => {
     const headers = { url: 'a', Host: 'b', type: 'c' };
     expect(view(null, { secret: { headers } }).after).toEqual({
       secret: { headers: { url: SECRET, Host: SECRET, type: SECRET } },
+    });
+  });
+
+  test('shows no variable of a project, whatever its name is', () => {
+    const variables = (host: string) => ({
+      variables: new Secret({ url: 'https://a.example', host, endpoint: 'c', type: 'd' }),
+    });
+    const hidden = { url: SECRET, host: SECRET, endpoint: SECRET, type: SECRET };
+    expect(view(variables('b'), variables('other'))).toEqual({
+      before: { variables: { secret: hidden } },
+      after: { variables: { secret: { ...hidden, host: CHANGED_SECRET } } },
     });
   });
 

@@ -100,6 +100,8 @@ interface Place {
   isLater?: boolean;
   /** Inside a sealed object. */
   isSealed?: boolean;
+  /** Inside headers or variables. Callers choose their names, so a name says nothing about its value. */
+  isFree?: boolean;
   name?: string;
 }
 
@@ -111,16 +113,16 @@ function hide(value: Json, other: Json | undefined, place: Place): Json {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
       const isSealed = place.isSealed === true || name === 'secret';
-      // The name of a header says nothing about its value.
-      const isHeader = place.isSealed === true && place.name === 'headers';
-      return [name, hide(item, others[name], { ...place, name: isHeader ? '' : name, isSealed })];
+      const isFree = place.isFree === true || name === 'headers' || name === 'variables';
+      return [name, hide(item, others[name], { ...place, name, isSealed, isFree })];
     }),
   );
 }
 
 function hideText(text: string, other: Json | undefined, place: Place): Json {
+  const { name = '' } = place;
   const isPlain =
-    place.isSealed === true ? PLAIN_IN_SEALED.has(place.name ?? '') : !SECRETS.has(place.name ?? '');
+    place.isSealed === true ? place.isFree !== true && PLAIN_IN_SEALED.has(name) : !SECRETS.has(name);
   if (text === '') return text;
   if (!isPlain) return mark(text, other, place);
   const url = URL.parse(text);
