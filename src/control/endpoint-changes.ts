@@ -14,11 +14,12 @@ import {
 } from '../store/changes/endpoint-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
+import { subscriptions } from '../store/config/subscriptions.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { refuseOverlap } from './event-id-overlap.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 import { needNodesThatSendSo } from './older-nodes.ts';
-import { addSubscription, type NewSubscription } from './subscription-changes.ts';
+import { addSubscription, keepVariables, type NewSubscription } from './subscription-changes.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
 export interface OneEndpoint extends Author {
@@ -136,6 +137,7 @@ function changeEndpoint(
   return changes.change(one, async (change) => {
     const known = await endpointForUpdate(changes, change, one);
     const row = make(known);
+    await keepAddress(changes, change, { scope: one.scope, known, row });
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
     const metaEvents = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
@@ -151,6 +153,18 @@ function changeEndpoint(
     await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved), outageEnded(saved, ACTIVATED)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };
   });
+}
+
+/** Refuses a link another address, or to pull, where a function sends variables to the endpoint. */
+async function keepAddress(
+  changes: ConfigChanges,
+  change: ConfigChange,
+  { scope, known, row }: Pick<OneEndpoint, 'scope'> & { known: EndpointRow; row: EndpointRow },
+): Promise<void> {
+  const what = row.url !== known.url ? 'another url' : 'another delivery';
+  if (scope === undefined || (row.url === known.url && row.delivery === known.delivery)) return;
+  const senders = await subscriptions.allOf(change, change.projectId, known.id);
+  await keepVariables(changes, change, { scope, senders, what });
 }
 
 async function endpointForUpdate(
@@ -176,8 +190,8 @@ export function deleteEndpoint(changes: ConfigChanges, one: OneEndpoint): Promis
   return changes.change(one, async (change) => {
     const row = await endpointForUpdate(changes, change, one);
     await deleteRow(change, changes.deps.endpoints, one.id);
-    const subscriptions = await deleteSubscriptions(change, { column: 'endpoint_id', value: one.id });
-    const ended = subscriptions.map((subscription) => changeOf('subscription.deleted', subscription, null));
+    const deleted = await deleteSubscriptions(change, { column: 'endpoint_id', value: one.id });
+    const ended = deleted.map((subscription) => changeOf('subscription.deleted', subscription, null));
     return { result: null, audit: [changeOf('endpoint.deleted', row, null), ...ended] };
   });
 }

@@ -4,6 +4,7 @@ import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { usualValues } from '../domain/resources/fields.ts';
 import { type SubscriptionFields, subscriptionFields } from '../domain/resources/subscription-fields.ts';
+import { functionContract } from '../routing/function-contract.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
@@ -109,6 +110,27 @@ function withAuthor(
 }
 
 /**
+ * A portal link that does not see secrets could have the project's variables sent to a server of its own. So it does not
+ * change the address of a function that sees them.
+ */
+export async function keepVariables(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  { scope, senders, what }: { scope: EndpointScope; senders: readonly SubscriptionFields[]; what: string },
+): Promise<void> {
+  if (scope.canSeeSecrets || !senders.some(seesVariables)) return;
+  const project = await deps.projects.get(change, change.projectId);
+  const variables = project?.variables.revealOrNull() ?? null;
+  if (variables === null || Object.keys(variables).length > 0)
+    throw new AppError('portal_forbidden', { what: `${what} for a function that sees variables` });
+}
+
+function seesVariables({ function: code, is_portal_function }: SubscriptionFields): boolean {
+  const contract = functionContract(code);
+  return !is_portal_function && contract.ok && contract.version === 2;
+}
+
+/**
  * An event that is sent straight to an endpoint without a subscription needs one that takes every event. It is made
  * here, once. The project's row is locked while looking, so two events at once make one.
  */
@@ -154,10 +176,14 @@ function changeSubscription(
     );
     await checkLinks(changes, change, { fields, known });
     await needNodesThatKnow(change, fields, known);
-    const saved = await saveSubscription(change, {
-      id: one.id,
-      fields: withAuthor(fields, known, one.scope),
-    });
+    const wanted = withAuthor(fields, known, one.scope);
+    if (one.scope !== undefined && wanted.endpoint_id !== known?.endpoint_id)
+      await keepVariables(changes, change, {
+        scope: one.scope,
+        senders: [wanted],
+        what: 'another endpoint_id',
+      });
+    const saved = await saveSubscription(change, { id: one.id, fields: wanted });
     await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };

@@ -127,6 +127,42 @@ test('a link that may manage and not see secrets rolls none, and sends no stored
   expect([changed.url, changed.authentication, changed.secrets]).toEqual([url, null, []]);
 });
 
+test('a link that may not see secrets does not change where a function with variables sends', async () => {
+  const project = await app.newProject();
+  const code = 'export const version = 2;\nfunction transform(payload) { return {} }';
+  const made = (fields: object) =>
+    subscribe(project, `${receiver.url}/first`, { endpoint: { owner_id: 'own' }, subscription: fields });
+  const [{ endpoint, subscription }, other] = [await made({ function: code }), await made({})];
+  const linkWith = async (can_see_secrets: boolean) => {
+    const rights = { can_manage_endpoint: true, can_edit_functions: true, can_see_secrets };
+    const { token } = await project.post('/portal-links', { name: 'l', owner_id: 'own', ...rights });
+    return new ApiClient(`${app.url}/portal-api`, token);
+  };
+  const [link, trusted] = [await linkWith(false), await linkWith(true)];
+  const [one, its] = [`/endpoints/${endpoint.uid}`, `/subscriptions/${subscription.uid}`];
+  const url = `${receiver.url}/elsewhere`;
+  // Without variables there is nothing to see.
+  await link.put(one, { url });
+  await project.put('', { variables: { TOKEN: 'hush-hush' } });
+  const before = [await project.get(one), await project.get(its)];
+  for (const [path, body] of [
+    [one, { url: receiver.url }],
+    [one, { delivery: 'pull' }],
+    [its, { endpoint_id: other.endpoint.uid }],
+  ] as const)
+    expect((await link.put(path, body, 403)).code).toBe('portal_forbidden');
+  expect([await project.get(one), await project.get(its)]).toEqual(before);
+  // Other changes, and endpoints that get no variables, are as before.
+  await link.put(one, { name: 'renamed', url });
+  await link.put(its, { name: 'renamed', endpoint_id: endpoint.uid });
+  await link.put(`/endpoints/${other.endpoint.uid}`, { url });
+  await trusted.put(one, { url: receiver.url });
+  await project.put(one, { url });
+  // A function of the link itself sees no variables.
+  await link.put(its, { function: `${code} // mine`, endpoint_id: other.endpoint.uid });
+  await link.put(one, { delivery: 'pull' });
+});
+
 // proves Portal links: can_edit_functions
 test('functions are changed by can_edit_functions, which is as can_manage_endpoint unless it is set', async () => {
   const code = (name: string) => `function transform(payload) { return payload; } // ${name}`;
