@@ -61,7 +61,15 @@ test.each([
 });
 
 const OF_THE_CONNECTION = ['Host', 'content-length', 'Transfer-Encoding', 'connection', 'TE', 'expect'];
-const OURS = ['webhook-id', 'Webhook-Signature', 'X-Posthorn-Hops', 'X-Convoy-Signature', 'Content-Type'];
+const OURS = [
+  'webhook-id',
+  'Webhook-Signature',
+  'X-Posthorn-Hops',
+  'X-Convoy-Signature',
+  'Content-Type',
+  'Ce-Id',
+  'ce-anything',
+];
 
 test.each([...OF_THE_CONNECTION, ...OURS])('the header %s is ours', (name) => {
   expect(read({ headers: { [name]: '1' } })).toEqual({

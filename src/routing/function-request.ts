@@ -25,7 +25,7 @@ export const requestLimits = {
 };
 
 /** Headers that only the service sets, whether or not this delivery has them. */
-const OURS = /^(webhook-.*|x-posthorn-.*|x-convoy-.*|content-type|content-encoding|accept-encoding)$/;
+const OURS = /^(webhook-.*|x-posthorn-.*|x-convoy-.*|ce-.*|content-type|content-encoding|accept-encoding)$/;
 
 /** The message is null if the value is fine. */
 type Checked<T> = { value: T; message: null } | { message: string };
