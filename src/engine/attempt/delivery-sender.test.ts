@@ -127,6 +127,18 @@ describe('before a request is made', () => {
     expect([requests, done]).toEqual([[], []]);
   });
 
+  test.each([
+    ['is damaged', Buffer.from('no sealed value')],
+    ['is empty', Buffer.alloc(0)],
+    ['has the key of another', new Sealer([Buffer.alloc(32, 2)]).seal('{}', 'elsewhere')],
+  ])('a delivery whose stored request of a function %s waits for 5 s', async (_, stored) => {
+    const { requests, done, send } = worldOf({ config: { subscription: { function: 'code' } } });
+    const sent = await send({ functionRequest: stored.toString('base64') });
+    expect(sent).toMatchObject(OUR_FAULT);
+    expect(sent.finish.description).toMatch(/request that its function made cannot be opened/);
+    expect([requests, done]).toEqual([[], []]);
+  });
+
   test('a delivery goes back where this node may not send any more', async () => {
     const { requests, done, send } = worldOf({ maySend: false });
     expect(await send({ deliveryMode: 'at_most_once' })).toMatchObject(BACK);

@@ -1,6 +1,7 @@
 import { formBody } from '../../dispatch/client/form-body.ts';
 import { functionRequestPlace, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
+import { Secret } from '../../platform/secret.ts';
 import type { FunctionRequest } from '../../routing/function-request.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { runFunction } from '../../routing/run-function.ts';
@@ -28,8 +29,12 @@ export async function makeBody(
   if (endpoint.row.secret.revealOrNull() === null)
     return notMade(ourFault(delivery, 'the secrets of its endpoint cannot be opened'));
   if (delivery.functionRequest !== null) {
-    const json = sealer.open(Buffer.from(delivery.functionRequest, 'base64'), place);
-    return { kind: 'made', made: NOTHING, request: JSON.parse(json) as FunctionRequest };
+    const sealed = Buffer.from(delivery.functionRequest, 'base64');
+    const stored = Secret.sealed(() => JSON.parse(sealer.open(sealed, place)) as FunctionRequest);
+    const request = stored.revealOrNull();
+    if (request === null)
+      return notMade(ourFault(delivery, 'the request that its function made cannot be opened'));
+    return { kind: 'made', made: NOTHING, request };
   }
   const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row;
   const code = subscription?.function ?? '';
