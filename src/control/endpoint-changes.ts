@@ -19,7 +19,12 @@ import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { refuseOverlap } from './event-id-overlap.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 import { needNodesThatSendSo } from './older-nodes.ts';
-import { addSubscription, keepVariables, type NewSubscription } from './subscription-changes.ts';
+import {
+  addSubscription,
+  keepVariables,
+  type NewSubscription,
+  OVERLAP_FIELD,
+} from './subscription-changes.ts';
 
 /** The endpoint that is to change, within what the caller may see. */
 export interface OneEndpoint extends Author {
@@ -50,6 +55,9 @@ export function createEndpoint(
       await within(`subscriptions.${index}`, async () => {
         notes.push(await addSubscription(changes, change, { ...one, scope: wanted.scope }));
       });
+    const place = (id: string) => wanted.subscriptions.findIndex((one) => one.id === id);
+    const field = (newer: string) => `subscriptions.${place(newer)}.${OVERLAP_FIELD}`;
+    await refuseOverlap(changes, change, { endpointId: result.id, field });
     return { result, audit: notes };
   });
 }

@@ -20,7 +20,7 @@ export interface OneSubscription extends Author {
 }
 
 /** The field that a refused overlap with another subscription names. */
-const FIELD = 'filter_config.event_types';
+export const OVERLAP_FIELD = 'filter_config.event_types';
 
 /** A subscription with the defaults of everything that is not given: it takes every event. */
 export function newSubscription(
@@ -84,7 +84,7 @@ export interface NewSubscription {
   fields: SubscriptionFields;
 }
 
-/** Creates a subscription of an endpoint that the same change creates. */
+/** Creates a subscription of an endpoint that the same change creates. The caller refuses an overlap, once for all. */
 export async function addSubscription(
   changes: ConfigChanges,
   change: ConfigChange,
@@ -94,7 +94,6 @@ export async function addSubscription(
   await checkLinks(changes, change, { fields, known: undefined });
   await needNodesThatKnow(change, fields, undefined);
   const saved = await saveSubscription(change, { id, fields: withAuthor(fields, undefined, scope) });
-  await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
   return changeOf('subscription.created', null, saved);
 }
 
@@ -184,7 +183,7 @@ function changeSubscription(
         what: 'another endpoint_id',
       });
     const saved = await saveSubscription(change, { id: one.id, fields: wanted });
-    await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: FIELD });
+    await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: OVERLAP_FIELD });
     const done = typeof action === 'string' ? action : action(saved);
     return { result: saved, audit: [changeOf(done, known, saved)] };
   });

@@ -65,20 +65,3 @@ export function recordsFor(
 export function isEventTypePattern(eventType: string): boolean {
   return eventType.endsWith('*');
 }
-
-interface Takes {
-  readonly source_id: string;
-  readonly event_types: readonly string[];
-}
-
-/** Whether two subscriptions may match the same event. Filters are not compared: no one knows the events to come. */
-export function mayOverlap(a: Takes, b: Takes): boolean {
-  if (a.source_id !== '' && b.source_id !== '' && a.source_id !== b.source_id) return false;
-  return a.event_types.some((type) => b.event_types.some((other) => shareType(type, other)));
-}
-
-function shareType(a: string, b: string): boolean {
-  const [prefixA, prefixB] = [a, b].map((type) => (isEventTypePattern(type) ? type.slice(0, -1) : null));
-  if (prefixA == null) return prefixB == null ? a === b : a.startsWith(prefixB);
-  return prefixB == null ? b.startsWith(prefixA) : prefixA.startsWith(prefixB) || prefixB.startsWith(prefixA);
-}

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { subscriptions } from '../../../src/store/config/subscriptions.ts';
 import { PullScene } from '../../pull/consumer.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
@@ -144,6 +145,18 @@ describe('webhook-id', () => {
     for (const pair of [of({ source_id }, {}), of({ source_id }, { source_id })]) {
       const refused = await project.post('/endpoints', pair, 400);
       expect(refused.message).toContain('subscriptions.1.filter_config.event_types');
+    }
+  });
+
+  test('as the id of the event: the subscriptions of a new endpoint are compared once', async () => {
+    const compared = vi.spyOn(subscriptions, 'allOf');
+    const many = Array.from({ length: 20 }, (_, n) => ({ filter_config: { event_types: [`once.${n}`] } }));
+    const fields = { name: 'once', url: receiver.url, webhook_id: 'event', subscriptions: many };
+    try {
+      await project.post('/endpoints', fields);
+      expect(compared).toHaveBeenCalledTimes(1);
+    } finally {
+      compared.mockRestore();
     }
   });
 });
