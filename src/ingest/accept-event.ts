@@ -185,7 +185,7 @@ export class EventAcceptor {
     const { projectId } = (events[0] as IdentifiedEvent).source;
     const { schemas } = cache.peek(projectId) ?? (await cache.get(projectId));
     if (schemas === undefined) return this.#storeGroup(events, isAllOrNothing);
-    const problems = events.map(({ source }) => schemas.problemsOf(source));
+    const problems = await schemas.problemsOf(events.map(({ source }) => source));
     metrics.schemaMismatches[schemas.mode].inc(problems.filter(({ length }) => length > 0).length);
     if (schemas.mode === 'warn') {
       const results = await this.#storeGroup(events, isAllOrNothing);
@@ -254,18 +254,19 @@ export class EventAcceptor {
     };
     const beforeAll = inFlight.take();
     try {
-      return await acceptLot(door, this.#checkedLot(lot));
+      return await acceptLot(door, await this.#checkedLot(lot));
     } finally {
       inFlight.release(beforeAll);
     }
   }
 
   /** A message that does not fit becomes an event that failed, where it would be refused in a call. */
-  #checkedLot(lot: Lot): Lot {
+  async #checkedLot(lot: Lot): Promise<Lot> {
     const schemas = this.#deps.cache.peek(lot.projectId)?.schemas;
     if (schemas === undefined) return lot;
-    const messages = lot.messages.map((message) => {
-      const [first] = schemas.problemsOf(message.event);
+    const problems = await schemas.problemsOf(lot.messages.map(({ event }) => event));
+    const messages = lot.messages.map((message, n) => {
+      const [first] = problems[n] ?? [];
       if (first === undefined) return message;
       this.#deps.metrics.schemaMismatches[schemas.mode].inc();
       const reason = `The event does not fit the schema of its type: ${first.field} ${first.problem}.`;

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import { WorkMeter } from '../matcher/work-meter.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 
 type Json = Record<string, unknown>;
@@ -128,6 +129,9 @@ describe('a compiled schema', () => {
     [{ $dynamicRef: '#a' }, '$dynamicRef is not supported'],
     [{ properties: { a: { $id: 'https://example.com/a' } } }, 'an $id inside'],
     [{ allOf: Array.from({ length: 10_001 }, () => ({})) }, 'more than 10000 parts'],
+    [{ anyOf: Array(10_001).fill(true) }, 'more than 10000 parts'],
+    [{ required: Array.from({ length: 1_001 }, (_, n) => `f${n}`) }, 'required has more than 1000 names'],
+    [{ type: Array.from({ length: 21 }, (_, n) => `t${n}`) }, 'type has more than 20 names'],
   ])('refuses %j', (schema, reason) => {
     expect(compileSchema(schema)).toContain(reason);
   });
@@ -158,6 +162,34 @@ describe('the work of a check is bounded', () => {
     for (let n = 0; n < 10_000; n += 1) deep = [deep];
     expect(compiled({ items: { $ref: '#' } }).check(deep)).toBeNull();
     expect(compiled({ const: 1 }).check(deep)).toBeNull();
+  });
+
+  /** What one check takes from its meter. */
+  const stepsOf = (schema: Json, value: unknown) => {
+    const meter = new WorkMeter();
+    compiled(schema).check(value, meter);
+    return meter.used;
+  };
+
+  it.each([
+    ['required', { required: Array.from({ length: 900 }, (_, n) => `f${n}`) }, {}],
+    ['maxProperties', { maxProperties: 1_000 }, Object.fromEntries(Array(900).fill(0).entries())],
+    ['prefixItems', { prefixItems: [true] }, Array(900).fill(0)],
+    ['contains', { contains: true }, Array(900).fill(0)],
+    ['anyOf', { anyOf: Array(900).fill(true) }, 1],
+    ['oneOf', { oneOf: Array(900).fill(true) }, 1],
+    ['allOf', { allOf: Array(900).fill(true) }, 1],
+  ])('by the length of each list that it reads: %s', (name, schema, value) => {
+    const given = schema as Json;
+    const without = Object.fromEntries(Object.entries(given).filter(([key]) => key !== name));
+    expect(stepsOf(given, value) - stepsOf(without, value)).toBeGreaterThanOrEqual(900);
+  });
+
+  it('names in a list count once', () => {
+    expect(problems({ required: Array(5_000).fill('a'), type: Array(50).fill('string') }, {})).toEqual([
+      'data must be string',
+      'data.a is required',
+    ]);
   });
 
   it('leaves an ordinary payload of a megabyte its check', () => {

@@ -1,5 +1,6 @@
+import type { WorkMeter } from '../matcher/work-meter.ts';
 import { isObject } from '../platform/json/is-object.ts';
-import { type Json, plainRules, type Rule, searchOf, UnusableSchema } from './plain-rules.ts';
+import { type Json, plainRules, type Rule, searchOf, textsOf, UnusableSchema } from './plain-rules.ts';
 import { type SchemaProblem, SchemaRun } from './schema-run.ts';
 
 /**
@@ -10,11 +11,12 @@ import { type SchemaProblem, SchemaRun } from './schema-run.ts';
  * be used. `format` describes and is not checked, as in the standard.
  */
 export interface CompiledSchema {
-  /** Null: the check needed more work than allowed. */
-  check(value: unknown): readonly SchemaProblem[] | null;
+  /** Null: the check needed more work than allowed. Checks with one meter share its work. */
+  check(value: unknown, meter?: WorkMeter): readonly SchemaProblem[] | null;
 }
 
 const MAX_NODES = 10_000;
+const MAX_REQUIRED = 1_000;
 const REFUSED = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef'];
 
 /** A text says why the schema cannot be used. */
@@ -22,9 +24,10 @@ export function compileSchema(schema: Json): CompiledSchema | string {
   try {
     const rule = new Compiler(schema).root();
     return {
-      check: (value) => {
-        const run = new SchemaRun();
+      check: (value, meter) => {
+        const run = new SchemaRun(meter);
         rule(value, 'data', run);
+        run.meter.end();
         return run.isOver ? null : run.problems;
       },
     };
@@ -54,10 +57,11 @@ class Compiler {
   }
 
   #compile(schema: unknown): Rule {
-    if (schema === true || schema === undefined) return ANYTHING;
-    if (!isObject(schema)) return (_value, at, run) => run.fail(at, 'is not allowed');
+    if (schema === undefined) return ANYTHING;
     this.#nodes += 1;
     if (this.#nodes > MAX_NODES) throw new UnusableSchema(`it has more than ${MAX_NODES} parts`);
+    if (schema === true) return ANYTHING;
+    if (!isObject(schema)) return (_value, at, run) => run.fail(at, 'is not allowed');
     const refused = REFUSED.find((name) => name in schema);
     if (refused !== undefined) throw new UnusableSchema(`${refused} is not supported`);
     if (typeof schema['$id'] === 'string' && schema !== this.#root)
@@ -66,7 +70,7 @@ class Compiler {
     const own = this.#isDraft7 && reference.length > 0 ? [] : this.#rules(schema);
     const rules = [...reference, ...own];
     return (value, at, run) => {
-      if (!run.spend()) return true;
+      if (!run.spend() || !run.meter.spend(rules.length)) return true;
       return run.deeper(() => all(rules, (rule) => rule(value, at, run)));
     };
   }
@@ -112,6 +116,7 @@ class Compiler {
     const rest = this.#compile(Array.isArray(items) ? additionalItems : items);
     const each: Rule = (value, at, run) =>
       !Array.isArray(value) ||
+      !run.meter.spend(value.length) ||
       all(value.entries(), ([n, item]) => (first[n] ?? rest)(item, `${at}[${n}]`, run));
     const isNeeded = first.length > 0 || rest !== ANYTHING;
     return [...(isNeeded ? [each] : []), ...(contains === undefined ? [] : [this.#contains(schema)])];
@@ -120,7 +125,7 @@ class Compiler {
   #contains({ contains, minContains = 1, maxContains = Number.POSITIVE_INFINITY }: Json): Rule {
     const rule = this.#compile(contains);
     return (value, at, run) => {
-      if (!Array.isArray(value)) return true;
+      if (!Array.isArray(value) || !run.meter.spend(value.length)) return true;
       const found = value.filter((item) => run.quietly(() => rule(item, at, run))).length;
       return (
         (found >= (minContains as number) && found <= (maxContains as number)) ||
@@ -136,15 +141,16 @@ class Compiler {
     ).map(([pattern, one]) => ({ search: searchOf(pattern), rule: this.#compile(one) }));
     const rest = this.#compile(schema['additionalProperties']);
     const names = this.#compile(schema['propertyNames']);
-    const required = textsOf(schema['required']);
+    const required = textsOf(schema['required'], { of: 'required', most: MAX_REQUIRED });
     return [
       (value, at, run) =>
         !isObject(value) ||
+        !run.spend(required.length) ||
         all(required, (name) => Object.hasOwn(value, name) || run.fail(`${at}.${name}`, 'is required')),
       (value, at, run) =>
         !isObject(value) ||
         all(Object.entries(value), ([name, item]) => {
-          if (!run.spend()) return true;
+          if (!run.spend() || !run.meter.spend(patterns.length)) return true;
           const place = `${at}.${name}`;
           const own = named.get(name);
           const matching = patterns.filter(({ search }) => search(name, run));
@@ -178,13 +184,15 @@ class Compiler {
     const list = (name: string) =>
       Array.isArray(schema[name]) ? [(schema[name] as unknown[]).map((one) => this.#compile(one))] : [];
     const passing = (rules: Rule[], value: unknown, run: SchemaRun) =>
-      rules.filter((rule) => run.quietly(() => rule(value, '', run))).length;
+      run.meter.spend(rules.length)
+        ? rules.filter((rule) => run.quietly(() => rule(value, '', run))).length
+        : 1;
     const not = 'not' in schema ? [this.#compile(schema['not'])] : [];
     return [
       ...list('allOf').map(
         (rules): Rule =>
           (value, at, run) =>
-            all(rules, (rule) => rule(value, at, run)),
+            !run.meter.spend(rules.length) || all(rules, (rule) => rule(value, at, run)),
       ),
       ...list('anyOf').map(
         (rules): Rule =>
@@ -230,6 +238,3 @@ function decoded(part: string): string {
     return part;
   }
 }
-
-const textsOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];

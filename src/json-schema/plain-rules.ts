@@ -21,6 +21,7 @@ export function plainRules(schema: Json): Rule[] {
   ].filter((rule) => rule !== null);
 }
 
+const MAX_TYPES = 20;
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   null: (value) => value === null,
   boolean: (value) => typeof value === 'boolean',
@@ -31,8 +32,16 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isObject,
 };
 
+/** The texts of a list, each once. A check reads the whole list, so that it is limited. */
+export function textsOf(list: unknown, { of, most }: { of: string; most: number }): string[] {
+  if (!Array.isArray(list)) return [];
+  const texts = [...new Set(list.filter((one) => typeof one === 'string'))];
+  if (texts.length > most) throw new UnusableSchema(`${of} has more than ${most} names`);
+  return texts;
+}
+
 function typeRule({ type, nullable }: Json): Rule | null {
-  const names = [type ?? []].flat().filter((name) => typeof name === 'string');
+  const names = textsOf([type ?? []].flat(), { of: 'type', most: MAX_TYPES });
   if (names.length === 0) return null;
   const tests = names.map((name) => TYPES[name] ?? (() => false));
   return (value, at, run) =>
@@ -132,7 +141,11 @@ function countRules(schema: Json): Rule[] {
   };
   return [
     ...limits(schema, ITEMS, (value) => (Array.isArray(value) ? value.length : null)),
-    ...limits(schema, PROPERTIES, (value) => (isObject(value) ? Object.keys(value).length : null)),
+    ...limits(schema, PROPERTIES, (value, run) => {
+      if (!isObject(value)) return null;
+      const count = Object.keys(value).length;
+      return run.spend(count) ? count : null;
+    }),
     ...(schema['uniqueItems'] === true ? [unique] : []),
   ];
 }

@@ -14,13 +14,14 @@ export interface SchemaProblem {
 /** One check of one value: bounded in work and depth, since schema and value are written by others. */
 export class SchemaRun {
   readonly problems: SchemaProblem[] = [];
-  readonly meter = new WorkMeter();
+  readonly meter: WorkMeter;
   #muted = 0;
   #depth = 0;
   #isOver = false;
 
-  constructor() {
-    this.meter.begin();
+  constructor(meter = new WorkMeter()) {
+    this.meter = meter;
+    meter.begin();
   }
 
   /** It needed more work than allowed, so it has no result. */

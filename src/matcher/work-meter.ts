@@ -13,9 +13,15 @@ const FLOOR_STEPS = 10_000;
 export class WorkMeter {
   /** Filters that ran out of steps on this event. */
   overspent = 0;
-  #pool = EVENT_STEPS;
+  /** Steps spent so far, without those of a filter that has not ended. */
+  used = 0;
+  #pool: number;
   #granted = 0;
   #left = 0;
+
+  constructor(pool = EVENT_STEPS) {
+    this.#pool = pool;
+  }
 
   begin(): void {
     this.#granted = Math.max(FLOOR_STEPS, Math.min(FILTER_STEPS, this.#pool));
@@ -33,7 +39,9 @@ export class WorkMeter {
   }
 
   end(): void {
-    this.#pool -= this.#granted - Math.max(0, this.#left);
+    const spent = this.#granted - Math.max(0, this.#left);
+    this.#pool -= spent;
+    this.used += spent;
     if (this.exhausted) this.overspent += 1;
   }
 }

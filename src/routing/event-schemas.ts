@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldProblem } from '../domain/errors.ts';
 import { type CompiledSchema, compileSchema } from '../json-schema/compile-schema.ts';
+import { WorkMeter } from '../matcher/work-meter.ts';
 
 /**
  * The schemas of a project's event types, for checks of accepted events. Each is compiled when the first event of its type
@@ -25,6 +27,11 @@ interface CheckedEvent {
 }
 
 const NONE: readonly FieldProblem[] = [];
+/** The work of a group: that of the largest events, and what ordinary checks of its payloads need. */
+const GROUP_STEPS = 10_000_000;
+const STEPS_PER_BYTE = 4;
+/** After about 2 ms of checks other work has its turn. */
+const STEPS_AT_ONCE = 100_000;
 
 export class EventSchemas {
   readonly mode: 'warn' | 'refuse';
@@ -40,14 +47,38 @@ export class EventSchemas {
     );
   }
 
+  /**
+   * The problems of each event of a group. They share the work of their checks, and each has at least a little. A check
+   * that does not end is a problem of its event. Other work has its turn in between.
+   */
+  async problemsOf(events: readonly CheckedEvent[]): Promise<(readonly FieldProblem[])[]> {
+    const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
+    const meter = new WorkMeter(GROUP_STEPS + bytes * STEPS_PER_BYTE);
+    const found: (readonly FieldProblem[])[] = [];
+    let parsed = 0;
+    let pausedAt = 0;
+    for (const event of events) {
+      if (meter.used + parsed - pausedAt >= STEPS_AT_ONCE) {
+        await nextTurn();
+        pausedAt = meter.used + parsed;
+      }
+      found.push(this.#problemsOf(event, meter));
+      parsed += event.payload.length;
+    }
+    return found;
+  }
+
   /** Empty: the event is as its type says, or the type says nothing. */
-  problemsOf({ eventType, payload, contentType, functionFailure }: CheckedEvent): readonly FieldProblem[] {
+  #problemsOf(
+    { eventType, payload, contentType, functionFailure }: CheckedEvent,
+    meter: WorkMeter,
+  ): readonly FieldProblem[] {
     const entry = this.#types.get(eventType);
     if (entry === undefined || functionFailure !== null) return NONE;
     if (entry.compiled === undefined) entry.compiled = compiledOrNull(entry.text);
     if (entry.compiled === null) return NONE;
     if (contentType !== null) return [{ field: 'data', problem: 'is not JSON, and its type has a schema' }];
-    const problems = entry.compiled.check(JSON.parse(payload.toString()));
+    const problems = entry.compiled.check(JSON.parse(payload.toString()), meter);
     return problems ?? [{ field: 'data', problem: 'needs more work than allowed to be checked' }];
   }
 }
