@@ -74,6 +74,14 @@ export interface EventAcceptorDeps {
 /** An event of a group was refused, for a reason of its own. */
 export type GroupResult = AcceptedEvent | AppError;
 
+/** What would become of an event. */
+interface TriedEvent {
+  event: NewEvent;
+  prepared: PreparedEvent;
+  routing: ProjectRouting;
+  warnings: string[];
+}
+
 const MAX_ROUNDS = 20;
 const MAX_BATCH_WEIGHT = 500;
 const BATCHES_IN_FLIGHT = 2;
@@ -219,13 +227,16 @@ export class EventAcceptor {
     throw new AppError('overloaded', { retry: 1 });
   }
 
-  /** An event as its source's functions make it, matched by the config as it is. Nothing is stored or counted. */
-  async trial(
-    given: NewEvent,
-  ): Promise<{ event: NewEvent; prepared: PreparedEvent; routing: ProjectRouting }> {
+  /**
+   * An event as its source's functions make it, checked and matched by the config as it is. Nothing is stored or counted.
+   */
+  async trial(given: NewEvent): Promise<TriedEvent> {
     const event = given.sourceId === null ? given : await this.#runFunctions(given, given.sourceId);
     const routing = await this.#deps.cache.refresh(event.projectId);
-    return { event, prepared: this.#match(event, routing, { id: undefined }), routing };
+    const [problems = []] = (await routing.schemas?.problemsOf([event])) ?? [];
+    if (routing.schemas?.mode === 'refuse' && problems.length > 0) throw invalidFields(problems);
+    const prepared = this.#match(event, routing, { id: undefined });
+    return { event, prepared, routing, warnings: problems.map(warningOf) };
   }
 
   async #runFunctions(event: NewEvent, sourceId: SourceId): Promise<NewEvent> {
@@ -339,9 +350,10 @@ export class EventAcceptor {
 
 function withWarnings(result: GroupResult, problems: readonly FieldProblem[]): GroupResult {
   if (result instanceof Error || problems.length === 0) return result;
-  const warnings = problems.map(({ field, problem }) => `${field}: ${problem}`);
-  return { ...result, warnings };
+  return { ...result, warnings: problems.map(warningOf) };
 }
+
+const warningOf = ({ field, problem }: FieldProblem): string => `${field}: ${problem}`;
 
 /** None of a call is stored if one does not fit. */
 function refuseTogether(problems: readonly (readonly FieldProblem[])[]): void {

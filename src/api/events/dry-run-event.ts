@@ -28,8 +28,9 @@ export async function dryRunOfEvent(
   { acceptor, db, now }: ApiContext,
   given: Awaited<ReturnType<typeof newEvent>>,
   { target, scope }: { target: WantedTarget; scope: EndpointScope | undefined },
-): Promise<Static<typeof EventDryRun>> {
-  const { event, prepared, routing } = await acceptor.trial({ ...given, target: target.known ?? NOTHING });
+): Promise<{ data: Static<typeof EventDryRun>; warnings: string[] }> {
+  const tried = await acceptor.trial({ ...given, target: target.known ?? NOTHING });
+  const { event, prepared, routing, warnings } = tried;
   const { idempotencyKey: key, projectId } = event;
   const duplicateOf = key === null ? undefined : await eventOfKey(db, projectId, key);
   const isDuplicate = duplicateOf !== undefined;
@@ -44,7 +45,7 @@ export async function dryRunOfEvent(
   const deliveries = matched + created.length;
   const ids = [...(isDuplicate ? [] : prepared.event.endpointIds), ...created.map((one) => one.endpoint_id)];
   const isSent = isDuplicate || deliveries > 0;
-  return {
+  const data: Static<typeof EventDryRun> = {
     event_type: event.eventType,
     status: isSent ? 'Success' : 'Failure',
     failure_reason: isSent ? '' : (prepared.event.failureReason ?? ''),
@@ -56,4 +57,5 @@ export async function dryRunOfEvent(
       .filter(({ subscription }) => inScope(scope, subscription.row.endpoint_id))
       .map(toExplanation),
   };
+  return { data, warnings };
 }

@@ -45,7 +45,9 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
       const wanted = await target(given);
       if (isDryRun(event)) {
         const made = await newEvent(context, event, wanted.known ?? { kind: 'broadcast' });
-        return dryRunOfEvent(context, made, { target: wanted, scope: event.scope });
+        const tried = await dryRunOfEvent(context, made, { target: wanted, scope: event.scope });
+        request.warnings = [...(request.warnings ?? []), ...tried.warnings];
+        return tried.data;
       }
       const accepted = await context.acceptor.accept(await newEvent(context, event, await wanted.make()));
       if (accepted.warnings !== undefined)

@@ -73,6 +73,19 @@ test('warn: the event is stored and sent, and the answer names what is wrong', a
   expect(page).toMatch(/posthorn_schema_mismatches_total\{check="refuse"\} [4-9]/);
 });
 
+test('a dry run answers as the call would: refused, or with the warnings', async () => {
+  const { client } = await scene('refuse');
+  const dryRun = (body: object) => answer(client, '/events/broadcast?dry_run=true', body);
+  const [refused, { message }] = await dryRun(wrong);
+  expect([refused, message]).toEqual([400, PROBLEMS.join('; ')]);
+  const [status, { data, warnings }] = await dryRun(right);
+  expect([status, data.deliveries, warnings]).toEqual([200, 1, undefined]);
+  await client.put('', { config: { schema_check: 'warn' } });
+  const [warned, { data: tried, warnings: named }] = await dryRun(wrong);
+  expect([warned, tried.deliveries, named]).toEqual([200, 1, PROBLEMS]);
+  expect((await client.get('/events')).content).toEqual([]);
+});
+
 test('off, which is what a project has: nothing is checked', async () => {
   const { client } = await scene('off');
   const [status, { warnings }] = await answer(client, '/events/broadcast', wrong);
