@@ -3,6 +3,7 @@ import { isPending, timeoutSeconds } from '../../domain/config/endpoint.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { randomText } from '../../platform/random.ts';
 import { Tasks } from '../../platform/tasks.ts';
@@ -21,11 +22,20 @@ import type { ApiContext } from '../http/context.ts';
 const CHALLENGE_CHARS = 43;
 const MOST_SECONDS = 5;
 const MOST_ANSWER_BYTES = 4096;
-/** First challenges under way on a node. Endpoints beyond them stay pending until a call verifies them. */
+/**
+ * First challenges under way on a node, and those of one project, so that others have room beside slow receivers. Endpoints
+ * beyond them stay pending until a call verifies them.
+ */
 const MOST_AT_A_TIME = 50;
+const MOST_OF_A_PROJECT = 5;
 const MARK = 'X-Posthorn-Verification';
 
-const underWay = new WeakMap<ApiContext['db'], Tasks>();
+interface UnderWay {
+  all: Tasks;
+  /** Only projects that have some. */
+  ofProjects: Map<ProjectId, number>;
+}
+const underWay = new WeakMap<ApiContext['db'], UnderWay>();
 
 /** Sends the first challenge in the background, if the endpoint has to answer one. */
 export function beginChallenge(
@@ -33,10 +43,8 @@ export function beginChallenge(
   { row, by, config }: { row: EndpointRow; by: OneEndpoint; config: ProjectConfig },
 ): void {
   if (by.isDryRun === true || !isPending(row)) return;
-  const tasks = underWay.get(context.db) ?? new Tasks(MOST_AT_A_TIME);
-  underWay.set(context.db, tasks);
   const { projectId, actor, id, scope } = by;
-  tasks.add(async () => {
+  const isBegun = addTask(context, projectId, async () => {
     try {
       await challenge(context, { projectId, actor, id, scope }, { row, config });
     } catch (error) {
@@ -45,6 +53,26 @@ export function beginChallenge(
         context.log.warn({ err: error, endpoint: id }, 'failed to send the challenge of an endpoint');
     }
   });
+  if (!isBegun)
+    context.log.warn(
+      { project: projectId, endpoint: id },
+      'sent no first challenge to an endpoint, because too many are under way',
+    );
+}
+
+/** False: too many are under way. */
+function addTask({ db }: ApiContext, projectId: ProjectId, start: () => Promise<void>): boolean {
+  const { all, ofProjects } = underWay.get(db) ?? { all: new Tasks(MOST_AT_A_TIME), ofProjects: new Map() };
+  underWay.set(db, { all, ofProjects });
+  const count = ofProjects.get(projectId) ?? 0;
+  if (count >= MOST_OF_A_PROJECT) return false;
+  const isBegun = all.add(start, () => {
+    const left = (ofProjects.get(projectId) ?? 1) - 1;
+    if (left > 0) ofProjects.set(projectId, left);
+    else ofProjects.delete(projectId);
+  });
+  if (isBegun) ofProjects.set(projectId, count + 1);
+  return isBegun;
 }
 
 /** Sends a challenge now. An error says why the endpoint is still pending. */
