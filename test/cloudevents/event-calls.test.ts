@@ -31,6 +31,10 @@ async function post(path: string, body: unknown, headers: Record<string, string>
   return { http: response.status, ...((await response.json()) as Json) };
 }
 
+/** So many attributes. */
+const numbered = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, 1.5]));
+
 /** The events of the project, none of which is more than the test stored. */
 const stored = async (): Promise<Json[]> => (await project.get('/events')).content;
 
@@ -163,7 +167,8 @@ test.each([
   [{ expirytime: '2026-02-30T00:00:00Z' }, 'expirytime: must be a time such as'],
   [{ expirytime: '2001-01-01T00:00:00Z' }, 'expires_at: must be in the future'],
   [{ source: 'two words' }, 'source: must be a URI reference, without spaces'],
-  [{ subject: 'x'.repeat(8_193) }, 'subject: must have at most 8192 characters'],
+  [{ subject: 'x'.repeat(8_193) }, 'the attributes of a CloudEvent must have at most 8192 bytes together'],
+  [numbered(97), 'a CloudEvent must have at most 100 attributes'],
   [{ type: 'a\u0000b' }, 'type: must not have control characters'],
   [{ id: { a: 1 } }, 'id: must be a string, a whole number or a boolean'],
   [{ share: 0.5 }, 'share: must be a string, a whole number or a boolean'],
@@ -175,6 +180,29 @@ test.each([
   expect(refused).toMatchObject({ http: 400, code: 'validation_failed' });
   expect(refused.message).toContain(message);
   expect(await stored()).toEqual([]);
+});
+
+test('a hundred attributes are taken; a refusal names twenty of them', async () => {
+  const whole = Object.fromEntries(Object.keys(numbered(96)).map((name) => [name, 1]));
+  expect(await post('/events/broadcast', cloud(whole), STRUCTURED)).toMatchObject({ http: 201 });
+  const refused = await post('/events/broadcast', cloud(numbered(96)), STRUCTURED);
+  expect(refused.http).toBe(400);
+  expect(refused.message.split('; ')).toHaveLength(20);
+  const binary = Object.keys(numbered(97)).map((name) => [`ce-${name}`, '1'] as const);
+  const required = { 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': '/s', 'ce-type': 't' };
+  const headers = { ...required, ...Object.fromEntries(binary), 'content-type': 'application/json' };
+  expect(await post('/events/broadcast', '1', headers)).toMatchObject({
+    http: 400,
+    message: 'a CloudEvent must have at most 100 attributes',
+  });
+  const wide = await post('/events/broadcast', cloud({ subject: 'ü'.repeat(4_100) }), STRUCTURED);
+  expect(wide.message).toContain('at most 8192 bytes together');
+  const long = { ...required, 'ce-subject': 'x'.repeat(8_192), 'content-type': 'application/json' };
+  expect(await post('/events/broadcast', '1', long)).toMatchObject({
+    http: 400,
+    message: 'the attributes of a CloudEvent must have at most 8192 bytes together',
+  });
+  expect(await stored()).toHaveLength(1);
 });
 
 test('what is no CloudEvent is refused: other formats, other JSON, headers alone', async () => {

@@ -75,8 +75,11 @@ test('a message of the usual form is read as such, whatever its headers say', as
 });
 
 test('a message that is no valid CloudEvent is kept as unreadable, with the reason', async () => {
+  const many = Object.fromEntries(Array.from({ length: 97 }, (_, n) => [`ce_a${n}`, '']));
   for (const [headers, body, reason] of [
     [{ ...binary('ce_'), ce_specversion: '0.3' }, '1', 'specversion: must be 1.0, not 0.3'],
+    [{ ...binary('ce_'), ce_subject: 'x'.repeat(8_192) }, '1', 'must have at most 8192 bytes together'],
+    [{ ...binary('ce_'), ...many }, '1', 'a CloudEvent must have at most 100 attributes'],
     [STRUCTURED, '{', 'The CloudEvent is not JSON.'],
     [STRUCTURED, { ...cloud, type: '' }, 'type: is required in a CloudEvent'],
     [STRUCTURED, { ...cloud, expirytime: '2001-01-01T00:00:00Z' }, 'expires_at: must be in the future'],
