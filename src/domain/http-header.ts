@@ -7,6 +7,11 @@ export const isHeaderName = (name: string): boolean => NAME.test(name);
 /** One line of Latin-1. */
 export const isHeaderValue = (value: string): boolean => VALUE.test(value);
 
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+
+/** Whether a text can be sent as a content type. Its parameters are not looked at. */
+export const isMediaType = (text: string): boolean => MEDIA_TYPE.test(text) && isHeaderValue(text);
+
 /** Headers of one connection (RFC 9110, 7.6.1), in lower case. */
 export const HOP_BY_HOP: readonly string[] = [
   'connection',

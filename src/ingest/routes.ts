@@ -3,6 +3,7 @@ import type { ConfigChanges } from '../control/config-changes.ts';
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { isResponseType } from '../domain/config/source.ts';
 import { AppError, badQuery, wrongState } from '../domain/errors.ts';
+import { isMediaType } from '../domain/http-header.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -46,9 +47,6 @@ declare module 'fastify' {
   }
 }
 
-/** An invalid content type counts as absent. The sender is not refused for it. */
-const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
-
 const HOPS_NAME = HOPS_HEADER.toLowerCase();
 const NAVIGATIONS: ReadonlySet<unknown> = new Set([
   'document',
@@ -70,7 +68,8 @@ export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Pr
       request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
       await deps.bodies.enter(request.source.row.project_id, request.raw, reply.raw);
       const { headers } = request.raw;
-      if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
+      // An invalid content type counts as absent. The sender is not refused for it.
+      if (!isMediaType(headers['content-type'] ?? '')) delete headers['content-type'];
     });
     const options = { schema: { hide: true } };
     const alarmed = { ...deps, alarms: new LoopAlarms(deps) };

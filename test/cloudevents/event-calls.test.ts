@@ -146,6 +146,10 @@ test('data in base64 is bytes, or JSON where its type says so', async () => {
     [{ data_base64: 'a b' }, 'data_base64: must be base64'],
     [{ data_base64: 7 }, 'data_base64: must be base64'],
     [{ datacontenttype: 7 }, 'datacontenttype: must be a string'],
+    [{ datacontenttype: 'text' }, 'datacontenttype: must be a media type, such as application/json'],
+    [{ datacontenttype: 'a/b;\nx: y' }, 'datacontenttype: must be a media type, such as application/json'],
+    [{ datacontenttype: 'a/b; c=\u20ac' }, 'datacontenttype: must be a media type, such as application/json'],
+    [{ datacontenttype: `a/${'b'.repeat(255)}` }, 'datacontenttype: must have at most 256 characters'],
   ] as const)
     expect(await send({ id: '6', ...fields })).toMatchObject({ http: 400, message });
   for (const [fields, message] of [

@@ -80,6 +80,7 @@ test('a message that is no valid CloudEvent is kept as unreadable, with the reas
     [{ ...binary('ce_'), ce_specversion: '0.3' }, '1', 'specversion: must be 1.0, not 0.3'],
     [{ ...binary('ce_'), ce_subject: 'x'.repeat(8_192) }, '1', 'must have at most 8192 bytes together'],
     [{ ...binary('ce_'), ...many }, '1', 'a CloudEvent must have at most 100 attributes'],
+    [{ ...binary('ce_'), 'content-type': 'a/b;\n' }, '1', 'datacontenttype: must be a media type'],
     [STRUCTURED, '{', 'The CloudEvent is not JSON.'],
     [STRUCTURED, { ...cloud, type: '' }, 'type: is required in a CloudEvent'],
     [STRUCTURED, { ...cloud, expirytime: '2001-01-01T00:00:00Z' }, 'expires_at: must be in the future'],

@@ -1,5 +1,6 @@
 import { SPEC_VERSION } from '../../domain/config/cloud-event.ts';
 import { type FieldProblem, invalid, invalidFields } from '../../domain/errors.ts';
+import { isMediaType } from '../../domain/http-header.ts';
 import { readTime, TIME_HINT } from '../../domain/time.ts';
 
 const REQUIRED = ['specversion', 'id', 'source', 'type'];
@@ -9,6 +10,7 @@ const MOST_CHARS: Readonly<Record<string, number>> = { type: 256, partitionkey: 
 const MOST_ATTRIBUTES = 100;
 const MOST_BYTES = 8_192;
 const MOST_PROBLEMS = 20;
+const MOST_TYPE_CHARS = 256;
 const CONTROL = /\p{Cc}/u;
 
 /** Attributes become headers of every delivery, and receivers refuse a request with too many of them. */
@@ -40,6 +42,15 @@ export function problemsOf(attributes: ReadonlyMap<string, string>): FieldProble
     if (text !== undefined && readTime(text) === null) problems.push({ field, problem: TIME_HINT });
   }
   return problems;
+}
+
+/** The type of the data becomes the content type of deliveries. Without one it is JSON. */
+export function typeProblems(type: unknown): FieldProblem[] {
+  if (type === undefined || type === null || type === '') return [];
+  const wrong = (problem: string) => [{ field: 'datacontenttype', problem }];
+  if (typeof type !== 'string') return wrong('must be a string');
+  if (type.length > MOST_TYPE_CHARS) return wrong(`must have at most ${MOST_TYPE_CHARS} characters`);
+  return isMediaType(type) ? [] : wrong('must be a media type, such as application/json');
 }
 
 export function refuse(problems: readonly FieldProblem[]): void {

@@ -4,7 +4,7 @@ import { isObject } from '../../platform/json/is-object.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import { isJsonType, jsonPayload } from '../request/body.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
-import { checkSize, problemsOf, refuse } from './attributes.ts';
+import { checkSize, problemsOf, refuse, typeProblems } from './attributes.ts';
 
 /** A CloudEvent of any form, read and checked. */
 export interface CloudEvent {
@@ -36,9 +36,7 @@ export function readStructured(value: unknown, text: string): CloudEvent {
     else if (isAttribute(attribute)) attributes.set(name, String(attribute));
     else problems.push({ field: name, problem: 'must be a string, a whole number or a boolean' });
   }
-  if (typeof (datacontenttype ?? '') !== 'string')
-    problems.push({ field: 'datacontenttype', problem: 'must be a string' });
-  refuse([...problems, ...problemsOf(attributes)]);
+  refuse([...problems, ...typeProblems(datacontenttype), ...problemsOf(attributes)]);
   const type = mediaType((datacontenttype as string | null) ?? '');
   return { attributes, ...structuredData({ data, base64, text }, type) };
 }
@@ -54,8 +52,8 @@ export function readBinary(headers: IngestHeaders, body: Buffer): CloudEvent {
   const attributes = new Map(given.map(([name, value]) => [name, attributeText(value)]));
   // The data's type is that of the body.
   attributes.delete('datacontenttype');
-  refuse(problemsOf(attributes));
   const [type = ''] = headerValues(headers, 'content-type');
+  refuse([...typeProblems(type), ...problemsOf(attributes)]);
   return { attributes, ...dataOf(body, type) };
 }
 
