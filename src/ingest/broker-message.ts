@@ -7,6 +7,7 @@ import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SourceRow } from '../store/config/sources.ts';
+import { parseTrace, type TraceContext } from '../tracing/trace-context.ts';
 import type { CloudEvent } from './cloudevents/cloud-event.ts';
 import { cloudMessage, withoutAttributes } from './cloudevents/cloud-message.ts';
 import { fieldsOf } from './cloudevents/event-fields.ts';
@@ -57,13 +58,12 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   const { sandbox, seed, nowMs } = reader;
   const made = await applySourceFunctions(sandbox, source, { event: raw, seed, nowMs });
   if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);
-  const envelope = readEnvelope(made.payload);
-  if (typeof envelope === 'string') {
-    const cloud = source.cloudevents ? cloudMessage(made.headers, made.payload) : null;
-    if (cloud === null || typeof cloud === 'string') return unreadable(raw, cloud ?? envelope);
-    return fromEnvelope(reader, { raw, headers: withoutAttributes(made.headers) }, cloudEnvelope(cloud));
-  }
-  return fromEnvelope(reader, { raw, headers: made.headers }, envelope);
+  // The headers of a CloudEvent say what its data is, which may look like the usual form.
+  const cloud = source.cloudevents ? cloudMessage(made.headers, made.payload) : null;
+  const envelope = cloud === null ? readEnvelope(made.payload) : cloudEnvelope(cloud);
+  if (typeof envelope === 'string') return unreadable(raw, envelope);
+  const headers = cloud === null ? made.headers : withoutAttributes(made.headers);
+  return fromEnvelope(reader, { raw, headers }, envelope);
 }
 
 /** The event of a message. `raw` is as it came, `given` are the headers that its functions left. */
@@ -89,12 +89,14 @@ async function fromEnvelope(
     idempotencyKey: envelope.idempotency_key || null,
     acknowledgedAtMs: envelope.acknowledgedAtMs ?? null,
     orderingKey: envelope.orderingKey ?? null,
+    trace: envelope.trace ?? null,
     times,
   };
 }
 
 /** A CloudEvent goes to all subscribers, unless its attributes or the type of the message say otherwise. */
-function cloudEnvelope(cloud: CloudEvent): Envelope {
+function cloudEnvelope(cloud: CloudEvent | string): Envelope | string {
+  if (typeof cloud === 'string') return cloud;
   const { acknowledged_at, ordering_key, ...fields } = fieldsOf(cloud);
   const [endpointId, ownerId] = ['endpointid', 'ownerid'].map((name) => cloud.attributes.get(name) ?? '');
   return {
@@ -106,6 +108,7 @@ function cloudEnvelope(cloud: CloudEvent): Envelope {
     contentType: cloud.contentType,
     acknowledgedAtMs: acknowledged_at === undefined ? null : readTime(acknowledged_at),
     orderingKey: ordering_key ?? null,
+    trace: parseTrace(cloud.attributes.get('traceparent'), cloud.attributes.get('tracestate')),
   };
 }
 
@@ -179,6 +182,7 @@ interface Envelope extends GivenTimes {
   contentType?: string | null;
   acknowledgedAtMs?: number | null;
   orderingKey?: string | null;
+  trace?: TraceContext | null;
 }
 
 const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key', 'deliver_at', 'expires_at'];

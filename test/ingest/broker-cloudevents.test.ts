@@ -68,10 +68,24 @@ test('a structured message has its attributes in the body; they may say where it
   expect(xml).toMatchObject({ contentType: 'application/xml', functionFailure: null });
 });
 
-test('a message of the usual form is read as such, whatever its headers say', async () => {
+test('the headers of a CloudEvent go before the usual form, which its data may have', async () => {
   const usual = { event_type: 'own', data: 1, owner_id: 'ann' };
-  const event = await read({ ...binary('ce_'), 'x-convoy-message-type': 'fanout' }, usual);
-  expect(event).toMatchObject({ eventType: 'own', idempotencyKey: null });
+  const headers = { ...binary('ce_'), 'x-convoy-message-type': 'fanout' };
+  const event = await read({ ...headers, ce_ownerid: 'bob' }, usual);
+  expect(event).toMatchObject({ eventType: 'order.paid', target: { kind: 'owner', ownerId: 'bob' } });
+  expect(event.payload.toString()).toBe(JSON.stringify(usual));
+  const off = await read(headers, usual, { cloudevents: false });
+  expect(off).toMatchObject({ eventType: 'own', target: { kind: 'owner', ownerId: 'ann' }, trace: null });
+});
+
+test('a CloudEvent continues its own trace', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+  const trace = { traceId, spanId: 'b7ad6b7169203331', isSampled: true, state: 'a=1' };
+  const event = await read({ ...binary('ce_'), ce_traceparent: traceparent, ce_tracestate: 'a=1' }, '1');
+  expect(event.trace).toEqual(trace);
+  const other = await read(STRUCTURED, { ...cloud, traceparent: 'no' });
+  expect(other).toMatchObject({ trace: null, functionFailure: null });
 });
 
 test('a message that is no valid CloudEvent is kept as unreadable, with the reason', async () => {
