@@ -238,6 +238,22 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
     expect(await posthorn(target, 'apply', '-f', file)).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('leaves a source as it reads CloudEvents, if the file does not say', async () => {
+    const target = await app.newProject();
+    const source = { key: 's', name: 's', type: 'http' };
+    const apply = async (fields: object) => {
+      const file = save('cloud.yaml', { version: 1, sources: [{ ...source, ...fields }] });
+      const { code, stderr } = await posthorn(target, 'apply', '-f', file);
+      expect([code, stderr]).toEqual([0, '']);
+      return (await target.get('/sources')).content.map(({ cloudevents }: Json) => cloudevents);
+    };
+    expect(await apply({})).toEqual([true]);
+    expect(await apply({ cloudevents: false })).toEqual([false]);
+    expect(parse(await exported(target)).sources).toMatchObject([{ key: 's', cloudevents: false }]);
+    expect(await apply({ name: 'other' })).toEqual([false]);
+    expect(await apply({ cloudevents: true })).toEqual([true]);
+  });
+
   it('gives an endpoint each status from each other', async () => {
     const target = await app.newProject();
     const states = ['inactive', 'paused', 'active', 'paused', 'inactive', 'active'];

@@ -78,10 +78,11 @@ async function saveEventType(target: Target, { key, id, body }: Save): Promise<v
 }
 
 async function saveSource({ posthorn, ids, isDryRun }: Target, { key, id, body }: Save): Promise<void> {
-  const { provider, pub_sub, db_change_stream, schedule, ...rest } = body;
+  const { provider, pub_sub, db_change_stream, schedule, cloudevents = null, ...rest } = body;
   const fields: UpdateSource = {
     ...rest,
     key,
+    ...(cloudevents !== null && { cloudevents: cloudevents as boolean }),
     ...(isFields(pub_sub) && { pub_sub }),
     ...(isFields(db_change_stream) && { db_change_stream }),
     ...(isFields(schedule) && { schedule }),

@@ -40,6 +40,8 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
   event_types: { category: '', description: '', json_schema: null, deprecated: false },
   sources: {
     ...fileValues(sourceFields),
+    // A file of version 0.1.0 does not name it, and must not switch it on. Null: as it is stored.
+    cloudevents: null,
     verifier: { type: 'noop' },
     pub_sub: null,
     db_change_stream: null,

@@ -87,6 +87,7 @@ function isChange(kind: Kind, name: string, { wanted, stored }: { wanted: Item; 
   const value = wanted[name];
   // The status of an endpoint is also changed by the service, so a file that does not name it leaves it alone.
   if (kind === 'endpoints' && name === 'status') return value !== '' && value !== (stored[name] || 'active');
+  if (kind === 'sources' && name === 'cloudevents' && value === null) return false;
   // A deprecation cannot be taken back.
   if (kind === 'event_types' && value === false) return false;
   if (kind === 'endpoints' && name === 'secret' && value === '') return false;
