@@ -30,6 +30,15 @@ const sendCloud = async (client: ApiClient, fields: object = {}): Promise<Json> 
   return ((await response.json()) as Json).data;
 };
 
+test('a CloudEvent that is passed on in its binary form has no envelope, another event has', async () => {
+  const { client, next } = await scene('', { endpoint: { envelope: 'standard' } });
+  await sendCloud(client, { data: { n: 1 } });
+  const passed = await next();
+  expect([passed.headers['ce-id'], passed.body.toString()]).toEqual(['A-1', '{"n":1}']);
+  await client.post('/events/broadcast', { event_type: 'e', data: 1 });
+  expect((await next(2)).json).toMatchObject({ type: 'e', data: 1 });
+});
+
 // proves Endpoints: cloudevents
 test('structured: the body is the whole CloudEvent with the data as sent, and that body is signed', async () => {
   const { client, endpoint, next } = await scene('structured');

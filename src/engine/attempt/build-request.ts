@@ -54,7 +54,7 @@ export function buildRequest(
   context: RequestContext,
 ): BuiltRequest {
   const { nowMs, made } = context;
-  const body = enveloped(delivery, endpoint.row, context.config);
+  const body = enveloped(delivery, endpoint.row, context);
   const headers = new HeaderList();
   headers.put('Content-Type', delivery.contentType ?? 'application/json');
   const id = webhookId(delivery, endpoint.row);
