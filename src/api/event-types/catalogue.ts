@@ -1,3 +1,4 @@
+import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { exampleOf, type JsonSchema } from '../../platform/json/schema-example.ts';
 import type { EventTypeRow } from '../../store/config/event-types.ts';
@@ -19,24 +20,54 @@ export interface Described {
 type Json = Record<string, unknown>;
 
 /** The types of a project. Patterns, which subscriptions add to the catalogue, describe no event. */
-export function describedTypes(rows: readonly EventTypeRow[]): Described[] {
+export function describedTypes(
+  rows: readonly EventTypeRow[],
+  { envelope }: Pick<ProjectConfig, 'envelope'>,
+): Described[] {
   const taken = new Set<string>();
   return rows
     .filter(({ name }) => !name.includes('*'))
     .map((row) => {
       const id = freeId(row.name, taken);
       taken.add(id);
-      const { name, category, description, json_schema } = row;
+      const { name, category, description } = row;
       return {
         name,
         id,
         category,
         description,
         isDeprecated: row.deprecated_at !== null,
-        schema: json_schema && moved(json_schema, `#/components/schemas/${id}`),
-        example: json_schema && exampleOf(json_schema as JsonSchema),
+        ...(envelope === 'standard' ? wrapped(row, id) : bare(row, `#/components/schemas/${id}`)),
       };
     });
+}
+
+const bare = (
+  { json_schema }: Pick<EventTypeRow, 'json_schema'>,
+  place: string,
+): Pick<Described, 'schema' | 'example'> => ({
+  schema: json_schema && moved(json_schema, place),
+  example: json_schema && exampleOf(json_schema as JsonSchema),
+});
+
+/** The same in the envelope of deliveries. Data without a schema may be any JSON. */
+function wrapped(
+  row: Pick<EventTypeRow, 'name' | 'json_schema'>,
+  id: string,
+): Pick<Described, 'schema' | 'example'> {
+  const { schema, example } = bare(row, `#/components/schemas/${id}/properties/data`);
+  return {
+    schema: {
+      type: 'object',
+      required: ['type', 'timestamp', 'data'],
+      properties: {
+        type: { const: row.name },
+        timestamp: { type: 'string', format: 'date-time' },
+        data: schema ?? {},
+      },
+    },
+    example: { type: row.name, timestamp: '2026-01-31T15:04:05.000Z', data: example ?? {} },
+  };
 }
 
 export const schemasOf = (types: readonly Described[]): Json =>

@@ -64,7 +64,7 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
         const rows = await db.reading(project.id, (tx) => listEventTypes(tx, project.id));
         const seen = rows.filter(({ name }) => seesEventType(scope, name));
         const version = String((await getConfigVersion(db, project.id)) ?? 0);
-        const catalogue = { title: project.name, version, types: describedTypes(seen) };
+        const catalogue = { title: project.name, version, types: describedTypes(seen, project.config) };
         return suffix === 'openapi' ? openApiOf(catalogue) : asyncApiOf(catalogue);
       },
     });

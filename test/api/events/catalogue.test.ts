@@ -22,8 +22,8 @@ const INVOICE = {
   },
 };
 
-async function scene(): Promise<ApiClient> {
-  const client = await app.newProject();
+async function scene(config: object = {}): Promise<ApiClient> {
+  const client = await app.newProject(config);
   const make = (fields: object) => client.post('/event-types', fields);
   await make({
     name: 'invoice.paid',
@@ -106,6 +106,22 @@ test('the AsyncAPI document has a message for each type, and its references lead
   });
   expect(isValid(INVOICE, messages['invoice.paid'].examples[0].payload)).toBe(true);
   expect(targets(document)).not.toContain(undefined);
+});
+
+test('in a project with an envelope the documents have it around schema and example', async () => {
+  const client = await scene({ envelope: 'standard' });
+  const document: Json = await client.get('/event-types/openapi');
+  const contentOf = (name: string) => document.webhooks[name].post.requestBody.content['application/json'];
+  const { example } = contentOf('invoice.paid');
+  expect([Object.keys(example), example.type]).toEqual([['type', 'timestamp', 'data'], 'invoice.paid']);
+  expect(isValid(INVOICE, example.data)).toBe(true);
+  expect(targets(document)).not.toContain(undefined);
+  const fits = (value: object) => isValid({ $ref: '#/components/schemas/invoice.paid', ...document }, value);
+  const wrong = { ...example, data: { ...example.data, lines: [{ sku: 'short' }, {}] } };
+  expect([fits(example), fits(example.data), fits(wrong)]).toEqual([true, false, false]);
+  expect(contentOf('orders/create').example).toMatchObject({ type: 'orders/create', data: {} });
+  const { components }: Json = await client.get('/event-types/asyncapi');
+  expect(components.messages['invoice.paid'].examples[0].payload).toEqual(example);
 });
 
 test('a change of the catalogue is another version, and an empty one is a document too', async () => {
