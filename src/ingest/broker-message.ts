@@ -11,7 +11,14 @@ import { parseTrace, type TraceContext } from '../tracing/trace-context.ts';
 import type { CloudEvent } from './cloudevents/cloud-event.ts';
 import { cloudMessage, withoutAttributes } from './cloudevents/cloud-message.ts';
 import { fieldsOf } from './cloudevents/event-fields.ts';
-import { type EventTimes, eventTimes, type GivenTimes, MAX_SECONDS, retentionOf } from './event-times.ts';
+import {
+  type EventTimes,
+  type ExpiryName,
+  eventTimes,
+  type GivenTimes,
+  MAX_SECONDS,
+  retentionOf,
+} from './event-times.ts';
 import type { NewEvent } from './new-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
@@ -108,6 +115,7 @@ function cloudEnvelope(cloud: CloudEvent | string): Envelope | string {
     contentType: cloud.contentType,
     acknowledgedAtMs: acknowledged_at === undefined ? null : readTime(acknowledged_at),
     orderingKey: ordering_key ?? null,
+    expiryName: 'expirytime',
     trace: parseTrace(cloud.attributes.get('traceparent'), cloud.attributes.get('tracestate')),
   };
 }
@@ -183,6 +191,7 @@ interface Envelope extends GivenTimes {
   acknowledgedAtMs?: number | null;
   orderingKey?: string | null;
   trace?: TraceContext | null;
+  expiryName?: ExpiryName;
 }
 
 const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key', 'deliver_at', 'expires_at'];
@@ -221,7 +230,9 @@ function readTimes(envelope: Envelope, { routing, nowMs, retentionMs }: MessageR
   if (given.deliver_at === '') delete given.deliver_at;
   if (given.expires_at === '') delete given.expires_at;
   try {
-    return eventTimes(given, { nowMs, retentionMs: retentionOf(routing.project.config, retentionMs) });
+    const expiryName = envelope.expiryName ?? 'expires_at';
+    const kept = retentionOf(routing.project.config, retentionMs);
+    return eventTimes(given, { nowMs, retentionMs: kept, expiryName });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return `The message cannot be delivered at its time: ${error.message}.`;

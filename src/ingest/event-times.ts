@@ -11,6 +11,9 @@ export interface GivenTimes {
   ttl_seconds?: number | undefined;
 }
 
+/** The names under which a caller gives when an event expires: the second one is of CloudEvents. */
+export type ExpiryName = 'expires_at' | 'expirytime';
+
 /** The longest delay or time to live that a call takes. */
 export const MAX_SECONDS = 2_147_483_647;
 
@@ -28,6 +31,7 @@ interface Limits {
   acceptedAtMs?: number;
   /** An open delivery is kept for longer than this, so a delayed one is sent before it is too old. */
   retentionMs: number;
+  expiryName?: ExpiryName;
 }
 
 export const retentionOf = (
@@ -48,8 +52,9 @@ export function eventTimes(given: GivenTimes, limits: Limits): EventTimes {
     throw invalid('ttl_seconds', 'cannot be given together with expires_at');
   const fromMs = Math.max(limits.nowMs, deliverAtMs ?? 0);
   if (ttl_seconds !== undefined) return { deliverAtMs, expiresAtMs: Math.ceil(fromMs) + ttl_seconds * 1000 };
-  const expiresAtMs = expires_at === undefined ? null : parsed('expires_at', expires_at);
-  checkExpiry(expiresAtMs, fromMs);
+  const { expiryName = 'expires_at' } = limits;
+  const expiresAtMs = expires_at === undefined ? null : parsed(expiryName, expires_at);
+  checkExpiry(expiresAtMs, fromMs, expiryName);
   return { deliverAtMs, expiresAtMs };
 }
 
@@ -73,9 +78,13 @@ export function deliveryTime(
 }
 
 /** An event that expires before its deliveries begin would never be delivered. */
-export function checkExpiry(expiresAtMs: number | null, fromMs: number): void {
+export function checkExpiry(
+  expiresAtMs: number | null,
+  fromMs: number,
+  field: ExpiryName = 'expires_at',
+): void {
   if (expiresAtMs !== null && expiresAtMs <= fromMs)
-    throw invalid('expires_at', 'must be in the future, and later than the delivery');
+    throw invalid(field, 'must be in the future, and later than the delivery');
 }
 
 const parsedOrNull = (field: string, text: string | undefined): number | null =>

@@ -132,7 +132,8 @@ async function ingestCloudEvents(
   const hops = readHops(deps.sealer, request.headers[HOPS_NAME]);
   const events = cloudEventsOf(incoming, body.bytes).map(({ cloud, payload }): NewEvent => {
     const { trace, expires_at, ...parts } = cloudParts(found.row, newEvent(found, incoming, payload), cloud);
-    const times = eventTimes({ expires_at }, { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY });
+    const limits = { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY };
+    const times = eventTimes({ expires_at }, { ...limits, expiryName: 'expirytime' });
     return { ...parts, times, trace: trace ?? requestTrace(request), hops };
   });
   const results = await deps.acceptor.acceptGroup(events, { isAllOrNothing: true });

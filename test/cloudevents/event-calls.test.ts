@@ -169,7 +169,7 @@ test.each([
   [{ specversion: '0.3' }, 'specversion: must be 1.0, not 0.3'],
   [{ time: 'yesterday' }, 'time: must be a time such as'],
   [{ expirytime: '2026-02-30T00:00:00Z' }, 'expirytime: must be a time such as'],
-  [{ expirytime: '2001-01-01T00:00:00Z' }, 'expires_at: must be in the future'],
+  [{ expirytime: '2001-01-01T00:00:00Z' }, 'expirytime: must be in the future'],
   [{ source: 'two words' }, 'source: must be a URI reference, without spaces'],
   [{ subject: 'x'.repeat(8_193) }, 'the attributes of a CloudEvent must have at most 8192 bytes together'],
   [numbered(97), 'a CloudEvent must have at most 100 attributes'],

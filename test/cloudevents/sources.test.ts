@@ -116,7 +116,7 @@ test('what is no CloudEvent is refused and not stored; one bad event refuses its
   for (const [body, type, message] of [
     [cloud({ id: undefined }), STRUCTURED, 'id: is required in a CloudEvent'],
     [cloud({ specversion: '2.0' }), STRUCTURED, 'specversion: must be 1.0, not 2.0'],
-    [cloud({ expirytime: '2001-01-01T00:00:00Z' }), STRUCTURED, 'expires_at: must be in the future'],
+    [cloud({ expirytime: '2001-01-01T00:00:00Z' }), STRUCTURED, 'expirytime: must be in the future'],
     ['{', STRUCTURED, 'it is not the JSON of CloudEvents'],
     [[cloud(), cloud({ time: 'soon' }), 1], BATCH, 'events[1].time: must be a time'],
     [cloud(), BATCH, 'body: must be a list of CloudEvents'],

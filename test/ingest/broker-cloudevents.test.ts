@@ -97,7 +97,7 @@ test('a message that is no valid CloudEvent is kept as unreadable, with the reas
     [{ ...binary('ce_'), 'content-type': 'a/b;\n' }, '1', 'datacontenttype: must be a media type'],
     [STRUCTURED, '{', 'The CloudEvent is not JSON.'],
     [STRUCTURED, { ...cloud, type: '' }, 'type: is required in a CloudEvent'],
-    [STRUCTURED, { ...cloud, expirytime: '2001-01-01T00:00:00Z' }, 'expires_at: must be in the future'],
+    [STRUCTURED, { ...cloud, expirytime: '2001-01-01T00:00:00Z' }, 'expirytime: must be in the future'],
     [{}, cloud, 'The message has an unknown field: specversion.'],
   ] as const) {
     const event = await read(headers, body);

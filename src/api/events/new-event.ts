@@ -51,7 +51,7 @@ export async function newEvent(
     urlPath: null,
     metadata: body.metadata || null,
     orderingKey: body.ordering_key ?? null,
-    times: timesOf(context, project, body),
+    times: timesOf(context, call),
   };
 }
 
@@ -61,9 +61,13 @@ const jsonOf = (bodyText: string): EventPayload => ({
 });
 
 /** Throws before anything is made for the event. */
-export function timesOf(context: ApiContext, { config }: ProjectRow, body: GivenTimes): EventTimes {
-  const retentionMs = retentionOf(config, context.retentionMs);
-  return eventTimes(body, { nowMs: context.now(), retentionMs });
+export function timesOf(
+  context: ApiContext,
+  { project, body, payload }: Pick<Call<GivenTimes>, 'project' | 'body' | 'payload'>,
+): EventTimes {
+  const retentionMs = retentionOf(project.config, context.retentionMs);
+  const expiryName = payload === undefined ? 'expires_at' : 'expirytime';
+  return eventTimes(body, { nowMs: context.now(), retentionMs, expiryName });
 }
 
 /** A project with its own header for the key relies on it, so every event must have a key. */

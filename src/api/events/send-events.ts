@@ -76,7 +76,7 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
     portal: 'create_events',
     ...call('direct', (given) => {
       requireEventTypes(given.scope, [given.body.event_type]);
-      timesOf(context, given.project, given.body);
+      timesOf(context, given);
       return directTarget(context, given, given.body);
     }),
   });
@@ -91,7 +91,7 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
     summary: 'Send an event to a URL. Creates an endpoint for the URL if there is none.',
     message: 'Dynamic event created',
     ...call('dynamic', (given) => {
-      timesOf(context, given.project, given.body);
+      timesOf(context, given);
       return dynamicTarget(context, given, given.body);
     }),
   });
