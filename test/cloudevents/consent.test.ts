@@ -96,6 +96,40 @@ test('a dynamic event to a new address needs its consent, and deliveries carry t
   expect((await send('/none', 400)).message).toContain('has no WebHook-Allowed-Origin');
 });
 
+test('nothing is asked in a dry run, nor for an endpoint that the caller may not change', async () => {
+  const project = await app.newProject({ webhook_origin: ORIGIN });
+  const fields = { name: 'n', url: at('/dry') };
+  const headers = { 'x-posthorn-dry-run': 'true' };
+  await project.call('POST', '/endpoints', { body: fields, headers, expected: 201 });
+  const endpoint = await project.post('/endpoints', { name: 'n', url: at('/any'), owner_id: 'ann' });
+  await project.call('PUT', `/endpoints/${endpoint.uid}`, { body: fields, headers, expected: 202 });
+  await project.put('/endpoints/01ARZ3NDEKTSV4RRFFQ69G5FAV', fields, 404);
+  const link = { name: 'bob', owner_id: 'bob', can_manage_endpoint: true };
+  const { token } = await project.post('/portal-links', link);
+  await new ApiClient(`${app.url}/portal-api`, token).put(`/endpoints/${endpoint.uid}`, fields, 404);
+  expect(asked('/dry')).toEqual([]);
+  await project.put(`/endpoints/${endpoint.uid}`, fields, 400);
+  expect(asked('/dry')).toHaveLength(1);
+});
+
+test('a batch asks ten new addresses, each once, and refuses the rest', async () => {
+  const project = await app.newProject({ webhook_origin: ORIGIN });
+  const event = (path: string, secret: string) => ({
+    kind: 'dynamic',
+    url: at(path),
+    secret,
+    event_type: 'a',
+    data: {},
+  });
+  const paths = Array.from({ length: 12 }, (_, n) => `/batch/${n}`);
+  const events = paths.flatMap((path) => [event(path, 'one'), event(path, 'two')]);
+  const { results } = await project.post('/events/batch', { events }, 200);
+  expect(paths.map((path) => asked(path).length)).toEqual([...Array(10).fill(1), 0, 0]);
+  expect(results.slice(0, 20).map(({ status }: Json) => status)).toEqual(Array(20).fill('stored'));
+  for (const { status, message } of results.slice(20))
+    expect([status, message]).toEqual(['refused', expect.stringContaining('too many new URLs')]);
+});
+
 test('without the setting, and in projects of version 0.1.0, no address is asked', async () => {
   const project = await app.newProject();
   await app.database.query(`update projects set config = config - 'webhook_origin' where id = $1`, [

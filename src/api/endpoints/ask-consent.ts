@@ -14,6 +14,26 @@ const MAX_RESPONSE_BYTES = 1_024;
 const MOST_PER_MINUTE = 1_000_000;
 const FREE: Consent = { isGiven: true, perMinute: null };
 
+/** Asks for a call with many events: each URL once, and few of them. Undefined: too many. */
+export class ConsentAsks {
+  readonly #most: number;
+  readonly #asked = new Map<string, Promise<Consent>>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  ask(context: Pick<ApiContext, 'http'>, config: ProjectConfig, url: string): Promise<Consent> | undefined {
+    const known = this.#asked.get(url);
+    if (known !== undefined) return known;
+    if (config.webhook_origin === '') return Promise.resolve(FREE);
+    if (this.#asked.size >= this.#most) return undefined;
+    const asked = askConsent(context, config, url);
+    this.#asked.set(url, asked);
+    return asked;
+  }
+}
+
 export async function askConsent(
   { http }: Pick<ApiContext, 'http'>,
   { webhook_origin: origin }: ProjectConfig,

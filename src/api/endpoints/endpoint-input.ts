@@ -126,7 +126,10 @@ export async function checkEndpoint(context: ApiContext, config: ProjectConfig, 
   if (type === 'oauth2') await checkSigningKey('authentication.oauth2', oauth2);
 }
 
-/** The input with the rate that its address allows. Refuses an address that does not give its consent. */
+/**
+ * The input with the rate that its address allows. Refuses an address that does not give its consent. Not for a dry run,
+ * which sends nothing.
+ */
 export async function withConsent<In extends Input>(
   context: ApiContext,
   config: ProjectConfig,

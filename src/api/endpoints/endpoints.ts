@@ -90,9 +90,10 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       if (scope?.canSeeSecrets === false && body.secret)
         throw new AppError('portal_forbidden', { what: 'another secret' });
       const one = { ...by, id: params.endpointID, scope };
-      const { endpoints: routed } = await context.cache.get(project.id);
-      const stored = routed.get(params.endpointID)?.row;
-      const input = await withConsent(context, project.config, body, stored);
+      const stored = await endpoints.get(db, project.id, asId(params.endpointID));
+      // Nothing is asked for a caller who may not change it.
+      requireOwnCredentials(scope, found(owned(scope, stored), 'endpoint', params.endpointID), body);
+      const input = by.isDryRun ? body : await withConsent(context, project.config, body, stored);
       const row = await updateEndpoint(changes, one, (known) => {
         requireOwnCredentials(scope, known, body);
         return {

@@ -4,7 +4,7 @@ import type { Actor } from '../../domain/audit.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import { askConsent } from '../endpoints/ask-consent.ts';
+import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import { checkHttpUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { DynamicEvent } from './event-schema.ts';
@@ -20,10 +20,10 @@ type Input = Static<typeof DynamicEvent>;
  */
 export async function dynamicTarget(
   context: ApiContext,
-  by: { project: ProjectRow; actor: Actor },
+  by: { project: ProjectRow; actor: Actor; asks?: ConsentAsks },
   body: Input,
 ): Promise<WantedTarget> {
-  const { project } = by;
+  const { project, asks = new ConsentAsks(1) } = by;
   const { config } = project;
   checkHttpUrl('url', body.url);
   const known = await context.endpoints.findByUrl(context.db, project.id, body.url);
@@ -51,7 +51,9 @@ export async function dynamicTarget(
       { resource: 'subscription', action: found === undefined ? 'create' : 'update', ...at },
     ],
     make: async () => {
-      const consent = known === undefined ? await askConsent(context, config, body.url) : null;
+      const consent = known === undefined ? await asks.ask(context, config, body.url) : null;
+      if (consent === undefined)
+        throw invalid('url', 'is one of too many new URLs to ask for their consent; send it in another call');
       if (consent?.isGiven === false) return refused(`the URL ${consent.problem}`, consent.problem);
       const place = { projectId: project.id, actor: by.actor };
       const perMinute = consent?.perMinute ?? null;

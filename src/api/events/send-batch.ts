@@ -5,6 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { GroupResult } from '../../ingest/accept-event.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
+import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import type { Call, EventPayload } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { refuseIfAny, resultOf } from './batch-results.ts';
@@ -38,6 +39,8 @@ type Entry = { event: NewEvent; target: Target | null } | AppError;
 
 /** After so many events other work has its turn. */
 const CHECKED_AT_ONCE = 100;
+/** New URLs that a call asks for their consent, one after another. */
+const MOST_ASKED = 10;
 
 export async function sendBatch(
   context: ApiContext,
@@ -87,9 +90,10 @@ function targets(
   call: BatchCall,
 ): (event: CheckedEvent) => EventTarget | Promise<Target> {
   const { project, actor, scope } = call;
+  const asks = new ConsentAsks(MOST_ASKED);
   const made = new Map<string, { asked: string; target: Promise<EventTarget> }>();
   const dynamic = async (body: Static<typeof DynamicEvent>): Promise<Target> => {
-    const { make } = await dynamicTarget(context, { project, actor }, body);
+    const { make } = await dynamicTarget(context, { project, actor, asks }, body);
     const asked = JSON.stringify([body.secret, body.event_types]);
     return () => {
       const known = made.get(body.url);

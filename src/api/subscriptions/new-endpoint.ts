@@ -61,7 +61,8 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       const { project, by, scope, body } = call;
       await checkEndpoint(context, project.config, body);
       warnOfOwnUrl(context, body, request);
-      const made = createdEndpoint(context, await withConsent(context, project.config, body));
+      const input = by.isDryRun ? body : await withConsent(context, project.config, body);
+      const made = createdEndpoint(context, input);
       // A key belongs to the file of the project, so a portal link cannot claim one.
       if (scope !== undefined) Object.assign(made.fields, { ...OWNERS, owner_id: scope.ownerId });
       const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });
