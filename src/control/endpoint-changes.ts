@@ -169,7 +169,7 @@ async function keepAddress(
   change: ConfigChange,
   { scope, known, row }: Pick<OneEndpoint, 'scope'> & { known: EndpointRow; row: EndpointRow },
 ): Promise<void> {
-  const what = row.url !== known.url ? 'another url' : 'another delivery';
+  const what = row.url !== known.url ? 'another url for' : 'another delivery for';
   if (scope === undefined || (row.url === known.url && row.delivery === known.delivery)) return;
   const senders = await subscriptions.allOf(change, change.projectId, known.id);
   await keepVariables(changes, change, { scope, senders, what });

@@ -61,6 +61,8 @@ export function toggleSubscription(changes: ConfigChanges, one: OneSubscription)
 export function deleteSubscription(changes: ConfigChanges, one: OneSubscription): Promise<null> {
   return changes.change(one, async (change) => {
     const row = found(await subscriptionOf(change, one), 'subscription', one.id);
+    if (one.scope !== undefined)
+      await keepVariables(changes, change, { scope: one.scope, senders: [row], what: 'deleting' });
     await deleteSubscriptions(change, { column: 'id', value: one.id });
     return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
   });
@@ -110,7 +112,8 @@ function withAuthor(
 
 /**
  * A portal link that does not see secrets could have the project's variables sent to a server of its own. So it does not
- * change the address of a function that sees them.
+ * change the address of a function that sees them. It does not end such a function either: requests that it made are
+ * stored, and a resend would take them to an address that is free to change then.
  */
 export async function keepVariables(
   { deps }: ConfigChanges,
@@ -121,7 +124,7 @@ export async function keepVariables(
   const project = await deps.projects.get(change, change.projectId);
   const variables = project?.variables.revealOrNull() ?? null;
   if (variables === null || Object.keys(variables).length > 0)
-    throw new AppError('portal_forbidden', { what: `${what} for a function that sees variables` });
+    throw new AppError('portal_forbidden', { what: `${what} a function that sees variables` });
 }
 
 function seesVariables({ function: code, is_portal_function }: SubscriptionFields): boolean {
@@ -176,12 +179,10 @@ function changeSubscription(
     await checkLinks(changes, change, { fields, known });
     await needNodesThatKnow(change, fields, known);
     const wanted = withAuthor(fields, known, one.scope);
-    if (one.scope !== undefined && wanted.endpoint_id !== known?.endpoint_id)
-      await keepVariables(changes, change, {
-        scope: one.scope,
-        senders: [wanted],
-        what: 'another endpoint_id',
-      });
+    const what = wanted.function !== known?.function ? 'changing' : 'another endpoint_id for';
+    const isMoved = wanted.endpoint_id !== known?.endpoint_id || wanted.function !== known.function;
+    if (one.scope !== undefined && known !== undefined && isMoved)
+      await keepVariables(changes, change, { scope: one.scope, senders: [known], what });
     const saved = await saveSubscription(change, { id: one.id, fields: wanted });
     await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: OVERLAP_FIELD });
     const done = typeof action === 'string' ? action : action(saved);

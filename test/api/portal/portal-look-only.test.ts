@@ -149,8 +149,12 @@ test('a link that may not see secrets does not change where a function with vari
     [one, { url: receiver.url }],
     [one, { delivery: 'pull' }],
     [its, { endpoint_id: other.endpoint.uid }],
+    // Requests that the function made are stored, so it does not end before the address changes.
+    [its, { function: '' }],
+    [its, { function: `${code} // mine` }],
   ] as const)
     expect((await link.put(path, body, 403)).code).toBe('portal_forbidden');
+  expect((await link.delete(its, 403)).code).toBe('portal_forbidden');
   expect([await project.get(one), await project.get(its)]).toEqual(before);
   // Other changes, and endpoints that get no variables, are as before.
   await link.put(one, { name: 'renamed', url });
@@ -159,8 +163,10 @@ test('a link that may not see secrets does not change where a function with vari
   await trusted.put(one, { url: receiver.url });
   await project.put(one, { url });
   // A function of the link itself sees no variables.
-  await link.put(its, { function: `${code} // mine`, endpoint_id: other.endpoint.uid });
-  await link.put(one, { delivery: 'pull' });
+  const own = await link.put(`/subscriptions/${other.subscription.uid}`, { function: code });
+  await link.put(`/endpoints/${other.endpoint.uid}`, { delivery: 'pull' });
+  await link.put(`/subscriptions/${own.uid}`, { endpoint_id: endpoint.uid });
+  await link.delete(`/subscriptions/${own.uid}`);
 });
 
 // proves Portal links: can_edit_functions
