@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { unanswered } from '../../../test/support/samples/outcomes.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { withoutCredentials } from './attempt-record.ts';
+import { requestResult, withoutCredentials } from './attempt-record.ts';
 
 const owner = { credentials: ['x-own'], visible: new Set<string>() };
 const basic = Buffer.from('ann:pässword').toString('base64');
@@ -59,4 +61,30 @@ test('the text of an error is stored without credentials', () => {
     startedAt: 0,
   };
   expect(withoutCredentials(error, request, owner)).toEqual({ ...error, message: 'bad: ***' });
+});
+
+test('a request that cannot be sent uses a try and is recorded, but is no failure of the endpoint', () => {
+  const resultOf = (code: 'invalid_request' | 'connection_refused', numTrials = 0) =>
+    requestResult(
+      leasedDelivery({ numTrials }),
+      {
+        request,
+        outcome: unanswered(code),
+        owner,
+        trace: null,
+        made: { body: null, functionRequest: null },
+        isStrain: false,
+      },
+      { attemptId: 'a', nowMs: NOON, finalCodes: [] },
+    );
+  const attempt = { outcome: 'invalid_request', succeeded: false };
+  expect(resultOf('invalid_request')).toMatchObject({
+    kind: 'untried',
+    finish: { status: 'Retry', numTrials: 1, attempt },
+  });
+  expect(resultOf('invalid_request', 2)).toMatchObject({
+    kind: 'untried',
+    finish: { status: 'Failure', attempt },
+  });
+  expect(resultOf('connection_refused', 2)).toMatchObject({ kind: 'failure', why: 'exhausted' });
 });

@@ -29,11 +29,15 @@ export function requestResult(
   const succeeded = verdict === 'success';
   const attempt = isOurs ? null : attemptRecord(at.attemptId, request, { outcome, owner, succeeded });
   return triedAs(
-    isOurs ? 'ours' : verdict,
+    // A request that our client refuses to send says nothing of the endpoint either. It is tried and recorded as any other.
+    isOurs || isUnsendable(outcome) ? 'ours' : verdict,
     { ...handedBack(delivery, null), ...judgement, ...made.made, attempt },
     { exchange: { outcome, requestBytes: request.body.length, trace }, isStrain },
   );
 }
+
+const isUnsendable = (outcome: Outcome): boolean =>
+  outcome.kind === 'error' && outcome.code === 'invalid_request';
 
 /** The stored record of an attempt. Values of credential headers are stored as `***`. */
 export function attemptRecord(
