@@ -74,7 +74,7 @@ export interface EventAcceptorDeps {
 /** An event of a group was refused, for a reason of its own. */
 export type GroupResult = AcceptedEvent | AppError;
 
-/** What would become of an event. */
+/** The fate of an event that is not stored. */
 interface TriedEvent {
   event: NewEvent;
   prepared: PreparedEvent;

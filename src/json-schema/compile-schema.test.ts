@@ -164,7 +164,7 @@ describe('the work of a check is bounded', () => {
     expect(compiled({ const: 1 }).check(deep)).toBeNull();
   });
 
-  /** What one check takes from its meter. */
+  /** The work that one check takes from its meter. */
   const stepsOf = (schema: Json, value: unknown) => {
     const meter = new WorkMeter();
     compiled(schema).check(value, meter);

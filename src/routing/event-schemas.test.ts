@@ -18,15 +18,15 @@ const schemas = new EventSchemas('refuse', [
 
 test('the events of a group share the work of their checks, and other work has its turn', async () => {
   let turns = 0;
-  let isDone = false;
+  const state = { isDone: false };
   const other = (async () => {
-    for (; !isDone; turns += 1) await nextTurn();
+    for (; !state.isDone; turns += 1) await nextTurn();
   })();
   const found = await schemas.problemsOf([...events('endless', 100), ...events('plain', 1)]);
-  isDone = true;
+  state.isDone = true;
   await other;
   const unfinished = [{ field: 'data', problem: 'needs more work than allowed to be checked' }];
-  expect(found.slice(0, 100)).toEqual(Array(100).fill(unfinished));
+  expect(found.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => unfinished));
   // An ordinary event has its check next to hostile ones.
   expect(found[100]).toEqual([]);
   // The shared work is spent by the first few. Each of the rest has a little, so that few pauses are needed for them.

@@ -23,7 +23,7 @@ const CHALLENGE_CHARS = 43;
 const MOST_SECONDS = 5;
 const MOST_ANSWER_BYTES = 4096;
 /**
- * First challenges under way on a node, and those of one project, so that others have room beside slow receivers. Endpoints
+ * First challenges under way on a node, and those of one project, so that others have room next to slow receivers. Endpoints
  * beyond them stay pending until a call verifies them.
  */
 const MOST_AT_A_TIME = 50;

@@ -29,7 +29,7 @@ test('next to new events of another project rounds are small and wait by what th
   pace.live('a');
   pace.live('a');
   expect(round(25, 'a')).toBe(whole);
-  // Of two claimed projects each is another one to the other.
+  // Two claimed projects are others to each other.
   expect(round(25, 'a', 'b')).toBe(whole);
 });
 
