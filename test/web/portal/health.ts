@@ -136,8 +136,8 @@ export function portalHealthTests(get: () => PortalWorld): void {
 
     it('sends one delivery now from its page, also behind the circuit breaker, and only with the right to', async () => {
       const { app, visit } = get();
-      // Nothing but the button sends anything within an hour.
-      const project = await app.newProject({ circuit_breaker: { error_timeout: 3600 } });
+      // Nothing but the button sends anything within an hour, and the breaker outlasts the retries with their jitter.
+      const project = await app.newProject({ circuit_breaker: { error_timeout: 7200 } });
       const owner_id = 'customer-now';
       const { endpoint, receiver, waiting, repair, send } = await incident(project, owner_id);
       const link = (rights: object) => project.post('/portal-links', { name: 'link', owner_id, ...rights });
