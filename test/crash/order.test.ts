@@ -94,7 +94,7 @@ async function sendKey(world: World, key: string, over: AbortSignal): Promise<nu
 
 /** Acts as the people of the project do. */
 async function operate(world: World, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
+  for (let turns = 0; !over.aborted; ) {
     const client = clientOf(world, world.nodes[Math.floor(world.random() * 3)] as ChaosNode);
     const dice = world.random();
     if (dice < 0.2) {
@@ -104,21 +104,24 @@ async function operate(world: World, over: AbortSignal): Promise<void> {
       const page = await attempt(client.get('/eventdeliveries?status=Scheduled&perPage=3'));
       for (const { uid } of page?.content ?? [])
         await attempt(client.post(`/eventdeliveries/cancel?deliveryId=${uid}`, undefined, 200));
-    } else await unhold(client, dice > 0.7);
+    } else if ((await unhold(client, turns % 2 === 1)).ended > 0) turns += 1;
     await sleep(150);
   }
 }
 
 /** Ends holds: the head is resent, or skipped. */
-async function unhold(client: ApiClient, isSkipped: boolean): Promise<number> {
+async function unhold(client: ApiClient, isSkipped: boolean): Promise<{ held: number; ended: number }> {
   const held: Json[] = (await attempt(client.get('/ordering-keys?held=true')))?.content ?? [];
-  for (const { uid, head_id } of held)
-    await attempt(
+  let ended = 0;
+  for (const { uid, head_id } of held) {
+    const answer = await attempt(
       isSkipped
         ? client.post('/ordering-keys/skip', { ids: [uid] }, 200)
         : client.put(`/eventdeliveries/${head_id}/resend`, undefined, 200),
     );
-  return held.length;
+    if (answer !== undefined) ended += 1;
+  }
+  return { held: held.length, ended };
 }
 
 async function breakThings({ nodes, database, random }: World): Promise<void> {
@@ -144,7 +147,7 @@ async function drain(world: World): Promise<void> {
   if (endpoint.status === 'paused') await client.put(`/endpoints/${endpoint.uid}/pause`);
   await eventually(
     async () => {
-      const held = await unhold(client, false);
+      const { held } = await unhold(client, false);
       const [open] = await world.database.query<{ count: number }>(
         'select count(*)::int as count from delivery_queue where kind = 0',
       );
