@@ -273,13 +273,14 @@ export class EventAcceptor {
 
   /** A message that does not fit becomes an event that failed, where it would be refused in a call. */
   async #checkedLot(lot: Lot): Promise<Lot> {
-    const schemas = this.#deps.cache.peek(lot.projectId)?.schemas;
+    const { cache, metrics } = this.#deps;
+    const { schemas } = cache.peek(lot.projectId) ?? (await cache.get(lot.projectId));
     if (schemas === undefined) return lot;
     const problems = await schemas.problemsOf(lot.messages.map(({ event }) => event));
     const messages = lot.messages.map((message, n) => {
       const [first] = problems[n] ?? [];
       if (first === undefined) return message;
-      this.#deps.metrics.schemaMismatches[schemas.mode].inc();
+      metrics.schemaMismatches[schemas.mode].inc();
       const reason = `The event does not fit the schema of its type: ${first.field} ${first.problem}.`;
       return schemas.mode === 'warn' ? message : { ...message, event: message.refused(reason) };
     });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
+import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { completedJob, deliveryOf, shown } from '../support/settled.ts';
@@ -219,4 +221,25 @@ test('an event that a stopped node accepted is delivered by another', async () =
   await receiver.received(1, path);
   expect(arrivedAt.get(path)).toBeGreaterThanOrEqual(Date.parse(event.deliver_at));
   await other.stop();
+});
+
+test('a burst is claimed in small rounds while another project has new events', async () => {
+  const COUNT = 500;
+  const { client, endpoint, path } = await scene();
+  const claims = async () => (await scrape(app.url)).value('posthorn_batch_size_count{batch="claim"}');
+  const arrived = () => receiver.at(path).length;
+  const burst = async () => {
+    const deliver_at = new Date(Date.now() + 1_000).toISOString();
+    const event = { kind: 'direct', endpoint_id: endpoint.uid, event_type: 'a', data: {}, deliver_at };
+    await client.post('/events/batch', { events: Array.from({ length: COUNT }, () => event) }, 200);
+    const [before, sent] = [await claims(), arrived()];
+    await eventually(arrived, (count) => count === sent + COUNT);
+    return (await claims()) - before;
+  };
+  const alone = await burst();
+  const others = new EventStream((await scene()).client);
+  const besideOthers = await burst();
+  await others.stop();
+  // At most 50 of an endpoint at a time, and 25 once new events of another project were seen.
+  expect(besideOthers / alone).toBeGreaterThan(1.3);
 });

@@ -76,7 +76,8 @@ export function buildRequest(
 }
 
 /** Our own headers but the signatures, and the credentials of the endpoint. */
-function putOurs(headers: HeaderList, delivery: Content, { config, ...context }: RequestContext): void {
+function putOurs(headers: HeaderList, delivery: Content, context: RequestContext): void {
+  const { config } = context;
   if (config.webhook_origin !== '') headers.put('WebHook-Request-Origin', config.webhook_origin);
   if (context.hops !== null) headers.put(HOPS_HEADER, context.hops);
   headers.putAll(context.authHeaders);

@@ -10,8 +10,7 @@ const VERSION_HEADER = `${CLOUD_PREFIX}specversion`;
 /**
  * The body of a request, in the envelope that Standard Webhooks advises if the endpoint or its project wants one. The
  * time is that at which the event was accepted, so every attempt has the same bytes. The payload is copied as it is: its
- * number texts and the order of its keys stay. Bodies other than JSON and CloudEvents
- * have no envelope.
+ * number texts and the order of its keys stay. CloudEvents, and bodies other than JSON, have no envelope.
  */
 export function enveloped(
   {

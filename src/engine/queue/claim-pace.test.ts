@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { ClaimPace } from './claim-pace.ts';
 
-/** `utilization` of the event loop between two rounds, and the time. */
+/** A pace, with the busy share of the event loop and the time. */
 function paceOf() {
-  const node = { utilization: 1, elapsed: 0 };
-  const loopUse = () => ({ idle: 0, active: 0, utilization: node.utilization });
-  const pace = new ClaimPace({ elapsed: () => node.elapsed }, loopUse);
+  const node = { busyShare: 1, elapsed: 0 };
+  const pace = new ClaimPace({ elapsed: () => node.elapsed }, () => node.busyShare);
   return { node, pace, round: (rows: number, ...of: string[]) => pace.claimed(rows, of) };
 }
 
@@ -37,11 +36,11 @@ test('an idle node goes faster and faster, a busy one slower, up to a bound', ()
   const { node, pace, round } = paceOf();
   pace.live('b');
   const slowest = round(25, 'a');
-  node.utilization = 0.1;
+  node.busyShare = 0.1;
   const waits = Array.from({ length: 100 }, () => round(25, 'a'));
   expect(waits).toEqual(waits.toSorted((one, other) => other - one));
   expect(waits.at(-1)).toBe(1);
-  node.utilization = 0.9;
+  node.busyShare = 0.9;
   expect(round(25, 'a')).toBeGreaterThan(1);
   for (let n = 0; n < 20; n += 1) round(25, 'a');
   expect(round(25, 'a')).toBe(slowest);

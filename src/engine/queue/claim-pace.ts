@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks';
+import { busyShare } from '../../platform/time/busy-share.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 /**
@@ -22,17 +22,15 @@ const NONE: Live = { projectId: '', at: Number.NEGATIVE_INFINITY };
 
 export class ClaimPace {
   readonly #clock: Pick<Clock, 'elapsed'>;
-  readonly #loopUse: typeof performance.eventLoopUtilization;
-  #before: ReturnType<typeof performance.eventLoopUtilization>;
+  readonly #busyShare: () => number;
   /** The two projects that had the latest new events, the latest first. */
   #live: [Live, Live] = [NONE, NONE];
   #paceMs = LONGEST_MS;
   #isPaced = false;
 
-  constructor(clock: Pick<Clock, 'elapsed'>, loopUse = performance.eventLoopUtilization) {
+  constructor(clock: Pick<Clock, 'elapsed'>, share = busyShare()) {
     this.#clock = clock;
-    this.#loopUse = loopUse;
-    this.#before = loopUse();
+    this.#busyShare = share;
   }
 
   /** A project has a new event. */
@@ -49,11 +47,8 @@ export class ClaimPace {
 
   /** After a round that claimed rows of these projects: how long the next one waits. */
   claimed(rows: number, of: Iterable<string>): number {
-    const now = this.#loopUse();
-    const { utilization } = this.#loopUse(now, this.#before);
-    this.#before = now;
+    const factor = this.#busyShare() > BUSY_SHARE ? 1.5 : 0.9;
     this.#isPaced = this.#othersAreLive(new Set(of));
-    const factor = utilization > BUSY_SHARE ? 1.5 : 0.9;
     this.#paceMs = this.#isPaced ? Math.min(LONGEST_MS, Math.max(1, this.#paceMs * factor)) : LONGEST_MS;
     return this.#isPaced ? (this.#paceMs * rows) / ROWS : 0;
   }

@@ -1,6 +1,6 @@
-import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { busyShare } from '../time/busy-share.ts';
 
 /**
  * V8 collects garbage when a program allocates, so an idle node would keep what a storm left behind: after posts of
@@ -40,16 +40,7 @@ export class IdleCollector {
 
 /** For as long as the process runs. The timer does not keep it alive. */
 export function collectWhenIdle(): void {
-  let last: EventLoopUtilization = performance.eventLoopUtilization();
-  const collector = new IdleCollector({
-    busyShare: () => {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, last);
-      last = now;
-      return utilization;
-    },
-    collect: collectGarbage,
-  });
+  const collector = new IdleCollector({ busyShare: busyShare(), collect: collectGarbage });
   setInterval(() => collector.look(), EVERY_MS).unref();
 }
 
