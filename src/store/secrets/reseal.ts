@@ -29,6 +29,7 @@ const columns: readonly SealedColumn[] = [
   { table: 'idempotency_keys', id: 'id', column: 'sealed', place: (id) => `idempotency key ${id}` },
   { table: 'jobs', id: 'id', column: 'sealed', place: (id) => `job ${id}` },
   { table: 'change_stream_slots', id: 'id', column: 'sealed', place: (id) => `change stream ${id}` },
+  { table: 'cells', id: 'name', column: 'sealed_url', place: (name) => `cell ${name}` },
   { table: 'instance_secrets', id: 'name', column: 'sealed', place: (name) => `instance secret ${name}` },
 ];
 
