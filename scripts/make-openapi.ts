@@ -3,6 +3,7 @@ import type { ApiContext } from '../src/api/http/context.ts';
 import { registerRoutes } from '../src/api/routes.ts';
 import { createServer } from '../src/api/server.ts';
 import { IdFactory } from '../src/domain/ids.ts';
+import { BodyRoom } from '../src/ingest/body-room.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { createLogger } from '../src/platform/logger.ts';
 
@@ -21,7 +22,9 @@ export async function makeOpenApi(): Promise<string> {
     roles: ['api', 'ingest'],
     context: absent('context') as ApiContext,
     authenticator: absent('authenticator') as Authenticator,
-    isReady: async () => null,
+    bodies: new BodyRoom(),
+    pages: () => null,
+    readiness: async () => ({ problem: null, parts: [] }),
     metrics: createMetrics().metrics,
     tracer: null,
     metricsPage: null,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { BodyRoom } from '../ingest/body-room.ts';
+import type { BodyRoom } from '../ingest/body-room.ts';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source/source-finder.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -24,11 +24,11 @@ import { registerProjectHealth } from './health/project-health.ts';
 import type { Authenticator } from './http/access/auth.ts';
 import type { ApiContext } from './http/context.ts';
 import { registerJobs } from './jobs/jobs.ts';
-import { registerHealth } from './operator/health.ts';
+import { type Readiness, registerHealth } from './operator/health.ts';
 import { countRequests, registerMetrics } from './operator/metrics.ts';
 import { registerNodes } from './operator/nodes.ts';
 import { registerInstanceSettings } from './operator/settings.ts';
-import { readBuiltPages } from './pages/built-pages.ts';
+import type { readBuiltPages } from './pages/built-pages.ts';
 import { registerPages } from './pages/routes.ts';
 import { registerPeople } from './people/people.ts';
 import { registerPortal } from './portal/portal.ts';
@@ -107,8 +107,10 @@ export async function registerRoutes(
   deps: {
     context: ApiContext;
     authenticator: Authenticator;
+    bodies: BodyRoom;
+    pages(): ReturnType<typeof readBuiltPages>;
     roles: readonly string[];
-    isReady(): Promise<string | null>;
+    readiness(): Promise<Readiness>;
     metrics: Metrics;
     /** Null: tracing is off. */
     tracer: Tracer | null;
@@ -120,13 +122,13 @@ export async function registerRoutes(
   const { context, roles } = deps;
   countRequests(app, deps.metrics);
   if (deps.tracer !== null) traceRequests(app, deps.tracer);
-  registerHealth(app, deps.isReady);
+  registerHealth(app, deps.readiness);
   if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
-  const bodies = new BodyRoom();
+  const { bodies } = deps;
   if (roles.includes('ingest'))
     await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
   if (!roles.includes('api')) return;
-  const built = readBuiltPages();
+  const built = deps.pages();
   registerReference(app, context, built);
   registerPages(app, context, built);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {

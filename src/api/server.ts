@@ -27,6 +27,8 @@ export interface ServerOptions {
   log: Logger;
   maxBodyBytes: number;
   trustedProxies: string[];
+  /** Whether requests are taken. Absent: while this server listens. */
+  isOpen?(): boolean;
 }
 
 /** The time limit of a caller to send a request. */
@@ -60,6 +62,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     frameworkErrors: (error, request, reply) => handleError(error, request, stamp(request, reply)),
     clientErrorHandler: unreadable.answer,
   });
+  const { isOpen = () => app.server.listening } = options;
   unreadable.watch(app.server);
   closeIdlePatiently(app.server);
   excusePauses(app.server, REQUEST_MS);
@@ -74,7 +77,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onSend', (request, reply, payload, done) => {
     stamp(request, reply);
     // Otherwise a caller that keeps its connection keeps a stopping node waiting for half its grace.
-    if (!app.server.listening) reply.header('connection', 'close');
+    if (!isOpen()) reply.header('connection', 'close');
     done(null, payload);
   });
   describeRoutes(app);

@@ -107,6 +107,11 @@ export const errorTable = {
   }),
   ...refusals(503, {
     database_unavailable: 'The database cannot be reached. Nothing was changed; try again.',
+    cell_unavailable:
+      'A database of this instance cannot be reached. Nothing was changed; try again in {retry} s.',
+    home_unavailable:
+      'The home database, which has people and the instance key, cannot be reached. Calls with keys of projects go on; try again in {retry} s.',
+    project_moving: 'The project moves to another database. Nothing was changed; try again in {retry} s.',
     provider_unavailable: 'The provider {provider} cannot be reached; try again.',
     outcome_unknown: 'The database did not answer, so the outcome is unknown. {advice}',
     stopping: 'This node is shutting down; nothing was stored, try again.',

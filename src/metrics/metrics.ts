@@ -203,15 +203,21 @@ export type Metrics = {
 
 export type MetricsRegistry = Registry;
 
-/** With several processes, every series has the number of its process as a label. */
-export function createRegistry(processNumber?: number): MetricsRegistry {
+/** With several processes or cells, every series has those of its node as labels. */
+export function createRegistry(processNumber?: number, cell: string | null = null): MetricsRegistry {
   const registry = new Registry();
-  if (processNumber !== undefined) registry.setDefaultLabels({ process: String(processNumber) });
+  registry.setDefaultLabels({
+    ...(processNumber !== undefined && { process: String(processNumber) }),
+    ...(cell !== null && { cell }),
+  });
   return registry;
 }
 
-export function createMetrics(processNumber?: number): { metrics: Metrics; registry: MetricsRegistry } {
-  const registry = createRegistry(processNumber);
+export function createMetrics(
+  processNumber?: number,
+  cell: string | null = null,
+): { metrics: Metrics; registry: MetricsRegistry } {
+  const registry = createRegistry(processNumber, cell);
   const metrics = Object.fromEntries(
     Object.entries<MetricDefinition>(metricTable).map(([key, definition]) => [
       key,

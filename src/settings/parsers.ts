@@ -41,6 +41,11 @@ export const words = (value: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
+export const cellNames: Parser<string[]> = parser('names of cells, comma separated', (value) => {
+  const list = words(value);
+  return list.every((name) => /^[\w.-]+$/.test(name)) ? list : undefined;
+});
+
 export const listOf = <T extends string>(...values: T[]): Parser<T[]> => {
   const one = oneOf(...values);
   return parser(`at least one of ${values.join(', ')}`, (value) => {

@@ -3,6 +3,7 @@ import { BadValue } from './bad-value.ts';
 import { readProviders } from './oidc-providers.ts';
 import {
   addressRanges,
+  cellNames,
   headerPairs,
   integer,
   listOf,
@@ -109,6 +110,11 @@ export const settings = {
     fallback: ROLES.join(','),
     doc: 'Roles of this node.',
     parse: listOf(...ROLES),
+  },
+  cells: {
+    env: 'POSTHORN_CELLS',
+    doc: 'Names of the cells that the roles deliver, janitor and broker of this node are for. Default: all.',
+    parse: cellNames,
   },
   egress: {
     env: 'POSTHORN_EGRESS',

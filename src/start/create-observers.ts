@@ -41,6 +41,9 @@ export const observerParts: ObserverParts = {
   createMetaEvents: (deps) => new MetaEventRecorder(deps),
 };
 
+/** The observers that a process has once, however many cells it serves. */
+export type OnceObservers = Pick<Observers, 'guard' | 'channels' | 'mailer' | 'tracing'>;
+
 interface ObserverDeps {
   log: Logger;
   http: HttpClient;
@@ -50,22 +53,26 @@ interface ObserverDeps {
   now(): number;
   /** The number of this process, from 1, if there are several. */
   processNumber: number | undefined;
+  /** The cell of the node, if the process serves several. */
+  cell: string | null;
   nodeId(): string;
   publicUrl(): string;
 }
 
-export function createObservers(config: Config, deps: ObserverDeps, parts: ObserverParts): Observers {
-  const { http, caPem, ids, nodeId, publicUrl } = deps;
-  const made = parts.createMetrics(deps.processNumber);
-  const guard = new ObserverGuard(deps.log, made.metrics.observerFaults);
+export function createObservers(
+  config: Config,
+  deps: ObserverDeps,
+  { parts, once }: { parts: ObserverParts; once: OnceObservers | undefined },
+): Observers {
+  const { ids, publicUrl } = deps;
+  const made = parts.createMetrics(deps.processNumber, deps.cell);
+  const guard = once?.guard ?? new ObserverGuard(deps.log, made.metrics.observerFaults);
   const log = guard.log(deps.log);
   const metrics = guard.metrics(made.metrics);
-  const mailer = config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
-  const channels = new AlertChannels({ http, mailer, guard, log, publicUrl });
-  const notifier = guard.wrap<AlertNotifier>('alert', channels, { notify: undefined });
-  const { createExporter } = parts;
+  const shared = once ?? createOnce(config, deps, { guard, log, metrics, parts });
+  const notifier = guard.wrap<AlertNotifier>('alert', shared.channels, { notify: undefined });
   return {
-    guard,
+    ...shared,
     log,
     metrics,
     registry: made.registry,
@@ -74,16 +81,6 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
       made: undefined,
       take: [],
       giveBack: undefined,
-    }),
-    channels,
-    mailer,
-    tracing: createTracing(config, {
-      metrics,
-      guard,
-      log,
-      caPem,
-      nodeId,
-      ...(createExporter !== undefined && { createExporter }),
     }),
     alerts: guard.wrap('alert', parts.createAlerts({ notifier, publicUrl }), {
       record: [],
@@ -95,4 +92,22 @@ export function createObservers(config: Config, deps: ObserverDeps, parts: Obser
       { prepare: undefined },
     ),
   };
+}
+
+function createOnce(
+  config: Config,
+  { http, caPem, nodeId, publicUrl }: ObserverDeps,
+  { guard, log, metrics, parts }: Pick<Observers, 'guard' | 'log' | 'metrics'> & { parts: ObserverParts },
+): OnceObservers {
+  const { createExporter } = parts;
+  const mailer = config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
+  const tracing = createTracing(config, {
+    metrics,
+    guard,
+    log,
+    caPem,
+    nodeId,
+    ...(createExporter !== undefined && { createExporter }),
+  });
+  return { guard, mailer, channels: new AlertChannels({ http, mailer, guard, log, publicUrl }), tracing };
 }

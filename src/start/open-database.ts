@@ -14,10 +14,13 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** The database of this node: the server at DATABASE_URL, or an embedded one that is restarted when it ends. */
+/**
+ * The database of this node: the server at DATABASE_URL, which may be away, or an embedded one that is restarted when it
+ * ends.
+ */
 export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
   if (config.databaseUrl !== null)
-    return connectDatabase({ connectionString: config.databaseUrl.reveal() }, config, log);
+    return notYetConnected({ connectionString: config.databaseUrl.reveal() }, config, log);
   const server = new KeptServer(config, log);
   const connection = { ...(await server.start()), ssl: false };
   try {
@@ -65,17 +68,30 @@ export async function connectDatabase(
   config: Config,
   log: Logger,
 ): Promise<OpenDatabase> {
+  const database = notYetConnected(connection, config, log);
+  const problem = await database.db.problem();
+  if (problem === null) return database;
+  await database.close();
+  throw unusable(problem);
+}
+
+export const unusable = (problem: string) =>
+  new StartupError(`the database at DATABASE_URL cannot be used: ${problem}`);
+
+export function notYetConnected(connection: Connection, config: Config, log: Logger): OpenDatabase {
+  const db = databaseOf(connection, config, log);
+  return { db, connection, close: () => db.close() };
+}
+
+/** Not yet connected. */
+export function databaseOf(connection: Connection, config: Config, log: Logger): Database {
   const share = Math.floor(config.databaseConnections / config.processes);
-  const db = new Database({
+  return new Database({
     connection,
     connections: share - SESSIONS,
     readingMs: config.searchSeconds * 1000,
     log,
   });
-  const problem = await db.problem();
-  if (problem === null) return { db, connection, close: () => db.close() };
-  await db.close();
-  throw new StartupError(`the database at DATABASE_URL cannot be used: ${problem}`);
 }
 
 const RESTART_PAUSE_MS = 1_000;

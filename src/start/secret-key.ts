@@ -45,6 +45,11 @@ export function loadSealer(db: Database, config: Config): Promise<Sealer> {
   });
 }
 
+/** Opens sealed values before the lookup key is known. */
+export async function openingSealer(config: Config): Promise<Sealer> {
+  return new Sealer(await loadKeys(config));
+}
+
 async function loadKeys(config: Config): Promise<Keys> {
   const given = config.secretKey === null ? null : Buffer.from(config.secretKey.reveal());
   const other = config.otherSecretKey === null ? [] : [Buffer.from(config.otherSecretKey.reveal())];

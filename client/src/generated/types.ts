@@ -1198,6 +1198,8 @@ export interface Node {
   last_seen_at: string;
   /** The number of the newest migration that it knows. */
   schema: string;
+  /** The cell that it works for. Empty: there are no cells. */
+  cell: string;
 }
 
 export interface OnboardCheck {
@@ -2121,6 +2123,8 @@ export interface CreateProjectBody {
   config?: PartialProjectConfig | null;
   /** Values for functions, by name. At most 100. They are stored sealed and shown as `***`; written back, that keeps the value. */
   variables?: Record<string, string> | null;
+  /** The cell that it is made in, by name. Default: the one with the fewest projects. */
+  cell?: string | null;
 }
 
 export interface CreateProjectResult {

@@ -21,6 +21,24 @@ import type { SourceRow, SourceStore } from '../../store/config/sources.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 
+/** A cell as operations over all projects see it. */
+export interface CellView {
+  /** Empty: it is the only one. */
+  name: string;
+  db: Database;
+  projects: ProjectStore;
+  changes: ConfigChanges;
+}
+
+/** A project that is about to be made. */
+export interface PlacedProject {
+  name: string;
+  /** The cell by name. Undefined: the one with the fewest projects. */
+  cell: string | undefined;
+  /** The id of a call that may be made twice. */
+  onceId: string | undefined;
+}
+
 /** The dependencies of the handlers. */
 export interface ApiContext {
   db: Database;
@@ -40,6 +58,13 @@ export interface ApiContext {
   metaEvents: MetaEventRecorder;
   changes: ConfigChanges;
   people: PeopleDeps;
+  cells: {
+    /** Those that this process serves now. */
+    all(): readonly CellView[];
+    /** The names of the others. */
+    away(): readonly string[];
+    forNew(wanted: PlacedProject): Promise<CellView>;
+  };
   oidc: Oidc;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { Type } from '../../platform/type.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
+import { overCells } from '../http/access/over-cells.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -14,21 +15,25 @@ export const Node = Type.Object({
   started_at: Time,
   last_seen_at: Time,
   schema: Type.String({ description: 'The number of the newest migration that it knows.' }),
+  cell: Type.String({ description: 'The cell that it works for. Empty: there are no cells.' }),
 });
 
 /** The nodes of the instance. A silent one is listed for a minute. */
-export function registerNodes(app: FastifyInstance, { db }: ApiContext): void {
+export function registerNodes(app: FastifyInstance, context: ApiContext): void {
   operationsOf('Nodes').get(app, '/api/v1/nodes', {
     id: 'listNodes',
     summary: 'List the nodes of the instance.',
     message: 'Nodes fetched',
     data: Type.Array(Node),
     access: 'instance',
-    handle: async () => (await knownNodes(db)).map(toNode),
+    handle: (_call, request) =>
+      overCells(context, request, async ({ db, name }) =>
+        (await knownNodes(db)).map((row) => toNode(row, name)),
+      ),
   });
 }
 
-function toNode(row: NodeRow): Static<typeof Node> {
+function toNode(row: NodeRow, cell: string): Static<typeof Node> {
   return {
     uid: row.id,
     roles: row.roles.split(',').filter(Boolean),
@@ -36,5 +41,6 @@ function toNode(row: NodeRow): Static<typeof Node> {
     started_at: iso(row.started_at),
     last_seen_at: iso(row.beat_at),
     schema: row.knows,
+    cell,
   };
 }

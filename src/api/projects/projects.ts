@@ -14,6 +14,7 @@ import { listSchemas } from '../../store/config/event-types.ts';
 import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access/access.ts';
+import { overCells } from '../http/access/over-cells.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, isoOrNull, Nothing, NullableTime, Time } from '../http/fields.ts';
@@ -52,6 +53,12 @@ const CreateProject = Type.Object({
   logo_url: Type.Optional(Text(2048)),
   config: Type.Optional(PartialProjectConfig),
   variables: Type.Optional(Variables),
+  cell: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'The cell that it is made in, by name. Default: the one with the fewest projects.',
+    }),
+  ),
 });
 
 const UpdateProject = Type.Object({
@@ -83,7 +90,6 @@ const asViewer = (row: ProjectRow) =>
   viewerView(toProject(row), { hidesPayload: false }) as Static<typeof Project>;
 
 export function registerProjects(app: FastifyInstance, context: ApiContext): void {
-  const { db } = context;
   const route = operationsOf('Projects');
   route.get(app, '/api/v1/projects', {
     id: 'listProjects',
@@ -91,8 +97,9 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     message: 'Projects fetched',
     data: Type.Array(ListedProject),
     access: 'any',
-    handle: async ({ caller }) => {
-      const rows = await context.projects.list(db);
+    handle: async ({ caller }, request) => {
+      const rows = await overCells(context, request, ({ projects, db }) => projects.list(db));
+      rows.sort((a, b) => (a.id < b.id ? 1 : -1));
       // The roles of a person differ from project to project.
       const open = rows.flatMap((row) => {
         const role = roleOf(caller, row.id);
@@ -115,8 +122,10 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     access: 'instance',
     handle: async ({ body, actor }) => {
       checkMetaUrl(context, body.config);
-      const { config = {}, variables, ...wanted } = body;
-      const made = await createProject(context.changes, {
+      const { config = {}, variables, cell, ...wanted } = body;
+      const onceId = actor.type === 'instance' ? undefined : actor.once?.id;
+      const { changes } = await context.cells.forNew({ name: body.name, cell, onceId });
+      const made = await createProject(changes, {
         ...wanted,
         actor,
         variables: newVariables(undefined, variables),
@@ -127,10 +136,12 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
       };
     },
-    again: async (_call, { ids: [id = '', keyId = ''], secret }) => {
-      const project = await context.projects.get(context.db, asId(id));
+    again: async ({ body: { name, cell }, actor }, { ids: [id = '', keyId = ''], secret }) => {
+      const onceId = actor.type === 'instance' ? undefined : actor.once?.id;
+      const { projects, db } = await context.cells.forNew({ name, cell, onceId });
+      const project = await projects.get(db, asId(id));
       if (project === undefined) throw new AppError('project_not_found', { id });
-      const keys = await listApiKeys(context.db, id);
+      const keys = await listApiKeys(db, id);
       const key = toApiKey(
         found(
           keys.find((row) => row.id === keyId),

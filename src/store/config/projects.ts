@@ -4,7 +4,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { Queryable } from '../database/database.ts';
+import type { HotQueryable, Queryable } from '../database/database.ts';
 
 export interface ProjectSecrets {
   /** Signs meta events. Empty: none. */
@@ -126,6 +126,26 @@ export async function getConfigVersion(db: Queryable, id: ProjectId): Promise<nu
     [id],
   );
   return row?.config_version;
+}
+
+/** A project as the directory of cells finds it. */
+export interface FoundProject {
+  /** `closed`: it is about to move away. */
+  state: string | null;
+}
+
+/** The projects with these ids that live in this database, in their order. On the pool of accept, as keys are. */
+export async function findProjects(
+  db: HotQueryable,
+  ids: readonly string[],
+): Promise<(FoundProject | undefined)[]> {
+  const rows = await db.hot<FoundProject & { id: string }>(
+    'find-projects',
+    'select id, cell_state as state from projects where id = any($1::text[]) and deleted_at is null',
+    [ids],
+  );
+  const byId = new Map(rows.map(({ id, state }) => [id, { state }]));
+  return ids.map((id) => byId.get(id));
 }
 
 export async function countProjects(db: Queryable): Promise<number> {

@@ -6,13 +6,16 @@ import { inject } from 'vitest';
 /**
  * A relay to the test server that can be frozen: connections stay open and new ones are accepted, but no data
  * passes, as with a peer that vanished without closing. When it thaws, it passes on the buffered data. It can
- * also be slow: then every answer is late, as from a server far away. Or it loses answers: the server has
+ * also be cut off, or slow: then every answer is late, as from a server far away. Or it loses answers: the server has
  * done the work, and the client does not learn it.
  */
 export interface DatabaseRelay {
   urlOf(database: string): string;
   freeze(): void;
   thaw(): void;
+  /** Ends every connection, and each new one at once, until it is mended. */
+  cut(): void;
+  mend(): void;
   slow(answerMs: number): void;
   /**
    * From now on the server's answer to a statement with this text is lost, and with it the connection, on so many
@@ -30,12 +33,14 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
   /** Data to pass on later, in order. */
   let kept: (() => void)[] = [];
   let isFrozen = false;
+  let isCut = false;
   let givenUp = 0;
   let answerMs = 0;
   let lost: string | null = null;
   let losses = 0;
   const pass = (work: () => void) => (isFrozen ? void kept.push(work) : work());
   const relay = createServer((client) => {
+    if (isCut) return void client.destroy();
     const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
     let isLost = false;
     for (const [from, to] of [
@@ -75,6 +80,13 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
       isFrozen = false;
       for (const work of kept) work();
       kept = [];
+    },
+    cut: () => {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend: () => {
+      isCut = false;
     },
     slow: (ms) => {
       answerMs = ms;

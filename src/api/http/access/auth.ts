@@ -9,6 +9,7 @@ import type { ConfigCache } from '../../../routing/config-cache.ts';
 import { type ApiKeyRow, findApiKeys } from '../../../store/config/api-keys.ts';
 import { findLinksByToken, type OpenedLink } from '../../../store/config/portal-links.ts';
 import type { Database } from '../../../store/database/database.ts';
+import { isConnectionError } from '../../../store/database/pg-errors.ts';
 import { findSessions, type OpenedSession } from '../../../store/people/sessions.ts';
 import { roleOf } from './access.ts';
 import { CallRate } from './call-rate.ts';
@@ -47,6 +48,8 @@ export interface Remembered {
 
 interface AuthenticatorDeps {
   db: Database;
+  /** The database of people and the instance key. Most often it is `db`. */
+  home: Database;
   sealer: Sealer;
   cache: ConfigCache;
   /** The database's time in milliseconds. */
@@ -67,6 +70,8 @@ export class Authenticator {
   readonly #portalRate: CallRate;
   /** Lookups share a statement, one at a time, so invented keys cannot fill the pool. */
   readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
+  /** For cells away from home. */
+  readonly #instanceKeys: Batcher<Buffer, ApiKeyRow | undefined>;
   readonly #links: Batcher<Buffer, OpenedLink | undefined>;
   readonly #sessions: Batcher<Buffer, OpenedSession | undefined>;
   readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
@@ -81,9 +86,10 @@ export class Authenticator {
     this.#keys = new Batcher({ run: (hashes) => findApiKeys(deps.db, hashes), ...sharing });
     this.#links = new Batcher({ run: (hashes) => findLinksByToken(deps.db, hashes), ...sharing });
     this.#sessions = new Batcher({
-      run: (hashes) => findSessions(deps.db, hashes, deps.idleSeconds),
+      run: (hashes) => findSessions(deps.home, hashes, deps.idleSeconds),
       ...sharing,
     });
+    this.#instanceKeys = new Batcher({ run: (hashes) => findApiKeys(deps.home, hashes), ...sharing });
   }
 
   /** Sets the caller of a request and the project of its path. */
@@ -163,7 +169,8 @@ export class Authenticator {
   async #find(key: string): Promise<Found> {
     if (key.startsWith(SESSION)) return this.#findSession(key.slice(SESSION.length));
     if (!key.startsWith('CO.')) return this.#findPortal(key);
-    const row = await this.#keys.add(this.#deps.sealer.lookupHash(key));
+    const hash = this.#deps.sealer.lookupHash(key);
+    const row = (await this.#keys.add(hash)) ?? (await this.#instanceKey(hash));
     if (row === undefined) throw new AppError('key_rejected');
     const caller: Caller =
       row.project_id === null
@@ -172,8 +179,24 @@ export class Authenticator {
     return { caller, expiresAtMs: row.expires_at };
   }
 
+  /** Only the home has it. Keys of projects there open nothing here. */
+  async #instanceKey(hash: Buffer): Promise<ApiKeyRow | undefined> {
+    if (this.#deps.home === this.#deps.db) return undefined;
+    const row = await this.#atHome(this.#instanceKeys.add(hash));
+    return row?.project_id === null ? row : undefined;
+  }
+
+  async #atHome<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (this.#deps.home === this.#deps.db || !isConnectionError(error)) throw error;
+      throw new AppError('home_unavailable', { retry: 1 }, { cause: error });
+    }
+  }
+
   async #findSession(token: string): Promise<Found> {
-    const session = await this.#sessions.add(this.#deps.sealer.lookupHash(token));
+    const session = await this.#atHome(this.#sessions.add(this.#deps.sealer.lookupHash(token)));
     if (session === undefined) throw new AppError('session_ended');
     const caller: Caller = {
       kind: 'person',

@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import type { CellView } from '../api/http/context.ts';
+import { registerHealth } from '../api/operator/health.ts';
+import { registerMetrics } from '../api/operator/metrics.ts';
+import { createServer } from '../api/server.ts';
+import { Directory } from '../cells/directory.ts';
+import { openFront } from '../cells/front.ts';
+import { placeProject } from '../cells/place-project.ts';
+import { AppError } from '../domain/errors.ts';
+import { IdFactory } from '../domain/ids.ts';
+import { mergeMetricsPages } from '../metrics/merge-metrics-pages.ts';
+import { createRegistry } from '../metrics/metrics.ts';
+import { collectProcessMetrics } from '../metrics/process-metrics.ts';
+import type { Logger } from '../platform/logger.ts';
+import { StartupError } from '../platform/startup-error.ts';
+import { type Config, servesMetrics } from '../settings/settings.ts';
+import type { Cell as CellRow } from '../store/cells/cells.ts';
+import type { Database } from '../store/database/database.ts';
+import { KeptCell } from './kept-cell.ts';
+import { buildNode, type CellPlace, closeDoors, type Node, openDoors, type ProcessParts } from './node.ts';
+import { databaseOf, type OpenDatabase } from './open-database.ts';
+
+/** The nodes of a process that serves several cells, behind one HTTP server. */
+export interface CellsDeps {
+  config: Config;
+  log: Logger;
+  parts: ProcessParts;
+  /** The database at DATABASE_URL. */
+  database: OpenDatabase;
+  /** The home first. */
+  rows: readonly CellRow[];
+}
+
+const CELL_ROLES: ReadonlySet<string> = new Set(['deliver', 'janitor', 'broker']);
+
+export class Cells {
+  readonly #deps: CellsDeps;
+  readonly #kept: readonly [KeptCell, ...KeptCell[]];
+  readonly #directory: Directory;
+  readonly #process = createRegistry();
+  #first: Node | undefined;
+  #isListening = false;
+  /** Why the process takes no requests. Null: it does. */
+  problem: string | null = 'still starting';
+
+  constructor(deps: CellsDeps) {
+    this.#deps = deps;
+    refuseUnknownCells(deps);
+    const [home, ...others] = deps.rows.map((row) => this.#keep(row));
+    if (home === undefined) throw new Error('an instance with cells has its home among them');
+    this.#kept = [home, ...others];
+    this.#directory = new Directory(this.#kept, (credential) => this.first.sealer.lookupHash(credential));
+  }
+
+  /** The home's node, or that of the first cell that could be reached. */
+  get first(): Node {
+    if (this.#first === undefined) throw new AppError('home_unavailable', { retry: 1 });
+    return this.#first;
+  }
+
+  get home(): Node | undefined {
+    return this.#kept[0].node;
+  }
+
+  nodes(): Node[] {
+    return this.#kept.flatMap(({ node }) => node ?? []);
+  }
+
+  /** In turn, because the first node makes the observers of all. At least one must be reached. */
+  async start(): Promise<void> {
+    for (const cell of this.#kept) await cell.start();
+    if (this.#first === undefined)
+      throw new StartupError(`no cell can be reached: ${await this.#kept[0].problem()}`);
+  }
+
+  async stop(): Promise<void> {
+    const stopped = await Promise.allSettled(this.#kept.map((cell) => cell.stop()));
+    const failed = stopped.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  /** The server that listens for all cells. */
+  async openServer() {
+    const { config, log, parts } = this.#deps;
+    const { maxBodyBytes, trustedProxies } = config;
+    const server = await createServer({ ids: new IdFactory(Date.now), log, maxBodyBytes, trustedProxies });
+    registerHealth(server, () => this.#readiness());
+    if (servesMetrics(config)) {
+      collectProcessMetrics(this.#process);
+      const render = parts.shared?.metricsOfAll ?? (() => this.metrics());
+      registerMetrics(server, { contentType: this.#process.contentType, render });
+    }
+    openFront({ server, cells: this.#kept, directory: this.#directory });
+    this.#isListening = true;
+    return server;
+  }
+
+  async closeDoors(): Promise<void> {
+    this.#isListening = false;
+    await Promise.all(
+      this.nodes().map(async (node) => {
+        await Promise.all([closeDoors(node), node.server.close()]);
+      }),
+    );
+  }
+
+  async metrics(): Promise<string> {
+    const pages = await Promise.all(this.#kept.map((cell) => cell.metrics()));
+    return mergeMetricsPages([await this.#process.metrics(), ...pages]);
+  }
+
+  /** A process that serves one cell is of use. The others are named. */
+  async #readiness() {
+    const parts = await Promise.all(
+      this.#kept.map(async (cell) => ({ name: `cell ${cell.name}`, problem: await cell.problem() })),
+    );
+    const own = this.problem ?? this.#deps.parts.shared?.problem() ?? null;
+    const isNone = parts.every(({ problem }) => problem !== null);
+    return { problem: own ?? (isNone ? (parts[0]?.problem ?? null) : null), parts };
+  }
+
+  #keep(row: CellRow): KeptCell {
+    const { config, log, database } = this.#deps;
+    const own = configOf(this.#deps, row);
+    const db =
+      row.url === null ? database.db : databaseOf({ connectionString: row.url.reveal() }, config, log);
+    const open = { db, connection: database.connection, close: async () => {} };
+    return new KeptCell({
+      name: row.name,
+      db,
+      isHome: row.url === null,
+      graceMs: config.graceSeconds * 1_000,
+      log,
+      build: () =>
+        buildNode({
+          config: own,
+          log: log.child({ cell: row.name }),
+          parts: this.#deps.parts,
+          database: open,
+          place: this.#placeOf(row, database.db),
+          readiness: () => this.#readiness(),
+        }),
+      onServing: (node) => {
+        this.#first ??= node;
+        openDoors(node, own);
+      },
+    });
+  }
+
+  #placeOf({ name }: CellRow, home: Database): CellPlace {
+    return {
+      name,
+      home,
+      once: this.#first,
+      forgetCallers: (id) => {
+        this.#directory.forget(id);
+        for (const { authenticator } of this.nodes()) authenticator.forget(id);
+      },
+      projectMoves: (id) => this.#directory.forget(id),
+      isOpen: () => this.#isListening,
+      cells: () => ({
+        all: () => this.#views(),
+        away: () => this.#kept.filter(({ node }) => node === undefined).map((cell) => cell.name),
+        forNew: (wanted) => placeProject(this.#deps.rows, this.#views(), wanted),
+      }),
+    };
+  }
+
+  #views(): CellView[] {
+    return this.#kept.flatMap(({ node, name, db }) =>
+      node === undefined ? [] : [{ name, db, projects: node.stores.projects, changes: node.changes }],
+    );
+  }
+}
+
+function refuseUnknownCells({ config, rows }: CellsDeps): void {
+  const unknown = config.cells.find((wanted) => !rows.some(({ name }) => name === wanted));
+  if (unknown !== undefined)
+    throw new StartupError(
+      `POSTHORN_CELLS names ${unknown}, and the cells are ${rows.map(({ name }) => name).join(', ')}`,
+    );
+}
+
+/** The window is divided among the cells that this process delivers for. Each exports to a folder of its own. */
+function configOf({ config, rows }: CellsDeps, { name, url }: CellRow): Config {
+  const served = config.cells.length === 0 ? rows.map((row) => row.name) : config.cells;
+  const roles = served.includes(name) ? config.roles : config.roles.filter((role) => !CELL_ROLES.has(role));
+  const isApart = url !== null && config.exportDir !== '';
+  return {
+    ...config,
+    roles,
+    window: Math.max(1, Math.floor(config.window / served.length)),
+    ...(isApart && { exportDir: join(config.exportDir, `cell-${name}`) }),
+  };
+}
