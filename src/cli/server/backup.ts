@@ -10,6 +10,7 @@ import type { Config } from '../../settings/settings.ts';
 import { reachDatabase } from '../../start/open-database.ts';
 import { writeBackup } from '../../store/backup/write-backup.ts';
 import { line } from '../terminal/output.ts';
+import { cellConfig } from './each-cell.ts';
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
 import { untilInterrupted } from './interrupted.ts';
 
@@ -19,10 +20,8 @@ import { untilInterrupted } from './interrupted.ts';
  */
 const COMPRESSION_LEVEL = 1;
 
-export async function backupCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
+export async function backupCommand(home: Config, values: Record<string, string | undefined>): Promise<void> {
+  const config = await cellConfig(home, values['cell'] ?? '');
   const file = await chooseFile(values['file'] ?? '');
   const withKeys = values['with-keys'] === 'true';
   const secretKey = await findSecretKey(config);

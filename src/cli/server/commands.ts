@@ -54,7 +54,10 @@ const declared: Record<string, Declared | Command> = {
   backup: {
     summary: 'Writes the whole database to a file while the service runs.',
     operands: file('A new file, or a directory for it.'),
-    flags: { 'with-keys': { summary: 'Include the secret key.' } },
+    flags: {
+      'with-keys': { summary: 'Include the secret key.' },
+      cell: { value: 'NAME', summary: 'The cell; the home by default. Each cell has a backup of its own.' },
+    },
     examples: ['posthorn backup /var/backups'],
     load: async () => (await import('./backup.ts')).backupCommand,
   },

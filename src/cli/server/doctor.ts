@@ -10,10 +10,27 @@ import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
 import { listMigrations, newestMigration } from '../../store/upkeep/migrate.ts';
 import { type Finding, report } from '../terminal/findings.ts';
+import { cellConfigs } from './each-cell.ts';
 
 /** Looks at the database, the clock, partitions, disk, egress, brokers, ordering keys and versions. Changes nothing. */
 export async function doctorCommand(config: Config): Promise<void> {
-  report([versions(), egress(config), await disk(config), ...(await database(config))]);
+  report([versions(), egress(config), await disk(config), ...(await databases(config))]);
+}
+
+async function databases(config: Config): Promise<Finding[]> {
+  const known = await cellConfigs(config).catch((error: unknown) => {
+    if (!(error instanceof StartupError)) throw error;
+    // The look at the database itself says why.
+    return [{ name: null, config }];
+  });
+  const found: Finding[] = [];
+  for (const { name, config: own } of known) {
+    const findings = await database(own);
+    found.push(
+      ...findings.map((one) => (name === null ? one : { ...one, topic: `cell ${name}: ${one.topic}` })),
+    );
+  }
+  return found;
 }
 
 function versions(): Finding {

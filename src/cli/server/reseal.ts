@@ -11,6 +11,7 @@ import { resealAll } from '../../store/secrets/reseal.ts';
 import { keysInUse, lockSecretKeys, removeKeyInUse } from '../../store/secrets/secret-keys.ts';
 import { migrate } from '../../store/upkeep/migrate.ts';
 import { line } from '../terminal/output.ts';
+import { cellConfigs } from './each-cell.ts';
 
 /**
  * Reseals every sealed value with the secret key, whether nodes run or not. Values that a node has locked are
@@ -26,6 +27,13 @@ export async function resealCommand(
   config: Config,
   values: Record<string, string | undefined>,
 ): Promise<void> {
+  for (const { name, config: own } of await cellConfigs(config)) {
+    if (name !== null) line(`Cell ${name}:`);
+    await resealOne(own, values);
+  }
+}
+
+async function resealOne(config: Config, values: Record<string, string | undefined>): Promise<void> {
   // A running service may have the embedded database open. The key may change only when the database is ours.
   const log = createLogger('warn');
   const { db, close } = await openDatabase(config, log);
