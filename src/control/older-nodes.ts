@@ -23,6 +23,8 @@ const KNOWN_SINCE = {
   headers: '0003',
   // To an older node the `export` of a version is a syntax error.
   function: '0003',
+  // An older node would send deliveries of a project that moves.
+  cells: '0008',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */

@@ -22,6 +22,7 @@ const BOOKKEEPING = new Set([
   'last_used_at',
   'keys',
   'keysMark',
+  'cell_state',
 ]);
 const SECRETS = new Set([
   'secret',

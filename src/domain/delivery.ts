@@ -54,6 +54,7 @@ export const transitions: readonly Transition[] = [
 
 /** The gate that an open delivery waits for. */
 export const deliveryGates = [
+  'moving',
   'pending',
   'paused',
   'circuit_breaker',

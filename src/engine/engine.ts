@@ -152,9 +152,10 @@ export class Engine {
   }
 
   async #beat(inFlightFrom: string): Promise<number> {
-    const { db, config, knows, sealer } = this.#deps;
+    const { db, config, knows, sealer, cache } = this.#deps;
     const roles = config.roles.join(',');
-    const node = { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, inFlightFrom };
+    const said = { inFlightFrom, configSeenAtMs: cache.seenAtMs };
+    const node = { id: this.nodeId, roles, knows, sealKeys: sealer.keyIds, ...said };
     const { nowMs, silent } = await beat(db, node);
     this.#silent = silent;
     this.#reaper.wake();

@@ -49,17 +49,21 @@ export interface Invited {
 export async function invite(deps: PeopleDeps, by: Inviter, wanted: Invitation): Promise<Invited> {
   const projectId = wanted.membership?.projectId ?? null;
   const shows = by.isInstance || deps.sendMail === null;
-  const { person, link } = await audited(deps, { projectId, actor: by.actor }, async (tx) => {
-    const account = await accountFor(tx, deps, by, wanted);
-    const given = await giveRole(tx, account.person, wanted);
-    const made = account.needsLink ? await makeInvitation(tx, deps, given.person) : null;
-    return {
-      result: { person: given.person, link: made?.link ?? null },
-      audit: [...account.notes, ...given.notes, ...(made?.notes ?? [])],
-      ids: [given.person.id],
-      secret: shows ? made?.link : null,
-    };
-  });
+  const { person, link } = await audited(
+    deps,
+    { projectId, actor: by.actor, isOfPeople: true },
+    async (tx) => {
+      const account = await accountFor(tx, deps, by, wanted);
+      const given = await giveRole(tx, account.person, wanted);
+      const made = account.needsLink ? await makeInvitation(tx, deps, given.person) : null;
+      return {
+        result: { person: given.person, link: made?.link ?? null },
+        audit: [...account.notes, ...given.notes, ...(made?.notes ?? [])],
+        ids: [given.person.id],
+        secret: shows ? made?.link : null,
+      };
+    },
+  );
   deps.forgetCallers(person.id);
   if (link !== null) mailLink(deps, person, 'invitation', link);
   return { person, link: shows ? link : null };

@@ -124,7 +124,7 @@ function inProject<T>(
   change: (tx: Queryable, person: PersonRow, role: Role) => ReturnType<Parameters<typeof audited<T>>[2]>,
 ): Promise<T> {
   return endingRights(deps, personId, () =>
-    audited(deps, { projectId, actor }, async (tx) => {
+    audited(deps, { projectId, actor, isOfPeople: true }, async (tx) => {
       const person = found(await lockPerson(tx, personId), 'person', personId);
       const role = found(await getMembership(tx, projectId, personId), 'person', personId);
       await notifyOfPerson(tx, personId);

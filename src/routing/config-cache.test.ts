@@ -11,7 +11,7 @@ test('a change of many endpoints leaves turns of the event loop to others', asyn
   const rows = Array.from({ length: 10_000 }, (_, n) => ({ ...row, id: `endpoint ${n}` }));
   const cache = new ConfigCache({
     db: { query: async () => [] },
-    projects: { get: async () => project },
+    projects: { find: async () => project },
     endpoints: { changedSince: async () => rows },
     sources: { changedSince: async () => [] },
     log: quietLog,

@@ -7,7 +7,7 @@ import { Turns } from '../platform/turns.ts';
 import { alertsChangedSince } from '../store/config/alerts.ts';
 import type { EndpointStore } from '../store/config/endpoints.ts';
 import { listSchemas } from '../store/config/event-types.ts';
-import type { ProjectRow, ProjectStore } from '../store/config/projects.ts';
+import { type ProjectRow, type ProjectStore, projectMoving } from '../store/config/projects.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import { subscriptions as subscriptionTable } from '../store/config/subscriptions.ts';
 import type { Database } from '../store/database/database.ts';
@@ -48,6 +48,8 @@ export class ConfigCache {
   readonly #gone = new BoundedMap<ProjectId, true>(MAX_PROJECTS);
   readonly #turns = new Turns(MAX_LOADS);
   readonly #quietTurns = new Turns(MAX_QUIET_LOADS);
+  /** The database's time at which the newest look began whose changes are read. Null: none yet. */
+  seenAtMs: number | null = null;
   /** Projects that wait to be brought up to date. */
   readonly #behind = new Map<ProjectId, Promise<void>>();
   readonly #loading = new Map<ProjectId, Promise<ProjectRouting>>();
@@ -68,8 +70,10 @@ export class ConfigCache {
     this.#onChange = deps.onChange;
   }
 
+  /** Undefined too for a project that has closed here, because it moves. `get` says why. */
   peek(projectId: ProjectId): ProjectRouting | undefined {
-    return this.#projects.get(projectId);
+    const known = this.#projects.get(projectId);
+    return known?.isClosed === true ? undefined : known;
   }
 
   isGone(projectId: ProjectId): boolean {
@@ -77,13 +81,13 @@ export class ConfigCache {
   }
 
   async get(projectId: ProjectId): Promise<ProjectRouting> {
-    return this.#projects.get(projectId) ?? this.refresh(projectId);
+    return this.peek(projectId) ?? this.refresh(projectId);
   }
 
-  /** Null: the project was deleted. */
+  /** Null: the project was deleted. For the engine: one that has closed here has a closed gate. */
   async getOrNull(projectId: ProjectId): Promise<ProjectRouting | null> {
     try {
-      return await this.get(projectId);
+      return this.#projects.get(projectId) ?? (await this.#refresh(projectId));
     } catch (error) {
       if (isNotFound(error)) return null;
       throw error;
@@ -92,6 +96,12 @@ export class ConfigCache {
 
   /** Reads changed rows. Concurrent callers share one read that began after their call. */
   async refresh(projectId: ProjectId): Promise<ProjectRouting> {
+    const routing = await this.#refresh(projectId);
+    if (routing.isClosed) throw projectMoving(projectId);
+    return routing;
+  }
+
+  async #refresh(projectId: ProjectId): Promise<ProjectRouting> {
     const running = this.#loading.get(projectId);
     if (running !== undefined) await running.catch(() => undefined);
     const shared = this.#loading.get(projectId);
@@ -103,14 +113,16 @@ export class ConfigCache {
     return loading;
   }
 
-  /** The version of each project in memory. */
+  /** The version of each project in memory. Of one that was not found it is -1. */
   versions(): ReadonlyMap<ProjectId, number> {
-    return new Map([...this.#projects].map(([id, { version }]) => [id, version]));
+    const gone = [...this.#gone].map(([id]) => [id, -1] as const);
+    return new Map([...gone, ...[...this.#projects].map(([id, { version }]) => [id, version] as const)]);
   }
 
   /** For notifications about projects in use. */
   async refreshQuietly(projectId: ProjectId): Promise<void> {
-    if (this.#projects.has(projectId)) await this.load(projectId);
+    // One that was not here may have moved here.
+    if (this.#projects.has(projectId) || this.#gone.has(projectId)) await this.load(projectId);
   }
 
   /** Refreshes a project. A failure is logged and left to the next poll. */
@@ -129,7 +141,7 @@ export class ConfigCache {
     // A notice from now on asks for another read.
     this.#behind.delete(projectId);
     try {
-      await this.refresh(projectId);
+      await this.#refresh(projectId);
     } catch (error) {
       if (isNotFound(error)) return;
       this.#log.warn({ project: projectId, err: error }, 'config refresh failed; retrying within 1 s');
@@ -137,12 +149,13 @@ export class ConfigCache {
   }
 
   async #load(projectId: ProjectId): Promise<ProjectRouting> {
-    const project = await this.#projectStore.get(this.#db, projectId);
+    const project = await this.#projectStore.find(this.#db, projectId);
     if (project === undefined) {
       this.#projects.delete(projectId);
       this.#gone.set(projectId, true);
       throw new AppError('project_not_found', { id: projectId });
     }
+    this.#gone.delete(projectId);
     const known = this.#projects.get(projectId);
     if (known?.version === project.version) return known;
     const { routing, changedIds } = await this.#build(project, known);
@@ -187,7 +200,10 @@ export class ConfigCache {
     const schemas = await this.#schemas(project, known);
     const compiled = { endpoints, subscriptions, sources, breakers, alerts, schemas };
     const changed = [...endpointRows, ...subscriptionRows].map(({ id }) => id);
-    const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id)];
+    // The end of a move opens every gate.
+    const isReopened = known !== undefined && known.isMoving && project.cell_state === null;
+    const opened = isReopened ? [...endpoints.keys(), ...subscriptions.keys()] : [];
+    const changedIds = [...changed, ...breakerRows.map(({ endpoint_id }) => endpoint_id), ...opened];
     return { routing: new ProjectRouting(project, compiled, base), changedIds };
   }
 

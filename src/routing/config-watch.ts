@@ -1,8 +1,14 @@
-import { asId } from '../domain/ids.ts';
+import { asId, type ProjectId } from '../domain/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
-import { CONFIG_CHANNEL, JOBS_CHANNEL, PEOPLE_CHANNEL } from '../store/database/notify-nodes.ts';
+import {
+  CONFIG_CHANNEL,
+  HELD_IDS,
+  JOBS_CHANNEL,
+  PEOPLE_CHANNEL,
+  SEEN_CONFIG,
+} from '../store/database/notify-nodes.ts';
 import { DUE_CHANNEL } from '../store/limits/rate-leases.ts';
 import { type Look, look } from '../store/upkeep/look.ts';
 import type { ConfigCache } from './config-cache.ts';
@@ -33,6 +39,8 @@ export class ConfigWatch {
   readonly #deps: ConfigWatchDeps;
   readonly #loop: Loop;
   #listener: { end(): Promise<void> } | undefined;
+  /** A mover waits for the next look of this node. */
+  #isAsked = false;
 
   constructor(deps: ConfigWatchDeps) {
     this.#deps = deps;
@@ -57,11 +65,24 @@ export class ConfigWatch {
 
   async #poll(): Promise<void> {
     const { db, cache, onLook } = this.#deps;
-    const found = await look(db, cache.versions());
+    const known = cache.versions();
+    const found = await look(db, known);
     onLook(found);
     // The next look does not wait for thousands of projects.
-    for (const id of found.changed) void cache.refreshQuietly(id);
+    void this.#follow(found, known);
     if (this.#listener === undefined) await this.#listen();
+  }
+
+  /** Reads the changes of a look. Once none of them is left, this node has seen the config of that time. */
+  async #follow({ changed, atMs }: Look, before: ReadonlyMap<ProjectId, number>): Promise<void> {
+    const { cache } = this.#deps;
+    await Promise.all(changed.map((id) => cache.refreshQuietly(id)));
+    const after = changed.length === 0 ? before : cache.versions();
+    if (changed.some((id) => after.has(id) && after.get(id) === before.get(id))) return;
+    cache.seenAtMs = Math.max(cache.seenAtMs ?? 0, atMs);
+    if (!this.#isAsked) return;
+    this.#isAsked = false;
+    this.#deps.onJobs(HELD_IDS);
   }
 
   async #listen(): Promise<void> {
@@ -75,6 +96,10 @@ export class ConfigWatch {
     client.on('notification', ({ channel, payload }) => {
       if (payload === undefined) return;
       if (channel === DUE_CHANNEL) return this.#deps.onDue(payload);
+      if (channel === JOBS_CHANNEL && payload === SEEN_CONFIG) {
+        this.#isAsked = true;
+        return this.#loop.wake();
+      }
       if (channel === JOBS_CHANNEL) return this.#deps.onJobs(payload);
       this.#deps.onNotice(payload);
       if (channel === PEOPLE_CHANNEL) return;

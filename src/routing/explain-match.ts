@@ -15,7 +15,17 @@ import { decidingFilter, type RoutedSubscription } from './routed-subscription.t
 export interface MatchExplanation {
   subscription: RoutedSubscription;
   matched: boolean;
-  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
+  cause:
+    | 'duplicate'
+    | 'target'
+    | 'inactive'
+    | 'source'
+    | 'type'
+    | 'filter'
+    | 'moving'
+    | 'pending'
+    | 'paused'
+    | null;
   reason: string;
   filterId: string | null;
   clause: Mismatch | null;
@@ -163,6 +173,11 @@ function whetherItGoes(
   { row }: RoutedSubscription,
   nowMs: number,
 ): Pick<MatchExplanation, 'cause' | 'reason'> {
+  if (routing.isMoving)
+    return {
+      cause: 'moving',
+      reason: 'Matched. Deliveries wait while the project is moved to another cell.',
+    };
   const gate = standingGate(routing.endpoints.get(row.endpoint_id), nowMs);
   if (gate === null) return { cause: null, reason: 'Matched.' };
   if (gate.kind === 'pending')

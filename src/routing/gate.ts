@@ -13,6 +13,8 @@ import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 export type Gate =
   | StandingGate
   | { kind: 'open' }
+  /** The project moves to another cell, where its deliveries go on. */
+  | { kind: 'moving' }
   | { kind: 'breaker'; untilMs: number }
   /** The next try is later. Delayed: it is the first, at the time that its event asks for. */
   | { kind: 'due' | 'delayed'; untilMs: number }
@@ -44,6 +46,7 @@ export interface GatedRow {
 }
 
 const OPEN: Gate = { kind: 'open' };
+const MOVING: Gate = { kind: 'moving' };
 const INACTIVE: StandingGate = { kind: 'inactive' };
 const GONE: StandingGate = { kind: 'gone' };
 const PAUSED: StandingGate = { kind: 'paused' };
@@ -76,6 +79,7 @@ export const maySendNow = (endpoint: RoutedEndpoint | undefined, nowMs: number):
 
 /** The gate of a row that is due. It is asked for each due key of each round: only an open breaker allocates. */
 function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, nowMs: number): Gate {
+  if (routing.isMoving) return MOVING;
   // The lease of a consumer has ended: the attempt is recorded, whatever the endpoint is like now.
   if (lane === LANE.leased) return OPEN;
   const subscription = routing.subscriptions.get(key);
@@ -97,6 +101,7 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
 
 /** Until when a gate is closed at least. */
 function endOf(gate: Gate): number {
-  if (gate.kind === 'paused' || gate.kind === 'pending') return Number.POSITIVE_INFINITY;
+  if (gate.kind === 'moving' || gate.kind === 'paused' || gate.kind === 'pending')
+    return Number.POSITIVE_INFINITY;
   return gate.kind === 'breaker' ? gate.untilMs : 0;
 }

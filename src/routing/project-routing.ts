@@ -122,6 +122,16 @@ export class ProjectRouting {
     return this.project.version;
   }
 
+  /** It moves to another cell, or has moved: nothing of it is sent from here. */
+  get isMoving(): boolean {
+    return (this.project.cell_state ?? null) !== null;
+  }
+
+  /** Only the deliveries of a draining project wait. Of a closed one nothing may be read or changed. */
+  get isClosed(): boolean {
+    return this.isMoving && this.project.cell_state !== 'draining';
+  }
+
   breaker(endpointId: string): Breaker {
     return this.breakers.get(endpointId) ?? CLOSED;
   }

@@ -62,6 +62,7 @@ export function waitingFor(
 export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   const sets: GateSets = {
     nowMs,
+    isMoving: routing.isMoving,
     pending: [],
     paused: [],
     pulled: [],
@@ -90,6 +91,7 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
 /** The words of the API. A delivery that ends as discarded waits for a node to do that. */
 const words: Record<Gate['kind'], DeliveryGate> = {
   open: 'node',
+  moving: 'moving',
   inactive: 'node',
   gone: 'node',
   pending: 'pending',
@@ -118,6 +120,8 @@ function describe(
     case 'inactive':
     case 'gone':
       return 'It is due and waits for a node to claim it.';
+    case 'moving':
+      return 'Held: the project is being moved to another cell.';
     case 'pending':
       return 'Held: the endpoint has not answered the challenge.';
     case 'paused':

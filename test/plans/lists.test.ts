@@ -125,6 +125,7 @@ const WALK = 50_000;
 
 const gates = {
   nowMs: Date.now(),
+  isMoving: false,
   pending: [],
   paused: [],
   pulled: [],
@@ -322,6 +323,7 @@ describe('300,000 deliveries that wait for a retry', () => {
 
   const NO_GATES = {
     nowMs: Date.now(),
+    isMoving: false,
     pending: [],
     paused: [],
     pulled: [],

@@ -25,7 +25,8 @@ function configs(): RoutingFields[] {
       [0, 5].map((rate_limit) => ({ status, delivery, rate_limit, rate_limit_duration: 1 })),
     ),
   );
-  return [null, { expires_at: NOON }, { verification: 'challenge' as const }, ...endpoints].flatMap(
+  const moving = { cell_state: 'draining' as const, endpoint: { rate_limit: 5, rate_limit_duration: 1 } };
+  const all = [null, { expires_at: NOON }, { verification: 'challenge' as const }, ...endpoints].flatMap(
     (endpoint) =>
       breakers.flatMap((breaker) =>
         subscriptions.map((rate_limit_config) => ({
@@ -35,6 +36,7 @@ function configs(): RoutingFields[] {
         })),
       ),
   );
+  return [...all, moving];
 }
 
 /** Every state of a row: of this or no subscription, due at different times, with a node, a consumer or neither, tried or not. */

@@ -64,6 +64,7 @@ export type ErrorCode =
   | 'project_moving'
   | 'provider_unavailable'
   | 'outcome_unknown'
+  | 'project_moving'
   | 'stopping'
   | 'search_timeout'
   | 'test_timeout';

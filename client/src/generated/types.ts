@@ -242,6 +242,7 @@ export interface EventDelivery {
   /** Why it waits, and until when if that is known; null if it does not wait. */
   waiting_for: {
     gate:
+      | 'moving'
       | 'pending'
       | 'paused'
       | 'circuit_breaker'
@@ -545,7 +546,17 @@ export interface SubscriptionExplanation {
   /** The ordering key of its delivery. Absent: it would have no order. */
   ordering_key?: string;
   matched: boolean;
-  cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
+  cause:
+    | 'duplicate'
+    | 'target'
+    | 'inactive'
+    | 'source'
+    | 'type'
+    | 'filter'
+    | 'moving'
+    | 'pending'
+    | 'paused'
+    | null;
   reason: string;
   filter_id: string | null;
   clause: FilterExplanation | null;
@@ -2198,7 +2209,17 @@ export interface PreviewSubscriptionResult {
     event_type: string;
     acknowledged_at: string;
     matched: boolean;
-    cause: 'duplicate' | 'target' | 'inactive' | 'source' | 'type' | 'filter' | 'pending' | 'paused' | null;
+    cause:
+      | 'duplicate'
+      | 'target'
+      | 'inactive'
+      | 'source'
+      | 'type'
+      | 'filter'
+      | 'moving'
+      | 'pending'
+      | 'paused'
+      | null;
     reason: string;
     filter_id: string | null;
     clause: FilterExplanation | null;
@@ -2240,6 +2261,7 @@ export interface ExplainEventResult {
 }
 
 export interface GetWaitingTotalsResult {
+  moving: number;
   pending: number;
   paused: number;
   circuit_breaker: number;
@@ -2719,6 +2741,7 @@ export interface DeliveryFilterQuery extends DateQuery {
   outcome?: string[];
   /** Only open deliveries that wait for one of these. */
   waitingFor?: Array<
+    | 'moving'
     | 'pending'
     | 'paused'
     | 'circuit_breaker'

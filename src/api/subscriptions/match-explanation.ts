@@ -3,7 +3,17 @@ import { oneOf, Type } from '../../platform/type.ts';
 import type { MatchExplanation } from '../../routing/explain-match.ts';
 import { FilterExplanation, shownExplanation } from './test-filter.ts';
 
-const causes = ['duplicate', 'target', 'inactive', 'source', 'type', 'filter', 'pending', 'paused'] as const;
+const causes = [
+  'duplicate',
+  'target',
+  'inactive',
+  'source',
+  'type',
+  'filter',
+  'moving',
+  'pending',
+  'paused',
+] as const;
 
 /** Whether a subscription matches an event, and why not. */
 export const Verdict = Type.Object({

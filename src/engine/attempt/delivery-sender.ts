@@ -111,6 +111,7 @@ export class DeliverySender {
       // Its consumers find it by the current key.
       case 'pull':
         return notOurs(delivery, routing);
+      case 'moving':
       case 'pending':
       case 'paused':
       case 'order':

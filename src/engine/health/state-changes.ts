@@ -21,6 +21,7 @@ export interface StateItem {
 }
 
 const MAX_BATCH = 1_000;
+const NO_STATE: ReadonlySet<string> = new Set(['project_not_found', 'project_moving']);
 /** The minimum time between two batches: at most four config versions a second for a project. */
 const PACE_MS = 250;
 
@@ -42,8 +43,8 @@ export class StateChanges<Item extends StateItem> {
           try {
             await options.change(projectId, own);
           } catch (error) {
-            // A deleted project has no state to change.
-            if (error instanceof AppError && error.code === 'project_not_found') continue;
+            // A deleted project has no state to change. That of one that moves changes after its next outcome.
+            if (error instanceof AppError && NO_STATE.has(error.code)) continue;
             options.log.warn(
               { err: error, project: projectId, changes: own.length },
               'failed to change the state of endpoints; the next outcome retries',

@@ -50,6 +50,7 @@ export function decideGate(
   const endpointId = routing.endpointOf(key);
   const gate = gateOf(routing, place, nowMs);
   switch (gate.kind) {
+    case 'moving':
     case 'pending':
     case 'paused':
     case 'order':

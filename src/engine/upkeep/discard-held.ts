@@ -3,6 +3,7 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { type Gate, gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { refuseMoving } from '../../store/config/projects.ts';
 import type { Database } from '../../store/database/database.ts';
 import { projectsWithHolds, skipHeldBefore } from '../../store/ordering/held-keys.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
@@ -54,6 +55,8 @@ export async function discardHeld(
   let discarded = 0;
   for (const [projectId, heldMs] of limits) {
     const routing = await cache.getOrNull(projectId);
+    // Its deliveries go on in another cell.
+    if (routing?.isMoving === true) continue;
     for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
       ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
   }
@@ -67,9 +70,10 @@ export async function discardHeld(
 
 /** A failed delivery that holds its ordering key would keep those behind it for ever. */
 async function endHolds(deps: DiscardHeldDeps, projectId: ProjectId, beforeMs: number): Promise<number> {
-  const { keys, released } = await deps.db.transaction((tx) =>
-    skipHeldBefore(tx, projectId, { beforeMs, limit: CHUNK }),
-  );
+  const { keys, released } = await deps.db.transaction(async (tx) => {
+    await refuseMoving(tx, projectId);
+    return skipHeldBefore(tx, projectId, { beforeMs, limit: CHUNK });
+  });
   deps.released(released);
   return keys;
 }
@@ -87,6 +91,7 @@ async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<nu
   const { metaEvents } = deps;
   const released: Released[] = [];
   const rows = await deps.db.transaction(async (tx) => {
+    await refuseMoving(tx, projectId);
     const held = await lockHeld(tx, projectId, {
       below: firstIdAt(nowMs - heldMs),
       evenIfSending: firstIdAt(nowMs - heldMs - SENDING_MS),
@@ -128,6 +133,7 @@ function whyHeld({ routing, nowMs }: Holding, { key, lane }: LongOpenRow): strin
 }
 
 const reasons: Record<Gate['kind'], string> = {
+  moving: 'the project moved',
   gone: 'the endpoint was deleted',
   inactive: 'the endpoint is inactive',
   pending: 'the endpoint has not answered the challenge',

@@ -2,6 +2,7 @@ import type { Actor, AuditAction, AuditNote } from '../../domain/audit.ts';
 import { auditView } from '../../domain/audit-view.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { refuseMoving } from '../config/projects.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { addIdRange, listPage, Where } from '../database/list-page.ts';
 import { onceIn } from './once.ts';
@@ -45,10 +46,14 @@ export interface Changed<T> {
 /** A change outside the config, and its entries, in one transaction. Config changes through `ConfigChanges`. */
 export function audited<T>(
   deps: { db: Database; ids: IdFactory },
-  by: { projectId: string | null; actor: Actor },
+  by: { projectId: string | null; actor: Actor; isOfPeople?: boolean },
   change: (tx: Queryable) => Promise<Changed<T>>,
 ): Promise<T> {
-  return deps.db.transaction((tx) => auditedIn(tx, { ids: deps.ids, ...by }, () => change(tx)));
+  return deps.db.transaction(async (tx) => {
+    // People are at home, wherever the project is.
+    if (by.projectId !== null && by.isOfPeople !== true) await refuseMoving(tx, by.projectId);
+    return auditedIn(tx, { ids: deps.ids, ...by }, () => change(tx));
+  });
 }
 
 /** The same in a transaction that does more. A call that may be repeated makes its change once. */

@@ -49,7 +49,8 @@ const GONE = `not exists (select from sources s join projects p on p.id = s.proj
   where s.id = source_id and s.type = 'db_change_stream' and s.deleted_at is null and p.deleted_at is null)`;
 
 /** Slots that are to be dropped, and tried now. */
-export const UNUSED_SLOTS = `retry_at <= now() and (is_former or ${GONE})`;
+export const UNUSED_SLOTS = `retry_at <= now() and (is_former or ${GONE})
+  and not exists (select from projects p where p.id = change_stream_slots.project_id and p.cell_state is not null)`;
 
 export class ChangeStreamStore {
   readonly #db: Queryable;

@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
 import { auditedIn, type Changed } from '../audit/audit-entries.ts';
+import { refuseMoving } from '../config/projects.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
 import { insertMetaEvents } from '../queue/insert-meta-events.ts';
@@ -142,9 +143,12 @@ interface RaisedProject {
 /** Locks the project until the end of the transaction. */
 async function raise(tx: Queryable, projectId: ProjectId, versions: string): Promise<RaisedProject> {
   const [project] = await tx.query<RaisedProject>(
-    `update projects set ${versions} where id = $1 and deleted_at is null returning id, version, config_version, config`,
+    `update projects set ${versions}
+     where id = $1 and deleted_at is null and cell_state is distinct from 'closed'
+     returning id, version, config_version, config`,
     [projectId],
   );
+  if (project === undefined) await refuseMoving(tx, projectId);
   if (project === undefined) throw new AppError('project_not_found', { id: projectId });
   return project;
 }

@@ -51,7 +51,7 @@ export async function seeDevices(db: Queryable, ids: readonly string[]): Promise
 /** Devices to be switched off or deleted. */
 export const UNSEEN_DEVICES = `from devices d
   join endpoints e on e.id = d.id
-  join projects p on p.id = d.project_id and p.deleted_at is null
+  join projects p on p.id = d.project_id and p.deleted_at is null and p.cell_state is null
   where d.last_seen_at < now() - interval '${DISABLED_AFTER_SECONDS} seconds'
     and (e.status = 'active' or d.last_seen_at < now() - interval '${DELETED_AFTER_DAYS} days')`;
 

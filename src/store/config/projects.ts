@@ -1,5 +1,6 @@
 import { type ProjectConfig, withLaterSettings } from '../../domain/config/project-config.ts';
 import type { ProjectKey } from '../../domain/config/project-key.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -10,6 +11,9 @@ export interface ProjectSecrets {
   /** Signs meta events. Empty: none. */
   meta_event: string;
 }
+
+/** The steps of a move, as the cell sees them that the project leaves. */
+export type CellState = 'draining' | 'closed' | 'moved';
 
 export interface ProjectRow {
   id: ProjectId;
@@ -26,11 +30,14 @@ export interface ProjectRow {
   /** Those that functions may read, by name. */
   variables: Secret<Readonly<Record<string, string>>>;
   version: number;
+  /** Null: it is open in this cell. */
+  cell_state: CellState | null;
   updated_at: number;
   deleted_at: number | null;
 }
 
-export const OPEN_PROJECT_COLUMNS = 'id, name, type, logo_url, config, version, updated_at, deleted_at';
+export const OPEN_PROJECT_COLUMNS =
+  'id, name, type, logo_url, config, version, cell_state, updated_at, deleted_at';
 export const PROJECT_COLUMNS = `${OPEN_PROJECT_COLUMNS}, sealed, sealed_keys, sealed_variables`;
 
 export type OpenProject = Omit<ProjectRow, 'secret' | 'keys' | 'keysMark' | 'variables'>;
@@ -62,9 +69,17 @@ export class ProjectStore {
     this.#sealer = sealer;
   }
 
+  /** Undefined: there is no such project. One that is in another cell is refused: that cell has it. */
   async get(db: Queryable, id: ProjectId): Promise<ProjectRow | undefined> {
+    const row = await this.find(db, id);
+    if (row?.cell_state === 'moved') throw projectMoving(id);
+    return row;
+  }
+
+  /** As `get`, and the row that a move has left behind. */
+  async find(db: Queryable, id: ProjectId): Promise<ProjectRow | undefined> {
     const [row] = await db.query<StoredProject>(
-      `select ${PROJECT_COLUMNS} from projects where id = $1 and deleted_at is null`,
+      `select ${PROJECT_COLUMNS} from projects where id = $1 and (deleted_at is null or cell_state = 'moved')`,
       [id],
     );
     return row === undefined ? undefined : this.toRow(row);
@@ -117,6 +132,21 @@ export class ProjectStore {
     const keysMark = sealedKeys?.toString('base64') ?? '';
     return { ...row, config, secret, keys, keysMark, variables };
   }
+}
+
+/** A move takes seconds. */
+export const projectMoving = (id: string): AppError => new AppError('project_moving', { id, retry: 1 });
+
+/**
+ * Refuses a change of a project that moves, and keeps a move from beginning until the end of the transaction: a mover locks
+ * the row whole. Changes of config are kept out by the version that they raise.
+ */
+export async function refuseMoving(tx: Queryable, id: string): Promise<void> {
+  const [row] = await tx.query<{ cell_state: string | null }>(
+    'select cell_state from projects where id = $1 for key share',
+    [id],
+  );
+  if ((row?.cell_state ?? null) !== null) throw projectMoving(id);
 }
 
 /** Undefined: there is no such project any more. */

@@ -42,7 +42,7 @@ export class SourceStore extends SealedTable<SourceRow> {
 
 export const BROKER_SOURCES = `from sources s
   where (s.type in ('pub_sub', 'db_change_stream') or s.type = 'schedule') and s.deleted_at is null
-    and exists (select from projects p where p.id = s.project_id and p.deleted_at is null)`;
+    and exists (select from projects p where p.id = s.project_id and p.deleted_at is null and p.cell_state is null)`;
 
 export interface MaskOwner {
   projectId: ProjectId;

@@ -244,6 +244,14 @@ export class Database implements HotQueryable {
     });
   }
 
+  /** One more, without time limits: for COPY. */
+  copying(): Promise<pg.Client> {
+    return connectPatiently({
+      ...this.#options.connection,
+      connectionTimeoutMillis: GENERAL.connectMs,
+    });
+  }
+
   /** Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});

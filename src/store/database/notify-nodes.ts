@@ -16,6 +16,8 @@ export async function notifyOfPerson(tx: Queryable, personId: string): Promise<v
 
 export const JOBS_CHANNEL = 'posthorn_jobs';
 export const NEW_JOB = 'new';
+export const HELD_IDS = 'held';
+export const SEEN_CONFIG = 'seen';
 
 /** Notifies the other nodes at commit that a job waits. They would find it within a second. */
 export async function notifyOfJob(tx: Queryable): Promise<void> {
@@ -24,5 +26,10 @@ export async function notifyOfJob(tx: Queryable): Promise<void> {
 
 /** A job needs to know which ids other nodes still hold: each of them beats at once. */
 export async function askForInFlightIds(db: Queryable): Promise<void> {
-  await db.query('select pg_notify($1, $2)', [JOBS_CHANNEL, 'held']);
+  await db.query('select pg_notify($1, $2)', [JOBS_CHANNEL, HELD_IDS]);
+}
+
+/** A mover needs to know that other nodes have seen a change: each of them looks, and then beats, at once. */
+export async function askForSeenConfig(db: Queryable): Promise<void> {
+  await db.query('select pg_notify($1, $2)', [JOBS_CHANNEL, SEEN_CONFIG]);
 }

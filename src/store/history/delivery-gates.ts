@@ -8,6 +8,8 @@ import type { Where } from '../database/list-page.ts';
  */
 export interface GateSets {
   nowMs: number;
+  /** The project moves to another cell. */
+  isMoving: boolean;
   /** Endpoints that have to answer a challenge. */
   pending: string[];
   /** Endpoints. */
@@ -35,6 +37,7 @@ export function gateColumn(where: Where, sets: GateSets): string {
   const cases: [DeliveryGate, string, ...unknown[]][] = [
     ['order', `q.lane >= ${WAITS_FOR_TURN}`],
     ['sending', 'q.node_id is not null or q.pulled_at is not null'],
+    ['moving', '?::boolean', sets.isMoving],
     ['pending', 'd.endpoint_id = any(?::text[])', sets.pending],
     ['paused', 'd.endpoint_id = any(?::text[])', sets.paused],
     ['circuit_breaker', `${breaker} >= ${due}`, breakers, nowMs],

@@ -1,6 +1,7 @@
 import type { Actor } from '../../domain/audit.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { refuseMoving } from '../config/projects.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { listPage, Where } from '../database/list-page.ts';
 import { notifyOfJob } from '../database/notify-nodes.ts';
@@ -61,7 +62,8 @@ const COLUMNS =
   'id, project_id, type, status, input, sealed, cursor, total, done, failed, rate, error, started_at, finished_at, updated_at, actor_type, actor_id, actor_credential_id, actor_address';
 const OPEN = `status in ('queued', 'running')`;
 /** Jobs that a node may take. */
-export const DUE_JOBS = `${OPEN} and due_at <= clock_timestamp()`;
+export const DUE_JOBS = `${OPEN} and due_at <= clock_timestamp()
+  and not exists (select from projects p where p.id = jobs.project_id and p.cell_state is not null)`;
 const TAKEN_SECONDS = 10;
 
 /** In a transaction of the caller. */
@@ -170,6 +172,7 @@ async function runChunk(
   taken: JobRow,
   run: (tx: Queryable) => Promise<JobChunk>,
 ): Promise<JobChunk | null> {
+  await refuseMoving(tx, taken.project_id);
   const locked = await tx.query(`select id from jobs where id = $1 and cursor = $2 and ${OPEN} for update`, [
     taken.id,
     taken.cursor,

@@ -1,11 +1,13 @@
 import { LANE } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
+import { refuseMoving } from '../config/projects.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { lockKeysOf } from '../ordering/release-next.ts';
 
 /** The condition of a look: a delivery may have expired. */
-export const DUE_EXPIRIES = 'expires_at <= now()';
+export const DUE_EXPIRIES = `expires_at <= now()
+  and not exists (select from projects p where p.id = delivery_expiries.project_id and p.cell_state is not null)`;
 
 export interface Expiry {
   project_id: ProjectId;
@@ -37,6 +39,7 @@ export async function takeExpired(
   projectId: ProjectId,
   due: readonly Expiry[],
 ): Promise<string[]> {
+  await refuseMoving(tx, projectId);
   const given = (rows: readonly Expiry[]) => [
     projectId,
     rows.map(({ at }) => at),

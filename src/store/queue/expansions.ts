@@ -29,6 +29,7 @@ export async function lockExpansion(
     `select x.id, x.event_id, x.project_id, e.event_type, x.subscription_ids, x.lane, x.done, x.deliver_at, e.expires_at
      from expansions x join events e on ${byKey('e.id', 'x.event_id')}
      where x.id <> all($1)
+       and not exists (select from projects p where p.id = x.project_id and p.cell_state is not null)
      order by x.id limit 1 for update of x skip locked`,
     [except],
   );

@@ -24,6 +24,8 @@ export interface BeatingNode {
   sealKeys: readonly string[];
   /** It commits no event with an id below this one. */
   inFlightFrom: string;
+  /** It has seen the config of this time of the database. Null: it does not say. */
+  configSeenAtMs?: number | null;
 }
 
 export interface SilentNode {
@@ -44,13 +46,14 @@ export async function beat(db: Database, node: BeatingNode): Promise<Beat> {
   const [row] = await db.beat<{ now_ms: number; silent: SilentNode[] }>(
     'beat',
     `insert into nodes (id, roles, knows, seal_keys) values ($1, $2, $3, $4)
-     on conflict (id) do update set beat_at = clock_timestamp(), in_flight_from = $5
+     on conflict (id) do update set beat_at = clock_timestamp(), in_flight_from = $5,
+       config_seen_at = to_timestamp($6::float8 / 1000)
      returning ${NOW_MS}, (
        select coalesce(json_agg(json_build_object(
          'id', n.id, 'isForgettable', n.beat_at < clock_timestamp() - interval '${REMEMBERED}')), '[]')
        from nodes n where n.id <> $1 and n.beat_at < clock_timestamp() - interval '${SILENT_SECONDS} seconds'
      ) as silent`,
-    [node.id, node.roles, node.knows, node.sealKeys, node.inFlightFrom],
+    [node.id, node.roles, node.knows, node.sealKeys, node.inFlightFrom, node.configSeenAtMs ?? null],
   );
   return { nowMs: row?.now_ms ?? Number.NaN, silent: row?.silent ?? [] };
 }

@@ -80,6 +80,23 @@ export async function ensurePartitions(db: Database, nowMs: number, widthMs: num
   });
 }
 
+/** Creates what is missing of the ranges of another database's partitions. */
+export async function matchPartitions(db: Database, wanted: readonly Partition[]): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    const existing = await partitionBounds(tx);
+    for (const { table, from, to, state } of wanted) {
+      if (state !== 'attached') continue;
+      const own = existing.filter((partition) => partition.table === table);
+      for (const range of gapsIn(rangeOf(from, to), own)) {
+        const made = { table, name: `${table}_${range.suffix}`, from: range.from, to: range.to };
+        await createPartition(tx, made, TABLES[table]);
+        existing.push({ ...made, state });
+      }
+    }
+  });
+}
+
 /** Creates the given partitions, as a backup names them. */
 export async function createPartitions(tx: Queryable, partitions: readonly NewPartition[]): Promise<void> {
   const storages = new Map(Object.entries(TABLES));

@@ -11,6 +11,7 @@ const RETENTION = 'to_timestamp($1::float8 / 1000)';
 const CONFIG = 'to_timestamp($2::float8 / 1000)';
 const GONE_PROJECTS = `(select id from projects where deleted_at < ${CONFIG}
   and not exists (select from delivery_queue q where q.project_id = projects.id))`;
+const MOVED_PROJECTS = "select id from projects where cell_state = 'moved'";
 const hasNo = (table: string, id: string) =>
   `not exists (select from ${table} s where s.id = ${id} and s.deleted_at is null)`;
 
@@ -72,7 +73,8 @@ const LEFTOVERS: readonly [table: string, condition: string][] = [
     'delivery_expiries',
   ].map((table): [string, string] => [table, `project_id in ${GONE_PROJECTS}`]),
   ['portal_tokens', 'not exists (select from portal_links l where l.id = portal_link_id)'],
-  ['memberships', `project_id in ${GONE_PROJECTS}`],
+  // Roles are at home, wherever the project has moved to.
+  ['memberships', `project_id in ${GONE_PROJECTS} and project_id not in (${MOVED_PROJECTS})`],
   ['projects', `id in ${GONE_PROJECTS}`],
   ['people', `deactivated_at < ${RETENTION}`],
   ['sessions', 'expires_at < now()'],

@@ -20,6 +20,7 @@ export interface RoutingFields {
   secrets?: Partial<EndpointSecrets>;
   subscription?: Partial<SubscriptionRow>;
   breaker?: Breaker;
+  cell_state?: ProjectRow['cell_state'];
 }
 
 const CREATED = '2026-01-01T00:00:00.000Z';
@@ -37,6 +38,7 @@ export function routingOf(fields: RoutingFields = {}): ProjectRouting {
     keys: new Secret([]),
     keysMark: '',
     variables: new Secret({}),
+    cell_state: fields.cell_state ?? null,
     ...saved,
   };
   const { endpoint, breaker } = fields;

@@ -96,6 +96,7 @@ function Counts({ health, time }: { health: EndpointHealth; time: string | undef
     [waiting.paused, 'held by the pause', 'paused'],
     [waiting.rate_limit, 'throttled', 'rate_limit'],
     [waiting.order, 'waiting for their turn', 'order'],
+    [waiting.moving, 'held while the project moves', 'moving'],
   ];
   const parts = gates.flatMap(([count, word, gate]) =>
     count === undefined || count === 0

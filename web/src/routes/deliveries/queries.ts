@@ -31,6 +31,7 @@ export const HELD_CHOICES: readonly Choice[] = [
   ['delayed', 'Waits for the time of its event'],
   ['rate_limit', 'Held: rate limit'],
   ['order', 'Held: waits for its turn'],
+  ['moving', 'Held: the project moves'],
 ];
 
 /** The API has no state for cancelled deliveries: they are discarded ones with a time of cancelling. */

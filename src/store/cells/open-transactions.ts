@@ -1,0 +1,30 @@
+import type { Queryable } from '../database/database.ts';
+import { registry } from './registry.ts';
+
+/**
+ * The transactions that may write rows of a project and began before now. A statement locks its tables before it takes its
+ * snapshot. So one that does not know of a commit yet has its locks by then, and is found here. No lock is asked for,
+ * because everything else would wait behind it.
+ */
+const TABLES = Object.entries(registry).flatMap(([table, { how }]) => (how === 'stays' ? [] : [table]));
+
+export async function writersNow(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select distinct virtualtransaction as id from pg_locks
+     where locktype = 'relation' and relation = any($1::regclass[]) and granted and pid <> pg_backend_pid()
+       and database = (select oid from pg_database where datname = current_database())
+       and mode in ('RowShareLock', 'RowExclusiveLock')`,
+    [`{${TABLES.join(',')}}`],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Those of the transactions that have not ended. */
+export async function stillOpen(db: Queryable, transactions: readonly string[]): Promise<number> {
+  if (transactions.length === 0) return 0;
+  const rows = await db.query(
+    'select distinct virtualtransaction from pg_locks where virtualtransaction = any($1)',
+    [transactions],
+  );
+  return rows.length;
+}
