@@ -113,8 +113,7 @@ export const errorTable = {
       'The home database, which has people and the instance key, cannot be reached. Calls with keys of projects go on; try again in {retry} s.',
     provider_unavailable: 'The provider {provider} cannot be reached; try again.',
     outcome_unknown: 'The database did not answer, so the outcome is unknown. {advice}',
-    project_moving:
-      'Project {id} is being moved to another database. Nothing was changed; try again in {retry} s.',
+    project_moving: 'The project moves to another database. Nothing was changed; try again in {retry} s.',
     stopping: 'This node is shutting down; nothing was stored, try again.',
   }),
   ...refusals(504, {

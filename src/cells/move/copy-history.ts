@@ -1,6 +1,6 @@
 import { firstIdAt } from '../../domain/ids.ts';
 import { type CopySession, copyRows, literal, type TableShape } from '../../store/cells/copy-rows.ts';
-import { changedSince, nextBound, openSince } from '../../store/cells/history-chunks.ts';
+import { changedSince, lastValue, nextBound, openSince } from '../../store/cells/history-chunks.ts';
 import { type HistoryTable, historyTables } from '../../store/cells/registry.ts';
 import { stayWhile } from '../../store/cells/target-moves.ts';
 import { matchPartitions, partitionBounds } from '../../store/upkeep/partitions.ts';
@@ -58,10 +58,12 @@ async function copyTable(
   { table, shape, since }: { table: HistoryTable; shape: TableShape; since: Mark | null },
 ): Promise<void> {
   const { projectId } = mover.move;
+  const chunked = { projectId, table: table.table, by: table.by };
+  const last = await lastValue(sessions.source, chunked);
   const changed = since === null ? 'true' : changedSince(since.since);
   for (let after = ''; ; ) {
     mover.check();
-    const bound = await nextBound(sessions.source, { projectId, table: table.table, by: table.by, after });
+    const bound = await nextBound(sessions.source, { ...chunked, after, last });
     if (bound === null) return;
     const where = `project_id = ${literal(projectId)} and ${table.by} > ${literal(after)}
       and ${table.by} <= ${literal(bound)} and ${changed}`;

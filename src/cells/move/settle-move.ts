@@ -23,6 +23,16 @@ export async function settleMove(
   move: Move,
   { isForced }: { isForced: boolean },
 ): Promise<Settled> {
+  try {
+    return await settle(deps, move, isForced);
+  } catch (error) {
+    if (!(error instanceof MoveLost)) throw error;
+    // Another process settles it at the same time.
+    return endOf(await moveState(deps.source, move));
+  }
+}
+
+async function settle(deps: SettleDeps, move: Move, isForced: boolean): Promise<Settled> {
   const { source, target, owner } = deps;
   const state = await takeMove(source, move, { owner, isForced });
   if (state === undefined) return endOf(await moveState(source, move));

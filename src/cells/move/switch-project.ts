@@ -5,7 +5,7 @@ import { copyRows, literal, type TableShape } from '../../store/cells/copy-rows.
 import { changedSince } from '../../store/cells/history-chunks.ts';
 import { newestId } from '../../store/cells/newest-id.ts';
 import { historyTables, switchTables } from '../../store/cells/registry.ts';
-import { arrive, stayWhile } from '../../store/cells/target-moves.ts';
+import { arrive } from '../../store/cells/target-moves.ts';
 import type { Database } from '../../store/database/database.ts';
 import { databaseTime } from '../../store/queue/nodes.ts';
 import type { Mark, Sessions, Shapes } from './copy-history.ts';
@@ -24,7 +24,6 @@ export async function switchProject(
   await source.transaction(
     () =>
       target.transaction(async () => {
-        await stayWhile(target, mover.move, 'copying');
         await copyRest(mover, { sessions, shapes, mark, shift });
         await ready;
         await waitForClock(mover);

@@ -3,16 +3,32 @@ import type { Queryable } from '../database/database.ts';
 /** Rows per chunk, in order of the column that they are chunked by. */
 const CHUNK = 2_000;
 
+/** A table in the order of the column that it is chunked by. */
+export interface Chunked {
+  projectId: string;
+  table: string;
+  by: string;
+}
+
+/** The last value there is. Rows behind it are left to the next round, or a round would never end under load. */
+export async function lastValue(db: Queryable, { projectId, table, by }: Chunked): Promise<string> {
+  const [row] = await db.query<{ last: string | null }>(
+    `select max(${by}) as last from ${table} where project_id = $1`,
+    [projectId],
+  );
+  return row?.last ?? '';
+}
+
 /** The last value of the next chunk. Null: there are no more rows. */
 export async function nextBound(
   db: Queryable,
-  { projectId, table, by, after }: { projectId: string; table: string; by: string; after: string },
+  { projectId, table, by, after, last }: Chunked & { after: string; last: string },
 ): Promise<string | null> {
   const [row] = await db.query<{ bound: string | null }>(
     `select max(${by}) as bound from (
-       select ${by} from ${table} where project_id = $1 and ${by} > $2 order by ${by} limit ${CHUNK}
+       select ${by} from ${table} where project_id = $1 and ${by} > $2 and ${by} <= $3 order by ${by} limit ${CHUNK}
      ) chunk`,
-    [projectId, after],
+    [projectId, after, last],
   );
   return row?.bound ?? null;
 }

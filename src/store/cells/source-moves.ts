@@ -2,7 +2,6 @@ import type { Database, Queryable } from '../database/database.ts';
 import { SILENT_SECONDS } from '../database/node-lease.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
 import { parkAll, parkLeased, unparkAll } from './queue-parking.ts';
-import { switchTables } from './registry.ts';
 
 /**
  * The side of a move that the project leaves. Each step is one transaction that locks the project whole, so that it waits
@@ -196,9 +195,6 @@ export async function reopenProject(db: Database, move: Move, owner: string): Pr
   await step(db, move, { ...open, owner, work: (tx) => unparkAll(tx, move.projectId) });
 }
 
-/** They let callers in, or lead to the slots of customers' databases. The target has them now. */
-const AT_ONCE = ['change_stream_slots', 'api_keys', 'portal_tokens', 'portal_links', 'jobs', 'sources'];
-
 /** The target has the project. The rest of its rows goes in chunks, its history with its age. */
 export async function endMove(db: Database, move: Move, owner: string): Promise<void> {
   const moved = {
@@ -206,11 +202,9 @@ export async function endMove(db: Database, move: Move, owner: string): Promise<
     to: 'done',
     project: `cell_state = 'moved', deleted_at = now(), cell_epoch = ${move.epoch}`,
   } as const;
+  // The target has the slots of customers' databases now. They must not be dropped for a source that is gone here.
   const work = async (tx: Queryable) => {
-    for (const table of AT_ONCE) {
-      const { rows } = switchTables.find((one) => one.table === table) as (typeof switchTables)[number];
-      await tx.query(`delete from ${table} where ${rows.replaceAll(':project', '$1')}`, [move.projectId]);
-    }
+    await tx.query('delete from change_stream_slots where project_id = $1', [move.projectId]);
   };
   await step(db, move, { ...moved, owner, work });
 }

@@ -88,10 +88,19 @@ export async function removeRows(db: Database, move: Move, { during }: { during:
     await removeInChunks(db, move, { remove: ofSwitch(table, rows), during });
 }
 
+/** A caller with one of these learns that the project has moved. They go with its row. */
+const WAYS_IN: ReadonlySet<string> = new Set([
+  'projects',
+  'api_keys',
+  'portal_links',
+  'portal_tokens',
+  'sources',
+]);
+
 /** The rows that went with the switch, where the project was. Its history goes with its age. */
 export async function removeMovedRows(db: Database, move: Move): Promise<void> {
   for (const { table, rows } of switchTables)
-    if (table !== 'projects') await removeInChunks(db, move, { remove: ofSwitch(table, rows), during: null });
+    if (!WAYS_IN.has(table)) await removeInChunks(db, move, { remove: ofSwitch(table, rows), during: null });
 }
 
 /** The project is not open here: its rows are no one's. */

@@ -38,8 +38,9 @@ export const portalLinks = new PortalLinkTable('portal_links', [
   'sealed_token',
 ]);
 
-const LIVE =
-  'l.deleted_at is null and (l.expires_at is null or l.expires_at > now()) and exists (select from projects p where p.id = l.project_id and p.deleted_at is null)';
+/** A link of a project that has moved leads to the answer that says so. */
+const LIVE = `l.deleted_at is null and (l.expires_at is null or l.expires_at > now())
+  and exists (select from projects p where p.id = l.project_id and (p.deleted_at is null or p.cell_state = 'moved'))`;
 const LINK_COLUMNS = portalLinks.columns
   .split(', ')
   .map((name) => `l.${name}`)

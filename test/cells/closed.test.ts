@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { moveProject } from '../../src/cells/move/move-project.ts';
+import type { ApiClient, Json } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { deliveryOf } from '../support/settled.ts';
+import { shared } from '../support/shared.ts';
+import { TwoCells } from './two-cells.ts';
+
+const cells = await shared(TwoCells.start());
+const { receiver } = cells;
+const event = { event_type: 'now', data: {} };
+
+async function refusal(client: ApiClient, method: string, path: string, body?: object): Promise<void> {
+  const response = await client.raw(method, path, { body });
+  const said = (await response.json()) as Json;
+  expect([method, path, response.status, said.code, response.headers.get('retry-after')]).toEqual([
+    method,
+    path,
+    503,
+    'project_moving',
+    '1',
+  ]);
+}
+
+test('a draining project takes events and sends none; a closed one and one that has moved refuse every call', async () => {
+  const { client, path } = await cells.project(1);
+  const sent = await client.post('/events/broadcast', event);
+  const { uid: ended } = await deliveryOf(client, sent);
+  let waiting: Json;
+  await moveProject(
+    {
+      ...cells.deps(),
+      onStep: async (step) => {
+        if (step === 'draining') {
+          const taken = await client.post('/events/broadcast', event);
+          [waiting] = (await client.get(`/eventdeliveries?eventId=${taken.uid}`)).content;
+          const explained = await client.get(`/events/${taken.uid}/explain`);
+          expect(JSON.stringify(explained)).toContain('"cause":"moving"');
+          await refusal(client, 'PUT', `/eventdeliveries/${ended}/resend`);
+          await client.put('', { name: `renamed ${client.projectId}`, config: {} });
+        }
+        if (step !== 'closed') return;
+        await refusal(client, 'POST', '/events/broadcast', event);
+        await refusal(client, 'GET', '/eventdeliveries');
+        await refusal(client, 'PUT', '', { name: 'no', config: {} });
+        await refusal(client, 'POST', '/keys', { name: 'no' });
+        await refusal(client, 'DELETE', '');
+      },
+    },
+    cells.move(client),
+  );
+  expect(waiting.waiting_for).toEqual({ gate: 'moving', until: null });
+  await refusal(cells.app.instance, 'GET', `/projects/${client.projectId}`);
+  await refusal(cells.app.instance, 'GET', `/projects/${client.projectId}/events`);
+  const there = cells.other(client);
+  expect((await there.get('')).name).toBe(`renamed ${client.projectId}`);
+  await eventually(
+    () => there.get(`/eventdeliveries/${waiting.uid}`),
+    ({ status }) => status === 'Success',
+  );
+  expect(receiver.at(path)).toHaveLength(2);
+});
+
+test('under load nothing is lost or sent twice, and the lists keep their order', async () => {
+  const { client, path } = await cells.project(0);
+  const there = cells.other(client);
+  const accepted: string[] = [];
+  let isMoved = false;
+  const send = async (): Promise<void> => {
+    while (!isMoved || accepted.length < 50) {
+      const response = await (isMoved ? there : client).raw('POST', '/events/broadcast', { body: event });
+      const said = (await response.json()) as Json;
+      if (response.status === 201) accepted.push(said.data.uid);
+      else if (said.code !== 'project_moving') throw new Error(JSON.stringify(said));
+    }
+  };
+  const senders = Promise.all([1, 2, 3, 4].map(send));
+  await eventually(
+    () => accepted.length,
+    (count) => count > 20,
+  );
+  await moveProject(cells.deps(), cells.move(client));
+  isMoved = true;
+  await senders;
+  const requests = await receiver.received(accepted.length, path);
+  expect(requests).toHaveLength(accepted.length);
+  expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(accepted.length);
+  const listed: string[] = [];
+  for (let cursor = ''; ; ) {
+    const page = await there.get(`/events?perPage=200${cursor}`);
+    listed.push(...page.content.map(({ uid }: Json) => uid));
+    if (!page.pagination.has_next_page) break;
+    cursor = `&next_page_cursor=${page.pagination.next_page_cursor}`;
+  }
+  expect(listed).toEqual(accepted.toSorted().toReversed());
+});

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { moveProject, runMove, startMove } from '../../src/cells/move/move-project.ts';
+import type { MoveStep } from '../../src/cells/move/mover.ts';
+import { settleMove } from '../../src/cells/move/settle-move.ts';
+import { asId } from '../../src/domain/ids.ts';
+import { abandonedMoves } from '../../src/store/cells/source-moves.ts';
+import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { eventually } from '../support/eventually.ts';
+import { shared } from '../support/shared.ts';
+import { rowsOf } from './rows.ts';
+import { TwoCells } from './two-cells.ts';
+
+const cells = await shared(TwoCells.start());
+const { receiver } = cells;
+
+class Killed extends Error {}
+
+/** A mover that ends at a step as if it was killed there. */
+const killedAt = (step: MoveStep) => ({
+  ...cells.deps('killed'),
+  onStep: (now: MoveStep) => {
+    if (now === step) throw new Killed(step);
+  },
+});
+
+const STEPS: [MoveStep, string][] = [
+  ['begun', 'source'],
+  ['copied', 'source'],
+  ['draining', 'source'],
+  ['drained', 'source'],
+  ['closed', 'source'],
+  ['written', 'source'],
+  ['switched', 'target'],
+  ['ended', 'target'],
+];
+
+test.each(STEPS)(
+  'a mover that is killed when it is %s leaves the project to the %s, whole',
+  async (step, side) => {
+    const { client, paused, path } = await cells.project();
+    const deps = killedAt(step);
+    const move = await startMove(deps, cells.move(client));
+    await expect(runMove(deps, move)).rejects.toThrow(Killed);
+
+    const other = cells.deps('other');
+    const isOver = step === 'ended';
+    expect(await settleMove(other, move, { isForced: false })).toBe(isOver ? 'done' : 'running');
+    await cells.app.database.query(
+      "update project_moves set lease_until = now() - interval '1 second' where project_id = $1",
+      [client.projectId],
+    );
+    expect((await abandonedMoves(cells.app.app.db)).length).toBe(isOver ? 0 : 1);
+    const outcomes = await Promise.all([1, 2].map(() => settleMove(other, move, { isForced: true })));
+    const outcome = side === 'source' ? 'stopped' : 'done';
+    expect(outcomes).toContain(outcome);
+    expect(await cells.openIn(client)).toEqual([side]);
+
+    const open = side === 'source' ? client : cells.other(client);
+    await open.put(`/endpoints/${paused.uid}/pause`);
+    await eventually(
+      () => open.get('/eventdeliveries?status=Success'),
+      ({ content }) => content.length === 3,
+    );
+    expect(receiver.at(path)).toHaveLength(3);
+    if (side === 'source') return;
+    const refused = await client.raw('GET', '/events', {});
+    expect(refused.status).toBe(503);
+  },
+);
+
+test('a stopped move leaves the source as it was and nothing in the target, and the next one arrives', async () => {
+  const { client } = await cells.project();
+  const before = await rowsOf(cells.app.database, client.projectId);
+  const deps = killedAt('written');
+  const move = await startMove(deps, cells.move(client));
+  await expect(runMove(deps, move)).rejects.toThrow(Killed);
+  expect(await settleMove(deps, move, { isForced: true })).toBe('stopped');
+  const after = await rowsOf(cells.app.database, client.projectId);
+  for (const row of after['delivery_queue'] ?? []) row['fence'] = Number(row['fence']) - 1;
+  Object.assign(after['projects']?.[0] ?? {}, {
+    version: before['projects']?.[0]?.['version'],
+    cell_epoch: 0,
+  });
+  // The node adds up counts in its own time.
+  for (const table of ['recent_counts', 'traffic', 'endpoint_totals']) after[table] = before[table] ?? [];
+  expect(after).toEqual(before);
+  for (const [table, rows] of Object.entries(await rowsOf(cells.target, client.projectId)))
+    expect(rows, table).toEqual([]);
+  const { copied } = await moveProject(cells.deps(), cells.move(client));
+  expect(copied).toBeGreaterThan(10);
+  expect(await cells.openIn(client)).toEqual(['target']);
+});
+
+test('a mover that comes late to an abandoned move cannot switch', async () => {
+  const { client } = await cells.project();
+  const deps = {
+    ...cells.deps('late'),
+    onStep: async (step: MoveStep) => {
+      if (step === 'written')
+        expect(await settleMove(cells.deps('other'), move, { isForced: true })).toBe('stopped');
+    },
+  };
+  const move = await startMove(deps, cells.move(client));
+  await expect(runMove(deps, move)).rejects.toThrow(/taken over or stopped/);
+  expect(await cells.openIn(client)).toEqual(['source']);
+});
+
+test('no node can claim in the source once the project has closed, whatever it knows', async () => {
+  const { client, paused } = await cells.project();
+  const wants = [0, 1, 2, 3].map((lane) => ({ key: asId<never>(paused.uid), lane, count: 10 }));
+  let claimed = -1;
+  await moveProject(
+    {
+      ...cells.deps(),
+      onStep: async (step) => {
+        if (step !== 'closed') return;
+        const claims = await claimDeliveries(cells.app.app.db, 'zombie', wants);
+        claimed = claims.flatMap(({ deliveries }) => deliveries).length;
+      },
+    },
+    cells.move(client),
+  );
+  expect(claimed).toBe(0);
+});
