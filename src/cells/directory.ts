@@ -3,7 +3,7 @@ import { Batcher } from '../platform/batcher.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { findApiKeys } from '../store/config/api-keys.ts';
 import { findLinksByToken } from '../store/config/portal-links.ts';
-import { type FoundProject, findProjects } from '../store/config/projects.ts';
+import { type FoundProject, findProjects, projectMoving } from '../store/config/projects.ts';
 import { findByMasks } from '../store/config/sources.ts';
 import { isConnectionError } from '../store/database/pg-errors.ts';
 import type { Cell } from './cell.ts';
@@ -57,7 +57,7 @@ export class Directory {
         this.#known.set(projectId, answer.cell);
         return answer.cell;
       }
-      if (performance.now() > stopAt) throw new AppError('project_moving', { retry: 1 });
+      if (performance.now() > stopAt) throw projectMoving(projectId);
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
   }

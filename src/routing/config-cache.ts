@@ -97,7 +97,7 @@ export class ConfigCache {
   /** Reads changed rows. Concurrent callers share one read that began after their call. */
   async refresh(projectId: ProjectId): Promise<ProjectRouting> {
     const routing = await this.#refresh(projectId);
-    if (routing.isClosed) throw projectMoving();
+    if (routing.isClosed) throw projectMoving(projectId);
     return routing;
   }
 

@@ -177,8 +177,10 @@ async function startCells(deps: CellsDeps): Promise<App> {
     },
   };
   const all: Service = { name: 'cells', stop: () => cells.stop() };
+  const keeper = cells.keepMoves();
+  const moves: Service = { name: 'moves of projects', stop: () => keeper.stop() };
   const own: Service = { name: 'database server', stop: () => deps.database.close() };
-  const services = new Services([own, ...processServices(parts, cells.first), all, doors], {
+  const services = new Services([own, ...processServices(parts, cells.first), all, moves, doors], {
     log,
     graceMs: config.graceSeconds * 1_000,
   });

@@ -5,6 +5,7 @@ import { registerMetrics } from '../api/operator/metrics.ts';
 import { createServer } from '../api/server.ts';
 import { Directory } from '../cells/directory.ts';
 import { openFront } from '../cells/front.ts';
+import { moveKeeper } from '../cells/move-keeper.ts';
 import { placeProject } from '../cells/place-project.ts';
 import { AppError } from '../domain/errors.ts';
 import { IdFactory } from '../domain/ids.ts';
@@ -12,6 +13,7 @@ import { mergeMetricsPages } from '../metrics/merge-metrics-pages.ts';
 import { createRegistry } from '../metrics/metrics.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Loop } from '../platform/loop.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Config, servesMetrics } from '../settings/settings.ts';
 import type { Cell as CellRow } from '../store/cells/cells.ts';
@@ -64,6 +66,15 @@ export class Cells {
 
   nodes(): Node[] {
     return this.#kept.flatMap(({ node }) => node ?? []);
+  }
+
+  /** Those of cells that this process keeps house for. */
+  keepMoves(): Loop {
+    const { config, rows, log } = this.#deps;
+    const kept = this.#kept.map(({ db, name }, index) => ({ id: rows[index]?.id ?? 0, name, db }));
+    const keeper = moveKeeper({ cells: kept, owner: this.first.engine.nodeId, log });
+    if (config.roles.includes('janitor')) keeper.start();
+    return keeper;
   }
 
   /** In turn, because the first node makes the observers of all. At least one must be reached. */

@@ -232,7 +232,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
   if (projectMoves !== undefined)
     server.addHook('onError', (_request, _reply, error, done) => {
       if (error instanceof AppError && error.code === 'project_moving')
-        projectMoves(String(error.params['project']));
+        projectMoves(String(error.params['id']));
       done();
     });
   const hasMetrics = servesMetrics(config);

@@ -61,7 +61,6 @@ export type ErrorCode =
   | 'database_unavailable'
   | 'cell_unavailable'
   | 'home_unavailable'
-  | 'project_moving'
   | 'provider_unavailable'
   | 'outcome_unknown'
   | 'project_moving'

@@ -72,7 +72,7 @@ export class ProjectStore {
   /** Undefined: there is no such project. One that is in another cell is refused: that cell has it. */
   async get(db: Queryable, id: ProjectId): Promise<ProjectRow | undefined> {
     const row = await this.find(db, id);
-    if (row?.cell_state === 'moved') throw projectMoving();
+    if (row?.cell_state === 'moved') throw projectMoving(id);
     return row;
   }
 
@@ -135,7 +135,7 @@ export class ProjectStore {
 }
 
 /** A move closes a project for seconds. */
-export const projectMoving = (): AppError => new AppError('project_moving', { retry: 1 });
+export const projectMoving = (id: string): AppError => new AppError('project_moving', { id, retry: 1 });
 
 /**
  * Refuses a change of a project that moves, and keeps a move from beginning until the end of the transaction: a mover locks
@@ -146,7 +146,7 @@ export async function refuseMoving(tx: Queryable, id: string): Promise<void> {
     'select cell_state from projects where id = $1 for key share',
     [id],
   );
-  if ((row?.cell_state ?? null) !== null) throw projectMoving();
+  if ((row?.cell_state ?? null) !== null) throw projectMoving(id);
 }
 
 /** Undefined: there is no such project any more. */
