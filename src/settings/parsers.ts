@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { readPostgresUrl } from '../platform/postgres-url.ts';
 import { Secret } from '../platform/secret.ts';
 import { BadValue } from './bad-value.ts';
 
@@ -80,6 +81,19 @@ export const url = (...protocols: string[]): Parser<string> =>
 export const secretUrl = (...protocols: string[]): Parser<Secret<string> | null> => {
   const plain = url(...protocols);
   return parser(plain.allowed, (value) => (value === '' ? null : new Secret(plain(value))));
+};
+
+/** Null: none. It may name several servers. `targets`: the values of target_session_attrs that fit its use. */
+export const postgresUrl = (...targets: string[]): Parser<Secret<string> | null> => {
+  const one = secretUrl('postgres:', 'postgresql:');
+  return parser(one.allowed, (value) => {
+    if (value === '') return null;
+    const read = readPostgresUrl(value);
+    if (typeof read === 'string') throw new BadValue(read);
+    if (read.target !== '' && !targets.includes(read.target))
+      throw new BadValue(`target_session_attrs to be one of ${targets.join(', ')}`);
+    return read.servers.length === 1 ? one(value) : new Secret(value);
+  });
 };
 
 export const share: Parser<number> = parser('a number from 0 to 1', (value) => {

@@ -10,6 +10,7 @@ import {
   oneOf,
   optional,
   type Parser,
+  postgresUrl,
   secretKey,
   secretUrl,
   share,
@@ -72,8 +73,8 @@ export const settings = {
   },
   databaseUrl: {
     env: 'DATABASE_URL',
-    doc: 'PostgreSQL 15 or newer. Default: the embedded one. Needs POSTHORN_SECRET_KEY.',
-    parse: secretUrl('postgres:', 'postgresql:'),
+    doc: 'PostgreSQL 15 or newer. Default: the embedded one. Needs POSTHORN_SECRET_KEY. With several hosts, Posthorn uses the one that takes writes. See deploy.md.',
+    parse: postgresUrl('any', 'read-write', 'primary'),
     secret: true,
   },
   databaseConnections: {

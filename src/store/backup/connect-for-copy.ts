@@ -1,7 +1,10 @@
 import type pg from 'pg';
+import { createLogger } from '../../platform/logger.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Connection, Queryable } from '../database/database.ts';
 import { connectPatiently } from '../database/patient-client.ts';
+import { reasonOf } from '../database/pg-errors.ts';
+import { Servers } from '../database/servers/servers.ts';
 
 /**
  * A connection for one long operation: without the limits of the pools, and with settings that give values
@@ -11,15 +14,8 @@ const SETTINGS =
   "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set timezone = 'UTC'; set extra_float_digits = 1; set bytea_output = hex";
 
 export async function connectForCopy(connection: Connection): Promise<{ client: pg.Client; db: Queryable }> {
-  const connecting = connectPatiently({ ...connection, connectionTimeoutMillis: 5_000 });
-  const client = await connecting.catch((error: unknown) => {
-    const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
-    throw new StartupError(
-      `the database cannot be used: ${causes.map(({ message }) => message).join(', ')}`,
-      {
-        cause: error,
-      },
-    );
+  const client = await connect(connection).catch((error: unknown) => {
+    throw new StartupError(`the database cannot be used: ${reasonOf(error)}`, { cause: error });
   });
   await client.query(SETTINGS);
   return {
@@ -29,4 +25,15 @@ export async function connectForCopy(connection: Connection): Promise<{ client: 
         (await client.query(text, values)).rows as R[],
     },
   };
+}
+
+async function connect(connection: Connection): Promise<pg.Client> {
+  const config = { ...connection, connectionTimeoutMillis: 5_000 };
+  const servers = Servers.of(connection.connectionString, createLogger('warn'));
+  if (servers === null) return connectPatiently(config);
+  try {
+    return await servers.connect(config);
+  } finally {
+    await servers.stop();
+  }
 }

@@ -11,7 +11,8 @@ import {
   patiently,
   survives,
 } from './patient-client.ts';
-import { isConnectionError, isTimeout, markUndone } from './pg-errors.ts';
+import { isConnectionError, isTimeout, markUndone, reasonOf } from './pg-errors.ts';
+import { Servers, type ServerUse } from './servers/servers.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 /**
@@ -74,6 +75,8 @@ export interface DatabaseOptions {
   log: Logger;
   /** The time limit of one statement of a list or search. */
   readingMs?: number;
+  /** `read`: a standby will do. */
+  use?: ServerUse;
 }
 
 export class Database implements HotQueryable {
@@ -84,10 +87,13 @@ export class Database implements HotQueryable {
   readonly #readings: Turns;
   readonly #changes: Turns;
   readonly #options: DatabaseOptions;
+  /** Null: one server, as the driver finds it. */
+  readonly #servers: Servers | null;
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.#servers = Servers.of(options.connection.connectionString, options.log, options.use);
     this.readingMs = options.readingMs ?? READING_MS;
     const hot = Math.max(2, Math.floor(options.connections / 3));
     this.#hot = this.#pool(hot, HOT);
@@ -134,7 +140,7 @@ export class Database implements HotQueryable {
 
   /** Like the pool's own query, but a statement that was never sent is marked as such. */
   async #statement<R extends object>(pool: pg.Pool, statement: pg.QueryConfig): Promise<R[]> {
-    const client = await connected(pool);
+    const client = await this.#connected(pool);
     let failure: Error | undefined;
     try {
       const { rows } = await client.query(statement);
@@ -149,7 +155,7 @@ export class Database implements HotQueryable {
   }
 
   async #transact<T>(pool: pg.Pool, work: (tx: HotQueryable) => Promise<T>, answerMs?: number): Promise<T> {
-    const client = await connected(pool);
+    const client = await this.#connected(pool);
     const limit = answerMs === undefined ? {} : { answerMs };
     let broken: Error | undefined;
     let isCommitting = false;
@@ -226,22 +232,22 @@ export class Database implements HotQueryable {
   async problem(): Promise<string | null> {
     try {
       const query: PatientQuery = { text: 'select 1', answerMs: READY_MS };
+      await this.#servers?.ready();
       await patiently(() => this.#general.query(query));
       return null;
     } catch (error) {
-      // If a name has several addresses, the failures come as one error without a message.
-      const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
-      return causes.map(({ message }) => message).join(', ');
+      return reasonOf(this.#servers === null ? error : this.#servers.explained(error));
     }
   }
 
   /** A connection of its own, for LISTEN and for locks that live as long as the session. */
   dedicated(): Promise<pg.Client> {
-    return connectPatiently({
+    const config = {
       ...this.#options.connection,
       connectionTimeoutMillis: GENERAL.connectMs,
       answerMs: GENERAL.answerMs,
-    });
+    };
+    return this.#servers === null ? connectPatiently(config) : this.#servers.connect(config);
   }
 
   /** One more, without time limits: for COPY. */
@@ -254,21 +260,30 @@ export class Database implements HotQueryable {
 
   /** Safe to call twice. */
   close(): Promise<void> {
-    this.#closing ??= Promise.all([this.#hot.end(), this.#general.end(), this.#lease.end()]).then(() => {});
+    this.#closing ??= Promise.all([
+      this.#hot.end(),
+      this.#general.end(),
+      this.#lease.end(),
+      this.#servers?.stop(),
+    ]).then(() => {});
     return this.#closing;
   }
 
   #pool(max: number, limits: typeof HOT): pg.Pool {
+    const servers = this.#servers;
     const config: pg.PoolConfig & PatientClientConfig = {
       ...this.#options.connection,
-      Client: PatientClient,
+      Client: servers === null ? PatientClient : servers.clientClass(),
       max,
       connectionTimeoutMillis: limits.connectMs,
       answerMs: limits.answerMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       // The pool waits for the promise before it hands out the connection. Its types do not say so.
-      onConnect: (client) => client.query(limits.settings) as unknown as void,
+      onConnect: (client) =>
+        (servers === null
+          ? client.query(limits.settings)
+          : servers.admit(client as PatientClient, limits.settings)) as unknown as void,
     };
     const pool = new pg.Pool(config);
     pool.on('connect', survives);
@@ -279,13 +294,15 @@ export class Database implements HotQueryable {
     });
     return pool;
   }
-}
 
-async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await patiently(() => pool.connect());
-  } catch (error) {
-    markUndone(error);
-    throw error;
+  async #connected(pool: pg.Pool): Promise<pg.PoolClient> {
+    try {
+      if (this.#servers !== null) await this.#servers.ready();
+      return await patiently(() => pool.connect());
+    } catch (failure) {
+      const error = this.#servers === null ? failure : this.#servers.explained(failure);
+      markUndone(error);
+      throw error;
+    }
   }
 }

@@ -30,7 +30,7 @@ export class PatientClient extends pg.Client {
 
   /** The driver takes a callback or returns a promise. */
   #limited(ask: Ask, args: unknown[], answerMs: number): unknown {
-    const timer = new PatientTimer(answerMs, () => this.#giveUp());
+    const timer = new PatientTimer(answerMs, () => this.cut('Query read timeout'));
     const clear = (): void => timer.clear();
     const callback = args.at(-1);
     if (typeof callback === 'function') {
@@ -46,9 +46,9 @@ export class PatientClient extends pg.Client {
   }
 
   /** Every statement of the connection fails, because those behind an unanswered one would wait too. */
-  #giveUp(): void {
+  cut(reason: string): void {
     const { connection } = this as unknown as { connection: { stream: Socket } };
-    connection.stream.destroy(new Error('Query read timeout'));
+    connection.stream.destroy(new Error(reason));
   }
 }
 
@@ -70,7 +70,7 @@ export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** A connection outside the pools. */
-export function connectPatiently(config: PatientClientConfig): Promise<pg.Client> {
+export function connectPatiently(config: PatientClientConfig): Promise<PatientClient> {
   return patiently(async () => {
     const client = new PatientClient({ ...config, keepAlive: true });
     survives(client);

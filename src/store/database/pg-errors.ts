@@ -97,3 +97,9 @@ const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
 export function isTransient(error: unknown): boolean {
   return isConnectionError(error) || TRANSIENT_CODES.has(codeOf(error));
 }
+
+/** In words. If a name has several addresses, the failures come as one error without a message. */
+export function reasonOf(error: unknown): string {
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];
+  return causes.map(({ message }) => message).join(', ');
+}

@@ -10,6 +10,7 @@ import { inject } from 'vitest';
  * done the work, and the client does not learn it.
  */
 export interface DatabaseRelay {
+  readonly port: number;
   urlOf(database: string): string;
   freeze(): void;
   thaw(): void;
@@ -27,8 +28,9 @@ export interface DatabaseRelay {
   close(): void;
 }
 
-export async function startDatabaseRelay(): Promise<DatabaseRelay> {
-  const server = inject('postgres');
+export async function startDatabaseRelay(
+  server: { host: string; port: number; user: string } = inject('postgres'),
+): Promise<DatabaseRelay> {
   const sockets = new Set<Socket>();
   /** Data to pass on later, in order. */
   let kept: (() => void)[] = [];
@@ -72,6 +74,7 @@ export async function startDatabaseRelay(): Promise<DatabaseRelay> {
   await once(relay, 'listening');
   const { port } = relay.address() as AddressInfo;
   return {
+    port,
     urlOf: (database) => `postgres://${server.user}@127.0.0.1:${port}/${database}`,
     freeze: () => {
       isFrozen = true;

@@ -30,6 +30,7 @@ const FOLDERS = [
   'crash',
   'deploy',
   'embedded',
+  'failover',
   'processes',
   'properties',
   'releases',

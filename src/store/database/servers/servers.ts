@@ -1,0 +1,207 @@
+import type { Logger } from '../../../platform/logger.ts';
+import { readPostgresUrl } from '../../../platform/postgres-url.ts';
+import { StartupError } from '../../../platform/startup-error.ts';
+import { connectPatiently, PatientClient, type PatientClientConfig } from '../patient-client.ts';
+import { isConnectionError } from '../pg-errors.ts';
+import { LOOK, ServerLook, type ServerState } from './server-look.ts';
+
+/**
+ * The servers of one database: a primary and its standbys. Every connection goes to the one that is chosen.
+ *   unknown -> none was usable yet: who wants a connection waits for a look at all servers.
+ *   chosen  -> new connections go there. It stays chosen while no other server is usable, also when it is silent.
+ *   chosen -> chosen: the chosen one is not usable any more and another one is, or another one has a higher timeline.
+ *
+ * A promotion begins a timeline, so a primary that was replaced and comes back is known by its lower one, though it
+ * takes writes. From the moment when this process has seen a timeline, every connection to a server with a lower one is
+ * cut, and none is made. A process that stood still looks at all servers before it uses a connection again.
+ */
+const FRESH_MS = 6_000;
+const CONNECT_MS = 5_000;
+/** SQLSTATE: unable to connect. */
+const NO_CONNECTION = '08001';
+
+export type ServerUse = 'write' | 'read';
+
+export class NoServerError extends Error {
+  readonly code = NO_CONNECTION;
+}
+
+export class Servers {
+  readonly #use: ServerUse;
+  readonly #wantsStandby: boolean;
+  readonly #log: Logger;
+  readonly #looks: ServerLook[];
+  /** Connections by the timeline of their server. */
+  readonly #clients = new Map<PatientClient, number>();
+  #chosen: ServerLook | undefined;
+  #timeline = 0;
+  #cluster: string | undefined;
+  #looking: Promise<unknown> | undefined;
+  #isStarted = false;
+  /** The servers of which the log has said that they came back with an old timeline. */
+  readonly #old = new Set<ServerLook>();
+
+  /** Null: one server, of which nothing is asked. The driver connects to it as it is. */
+  static of(url: string | undefined, log: Logger, use: ServerUse = 'write'): Servers | null {
+    if (url === undefined) return null;
+    const read = readPostgresUrl(url);
+    if (typeof read === 'string') throw new StartupError(`the URL of the database is not ${read}`);
+    const isPlain = read.servers.length === 1 && ['', 'any'].includes(read.target);
+    return isPlain ? null : new Servers(read, log, use);
+  }
+
+  private constructor(
+    { servers, target }: Exclude<ReturnType<typeof readPostgresUrl>, string>,
+    log: Logger,
+    use: ServerUse,
+  ) {
+    this.#use = use;
+    this.#wantsStandby = !['', 'any'].includes(target);
+    this.#log = log;
+    this.#looks = servers.map((server) => new ServerLook(server, () => this.#judge()));
+  }
+
+  /** Resolves when a server is chosen and the looks are recent. Then a connection may be used. */
+  async ready(): Promise<void> {
+    if (this.#isFresh()) return;
+    this.#start();
+    if (this.#chosen === undefined) {
+      await Promise.all(this.#looks.map((one) => one.soon()));
+      if (this.#chosen === undefined) throw new NoServerError(this.#reasons());
+      return;
+    }
+    // The first may have begun before this process stood still.
+    await this.#looking;
+    if (this.#isFresh()) return;
+    this.#looking ??= Promise.all(this.#looks.map((one) => one.look())).finally(() => {
+      this.#looking = undefined;
+    });
+    await this.#looking;
+  }
+
+  #isFresh(): boolean {
+    return this.#chosen !== undefined && this.#looks.every(({ ageMs }) => ageMs < FRESH_MS);
+  }
+
+  /** A failure to connect, told with the state of every server if none is usable. */
+  explained(error: unknown): unknown {
+    const isLost = this.#chosen !== undefined && this.#problemOf(this.#chosen) !== null;
+    if (!isLost || !isConnectionError(error)) return error;
+    return new NoServerError(this.#reasons(), { cause: error });
+  }
+
+  /** The class for a pool: each new client connects to the server that is chosen then. Call `ready` before. */
+  clientClass(): typeof PatientClient {
+    const url = () => this.#chosen?.url ?? this.#looks[0]?.url ?? '';
+    return class extends PatientClient {
+      constructor(config: PatientClientConfig = {}) {
+        super({ ...config, connectionString: url() });
+      }
+    };
+  }
+
+  /** Runs the settings of a new connection and asks in the same round trip where it leads. Rejects if not to the primary. */
+  async admit(client: PatientClient, settings = ''): Promise<void> {
+    const answer: unknown = await client.query(settings === '' ? LOOK : `${settings}; ${LOOK}`);
+    const results = (Array.isArray(answer) ? answer : [answer]) as { rows: ServerState[] }[];
+    const state = results.at(-1)?.rows[0];
+    const problem = state === undefined ? 'no answer' : this.#problemWith(state);
+    if (state === undefined || problem !== null)
+      throw new NoServerError(`the database server at ${client.host}:${client.port} ${problem}`);
+    this.#clients.set(client, state.timeline);
+    client.once('end', () => this.#clients.delete(client));
+    this.#saw(state.timeline);
+  }
+
+  /** A connection outside the pools. */
+  async connect(config: PatientClientConfig): Promise<PatientClient> {
+    await this.ready();
+    try {
+      const connectionString = this.#chosen?.url ?? '';
+      const client = await connectPatiently({
+        connectionTimeoutMillis: CONNECT_MS,
+        ...config,
+        connectionString,
+      });
+      await this.admit(client).catch(async (error: unknown) => {
+        await client.end();
+        throw error;
+      });
+      return client;
+    } catch (error) {
+      throw this.explained(error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#looks.map((one) => one.stop()));
+  }
+
+  #start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    for (const one of this.#looks) one.start();
+  }
+
+  /** After each look at a server, once all were looked at. */
+  #judge(): void {
+    if (this.#looks.some(({ ageMs }) => ageMs === Number.POSITIVE_INFINITY)) return;
+    const states = this.#looks.flatMap(({ state }) => state ?? []);
+    this.#cluster ??= states[0]?.cluster;
+    const ours = states.filter(({ cluster }) => cluster === this.#cluster);
+    this.#saw(Math.max(0, ...ours.map(({ timeline }) => timeline)));
+    if (this.#use === 'write') this.#warnOfOld();
+    if (this.#chosen !== undefined && this.#problemOf(this.#chosen) === null) return;
+    const usable = this.#looks.find((one) => this.#problemOf(one) === null);
+    if (usable === undefined) return;
+    const isMove = this.#chosen !== undefined && this.#chosen !== usable;
+    if (isMove)
+      this.#log.warn(
+        { from: this.#chosen?.name, to: usable.name, timeline: this.#timeline },
+        'the database has moved to another server',
+      );
+    this.#chosen = usable;
+  }
+
+  #saw(timeline: number): void {
+    if (timeline <= this.#timeline) return;
+    this.#timeline = timeline;
+    if (this.#use === 'read') return;
+    for (const [client, of] of this.#clients)
+      if (of < timeline) client.cut('Connection terminated: another server of the database has taken over');
+  }
+
+  #warnOfOld(): void {
+    for (const one of this.#looks) {
+      const isOld = one.state !== undefined && !one.state.isStandby && one.state.timeline < this.#timeline;
+      if (isOld && !this.#old.has(one))
+        this.#log.error(
+          { server: one.name, timeline: one.state?.timeline, newest: this.#timeline },
+          'an old primary of the database takes writes; it is not used; stop it or make it a standby',
+        );
+      if (isOld) this.#old.add(one);
+      else this.#old.delete(one);
+    }
+  }
+
+  /** Null: usable. */
+  #problemOf({ state, problem }: ServerLook): string | null {
+    return state === undefined ? problem : this.#problemWith(state);
+  }
+
+  #problemWith({ isStandby, isReadOnly, cluster, timeline }: ServerState): string | null {
+    if (this.#cluster !== undefined && cluster !== this.#cluster)
+      return 'belongs to another cluster; if you have replaced the database, restart Posthorn';
+    if (this.#use === 'read') return this.#wantsStandby && !isStandby ? 'is no standby' : null;
+    if (isStandby) return 'is a standby';
+    if (isReadOnly) return 'is read only';
+    if (timeline >= this.#timeline) return null;
+    return `is an old primary: its timeline is ${timeline}, and ${this.#timeline} was seen`;
+  }
+
+  #reasons(): string {
+    const reasons = this.#looks.map((one) => `${one.name}: ${this.#problemOf(one) ?? 'usable'}`);
+    const wanted = this.#use === 'write' ? 'takes writes' : 'can be read';
+    return `no server of the database ${wanted} (${reasons.join('; ')})`;
+  }
+}
