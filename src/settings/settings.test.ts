@@ -103,6 +103,34 @@ describe('settings', () => {
     }
   });
 
+  test('of databases take several hosts, and a target that fits their use', () => {
+    const needed = { POSTHORN_SECRET_KEY: KEY };
+    const hosts = 'postgres://me:pw@one:1,two/db';
+    const both = {
+      ...needed,
+      DATABASE_URL: hosts,
+      POSTHORN_READ_URL: `${hosts}?target_session_attrs=standby`,
+    };
+    expect(readConfig(both).databaseUrl?.reveal()).toBe(hosts);
+    expect(readConfig(both).readUrl?.reveal()).toBe(both.POSTHORN_READ_URL);
+    const refused = (name: string, value: string) => refusal({ ...both, [name]: value });
+    expect(refused('DATABASE_URL', `${hosts}?target_session_attrs=standby`)).toBe(
+      'bad value for DATABASE_URL: expected target_session_attrs to be one of any, read-write, primary',
+    );
+    expect(refused('DATABASE_URL', 'postgres://one/db?target_session_attrs=master')).toBe(
+      'bad value for DATABASE_URL: expected target_session_attrs to be one of any, read-write, read-only, primary, standby, prefer-standby',
+    );
+    expect(refused('DATABASE_URL', 'postgres://me:pw@one,,two/db')).toBe(
+      'bad value for DATABASE_URL: expected a name for each host',
+    );
+    expect(refused('POSTHORN_READ_URL', `${hosts}?target_session_attrs=read-write`)).toBe(
+      'bad value for POSTHORN_READ_URL: expected target_session_attrs to be one of any, standby, prefer-standby, read-only',
+    );
+    expect(refused('DATABASE_URL', '')).toBe(
+      'POSTHORN_READ_URL also needs DATABASE_URL, the database that it is a standby of',
+    );
+  });
+
   test('of headers are pairs with percent-encoded values', () => {
     const headers = (given: string) => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: given }).otlpHeaders;
     expect(headers('a=1, X-Key = b%2Cc%20d==,empty=')).toEqual([

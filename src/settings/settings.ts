@@ -77,6 +77,12 @@ export const settings = {
     parse: postgresUrl('any', 'read-write', 'primary'),
     secret: true,
   },
+  readUrl: {
+    env: 'POSTHORN_READ_URL',
+    doc: 'A standby of the database, for exports and time series. Default: none. See deploy.md.',
+    parse: postgresUrl('any', 'standby', 'prefer-standby', 'read-only'),
+    secret: true,
+  },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
     doc: 'Maximum connections to the database, divided among the processes, at least 7 for each. Default: 14 for each.',
@@ -314,6 +320,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new StartupError(
       'DATABASE_URL also needs POSTHORN_SECRET_KEY; generate one with: openssl rand -base64 32',
     );
+  if (config.readUrl !== null && config.databaseUrl === null)
+    throw new StartupError('POSTHORN_READ_URL also needs DATABASE_URL, the database that it is a standby of');
   if (config.smtpUrl !== null && config.smtpFrom === '')
     throw new StartupError('POSTHORN_SMTP_URL also needs POSTHORN_SMTP_FROM, the sender of the mails');
   return Object.freeze(config);

@@ -133,8 +133,11 @@ export class Cells {
   #keep(row: CellRow): KeptCell {
     const { config, log, database } = this.#deps;
     const own = configOf(this.#deps, row);
+    // The standby of POSTHORN_READ_URL is that of the home.
     const db =
-      row.url === null ? database.db : databaseOf({ connectionString: row.url.reveal() }, config, log);
+      row.url === null
+        ? database.db
+        : databaseOf({ connectionString: row.url.reveal() }, { ...config, readUrl: null }, log);
     const open = { db, connection: database.connection, close: async () => {} };
     return new KeptCell({
       name: row.name,

@@ -45,6 +45,8 @@ export class GaugeReader {
     metrics.deliveriesLeased.waiting.set(waiting);
     metrics.deliveriesLeased.sending.set(sending);
     this.#setBrokers();
+    const isStandbyUp = db.isStandbyUp();
+    metrics.standbyUp.set(isStandbyUp === null ? Number.NaN : Number(isStandbyUp));
     const pools = db.pools();
     for (const name of ['hot', 'general', 'lease'] as const) {
       metrics.databaseConnections[name].busy.set(pools[name].busy);

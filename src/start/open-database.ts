@@ -6,7 +6,7 @@ import { findRunningServer } from '../embedded-postgres/running-server.ts';
 import type { Logger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
-import { type Connection, Database } from '../store/database/database.ts';
+import { type Connection, Database, type DatabaseOptions } from '../store/database/database.ts';
 
 export interface OpenDatabase {
   db: Database;
@@ -86,12 +86,21 @@ export function notYetConnected(connection: Connection, config: Config, log: Log
 /** Not yet connected. */
 export function databaseOf(connection: Connection, config: Config, log: Logger): Database {
   const share = Math.floor(config.databaseConnections / config.processes);
-  return new Database({
-    connection,
-    connections: share - SESSIONS,
-    readingMs: config.searchSeconds * 1000,
-    log,
-  });
+  const readingMs = config.searchSeconds * 1000;
+  const standby = standbyOf(config, { readingMs, log });
+  return new Database({ connection, connections: share - SESSIONS, readingMs, log, standby });
+}
+
+/** Database uses five of them for reads, and opens none before the first read. */
+const STANDBY_CONNECTIONS = 8;
+
+function standbyOf(
+  config: Config,
+  options: Pick<DatabaseOptions, 'readingMs' | 'log'>,
+): Database | undefined {
+  if (config.readUrl === null) return undefined;
+  const connection = { connectionString: config.readUrl.reveal() };
+  return new Database({ connection, connections: STANDBY_CONNECTIONS, use: 'read', ...options });
 }
 
 const RESTART_PAUSE_MS = 1_000;

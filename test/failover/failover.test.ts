@@ -27,20 +27,16 @@ interface Scene {
 
 async function startScene(): Promise<Scene> {
   const pair = await StandbyPair.start();
+  onTestFinished(() => pair.stop());
   const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-failover-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   const receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
   const { log, lines } = linesOf('info');
-  const nodes: App[] = [];
-  onTestFinished(async () => {
-    await Promise.all(nodes.map((node) => node.stop()));
-    await receiver.stop();
-    await pair.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
   const env = { DATABASE_URL: pair.url, POSTHORN_DATA_DIR: dataDir, POSTHORN_GRACE: '2' };
   const addNode = async () => {
     const node = await startNode(env, log);
-    nodes.push(node);
+    onTestFinished(() => node.stop());
     return node;
   };
   const node = await addNode();

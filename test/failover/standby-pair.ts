@@ -76,7 +76,7 @@ function isChild(pid: string, parent: number): boolean {
 }
 
 /**
- * A primary and a synchronous standby that streams from it. The primary is reached through a relay, by nodes and by the
+ * A primary and a standby that streams from it. The primary is reached through a relay, by nodes and by the
  * standby, so that it can be cut off. The test promotes, as a tool such as Patroni does.
  */
 export class StandbyPair {
@@ -92,7 +92,7 @@ export class StandbyPair {
     this.#folder = folder;
   }
 
-  static async start(): Promise<StandbyPair> {
+  static async start({ isSynchronous = true } = {}): Promise<StandbyPair> {
     const folder = await mkdtemp(join(tmpdir(), 'posthorn-pair-'));
     const [one, two] = [join(folder, '1'), join(folder, '2')];
     // Stopped for the copy: the standby begins as the primary's twin.
@@ -100,7 +100,7 @@ export class StandbyPair {
     await mkdir(two, { mode: 0o700 });
     await run('cp', ['-a', join(one, 'postgres'), join(two, 'postgres')]);
     await writeFile(join(two, 'postgres', 'standby.signal'), '');
-    const primary = await startServer(one, { synchronous_standby_names: '*' });
+    const primary = await startServer(one, { synchronous_standby_names: isSynchronous ? '*' : '' });
     const relay = await startDatabaseRelay(primary.connection);
     const conninfo = `host=127.0.0.1 port=${relay.port} user=posthorn application_name=standby`;
     const standby = await startServer(two, {
@@ -109,9 +109,15 @@ export class StandbyPair {
     });
     await eventually(
       () => primary.query<{ sync_state: string }>('select sync_state from pg_stat_replication'),
-      ([row]) => row?.sync_state === 'sync',
+      ([row]) => row?.sync_state === (isSynchronous ? 'sync' : 'async'),
     );
     return new StandbyPair({ primary, standby, relay }, folder);
+  }
+
+  /** The standby alone. */
+  get standbyUrl(): string {
+    const { host, port, user, database } = this.standby.connection;
+    return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   }
 
   /** Both servers, the first primary first. */

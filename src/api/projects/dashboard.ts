@@ -64,7 +64,7 @@ export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContex
       const wanted = { fromMs, toMs, interval };
       const rows = await (eventTypes.length === 0
         ? countsPerInterval(db, { projectId: project.id, endpointIds }, wanted)
-        : db.reading(project.id, (tx) =>
+        : db.staleReading(project.id, (tx) =>
             typedCountsPerInterval(tx, { projectId: project.id, endpointIds, eventTypes }, wanted),
           ));
       return {

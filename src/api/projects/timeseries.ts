@@ -84,7 +84,7 @@ export function registerTimeSeries(app: FastifyInstance, { db, now, cache }: Api
       const range = rangeOf(query, now());
       const asked: CountQuery = { projectId: project.id, subjectIds, ...range };
       const routing = await cache.get(project.id);
-      const [rows, latencies, openings] = await db.reading(project.id, async (tx) => [
+      const [rows, latencies, openings] = await db.staleReading(project.id, async (tx) => [
         await readCounts(tx, asked),
         await readLatencies(tx, asked),
         await readOpenings(tx, routing, { ...range, endpointIds }),

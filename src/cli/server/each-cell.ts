@@ -36,7 +36,11 @@ export async function cellConfig(config: Config, name: string): Promise<Config> 
 
 const inCell = (config: Config, { name, url }: Cell): CellConfig => ({
   name,
-  config: { ...config, databaseUrl: url === null ? config.databaseUrl : new Secret(url.reveal()) },
+  config: {
+    ...config,
+    databaseUrl: url === null ? config.databaseUrl : new Secret(url.reveal()),
+    readUrl: url === null ? config.readUrl : null,
+  },
 });
 
 async function readCells(config: Config): Promise<Cell[]> {

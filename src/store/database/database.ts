@@ -12,7 +12,9 @@ import {
   survives,
 } from './patient-client.ts';
 import { isConnectionError, isTimeout, markUndone, reasonOf } from './pg-errors.ts';
+import { LOOK } from './servers/server-look.ts';
 import { Servers, type ServerUse } from './servers/servers.ts';
+import { type LogPosition, StandbyReads } from './servers/standby-reads.ts';
 import { parseTimestamp } from './timestamp.ts';
 
 /**
@@ -77,6 +79,8 @@ export interface DatabaseOptions {
   readingMs?: number;
   /** `read`: a standby will do. */
   use?: ServerUse;
+  /** For reads that may be old. */
+  standby?: Database | undefined;
 }
 
 export class Database implements HotQueryable {
@@ -89,11 +93,13 @@ export class Database implements HotQueryable {
   readonly #options: DatabaseOptions;
   /** Null: one server, as the driver finds it. */
   readonly #servers: Servers | null;
+  readonly #standby: StandbyReads<Database> | null;
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.#servers = Servers.of(options.connection.connectionString, options.log, options.use);
+    this.#standby = options.standby === undefined ? null : new StandbyReads(options.standby, options.log);
     this.readingMs = options.readingMs ?? READING_MS;
     const hot = Math.max(2, Math.floor(options.connections / 3));
     this.#hot = this.#pool(hot, HOT);
@@ -170,6 +176,8 @@ export class Database implements HotQueryable {
         query: (text, values) => ask({ text, values, ...limit } as PatientQuery),
         hot: (name, text, values) => ask({ name, text, values }),
       });
+      // This process may have stood still since the begin.
+      if (this.#servers !== null) await this.#servers.ready();
       isCommitting = true;
       await client.query('commit');
       for (const text of texts) statements.publish(text);
@@ -211,6 +219,32 @@ export class Database implements HotQueryable {
       if (!isTimeout(error)) throw error;
       throw new AppError('search_timeout', { seconds: this.readingMs / 1000 }, { cause: error });
     });
+  }
+
+  /** Like `reading`, of the standby if there is one: what was committed in the last seconds may be missing. */
+  staleReading<T>(projectId: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const onPrimary = () => this.reading(projectId, work);
+    if (this.#standby === null) return onPrimary();
+    return this.#standby.read((standby) => standby.reading(projectId, work), onPrimary);
+  }
+
+  /** A long read of all that is committed now, of the standby if there is one. It is done again here if it fails there. */
+  async settledReading<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
+    const standby = this.#standby;
+    if (standby === null) return work(this);
+    const [position] = await this.query<LogPosition>(
+      `select timeline, pg_current_wal_insert_lsn()::text as lsn from (${LOOK}) looked`,
+    );
+    const caughtUp = async () => (position === undefined ? null : standby.caughtUp(position));
+    return standby.read(
+      async () => work((await caughtUp()) ?? this),
+      () => work(this),
+    );
+  }
+
+  /** Null: there is no standby for reads. */
+  isStandbyUp(): boolean | null {
+    return this.#standby === null ? null : this.#standby.isUp;
   }
 
   /**
@@ -265,6 +299,7 @@ export class Database implements HotQueryable {
       this.#general.end(),
       this.#lease.end(),
       this.#servers?.stop(),
+      this.#standby?.close(),
     ]).then(() => {});
     return this.#closing;
   }

@@ -98,6 +98,13 @@ export function isTransient(error: unknown): boolean {
   return isConnectionError(error) || TRANSIENT_CODES.has(codeOf(error));
 }
 
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** From the database or the way to it, and not from our own code. */
+export function isDatabaseError(error: unknown): boolean {
+  return isConnectionError(error) || SQLSTATE.test(codeOf(error));
+}
+
 /** In words. If a name has several addresses, the failures come as one error without a message. */
 export function reasonOf(error: unknown): string {
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error as Error];

@@ -31,7 +31,8 @@ export async function exportPartition(
   const [begun] = await db.query<{ xid: string }>(
     'select pg_snapshot_xmin(pg_current_snapshot())::text as xid',
   );
-  if (!(await exportTable(db, { name, ...SHAPES[table] }, to))) return 'stopped';
+  const isDone = await db.settledReading((from) => exportTable(from, { name, ...SHAPES[table] }, to));
+  if (!isDone) return 'stopped';
   const mark = `comment on table ${name} is 'exported as of transaction ${begun?.xid}'`;
   return (await inTime(session, mark)) ? 'done' : 'waiting';
 }

@@ -3,7 +3,7 @@ import type { PostgresServer } from '../../../platform/postgres-url.ts';
 import { connectPatiently, type PatientClient } from '../patient-client.ts';
 import { reasonOf } from '../pg-errors.ts';
 
-/** What a server says of itself. Every role may ask it. */
+/** The answer of a server to LOOK, which every role may ask. */
 export interface ServerState {
   isStandby: boolean;
   isReadOnly: boolean;
@@ -87,11 +87,7 @@ export class ServerLook {
   async #look(): Promise<void> {
     const begun = { monotonic: performance.now(), wall: Date.now() };
     try {
-      this.#client ??= await connectPatiently({
-        connectionString: this.url,
-        connectionTimeoutMillis: LIMIT_MS,
-        answerMs: LIMIT_MS,
-      });
+      this.#client ??= await this.#connect();
       const { rows } = await this.#client.query<ServerState>(LOOK);
       this.state = rows[0];
     } catch (error) {
@@ -102,6 +98,19 @@ export class ServerLook {
     }
     this.#lookedAt = begun;
     this.#onLook();
+  }
+
+  async #connect(): Promise<PatientClient> {
+    const client = await connectPatiently({
+      connectionString: this.url,
+      connectionTimeoutMillis: LIMIT_MS,
+      answerMs: LIMIT_MS,
+    });
+    // The next look connects again, and so knows why that is not possible.
+    client.once('end', () => {
+      if (this.#client === client) this.#client = undefined;
+    });
+    return client;
   }
 
   async #forget(): Promise<void> {

@@ -36,6 +36,7 @@ export class Servers {
   #chosen: ServerLook | undefined;
   #timeline = 0;
   #cluster: string | undefined;
+  #isMixed = false;
   #looking: Promise<unknown> | undefined;
   #isStarted = false;
   /** The servers of which the log has said that they came back with an old timeline. */
@@ -83,7 +84,7 @@ export class Servers {
     return this.#chosen !== undefined && this.#looks.every(({ ageMs }) => ageMs < FRESH_MS);
   }
 
-  /** A failure to connect, told with the state of every server if none is usable. */
+  /** If no server is usable, a failure to connect becomes one that names each with its reason. */
   explained(error: unknown): unknown {
     const isLost = this.#chosen !== undefined && this.#problemOf(this.#chosen) !== null;
     if (!isLost || !isConnectionError(error)) return error;
@@ -147,7 +148,12 @@ export class Servers {
   #judge(): void {
     if (this.#looks.some(({ ageMs }) => ageMs === Number.POSITIVE_INFINITY)) return;
     const states = this.#looks.flatMap(({ state }) => state ?? []);
-    this.#cluster ??= states[0]?.cluster;
+    // Before the first choice nothing says which cluster is meant.
+    if (this.#chosen === undefined) {
+      const [cluster, ...others] = new Set(states.map((state) => state.cluster));
+      this.#isMixed = others.length > 0;
+      this.#cluster = cluster;
+    }
     const ours = states.filter(({ cluster }) => cluster === this.#cluster);
     this.#saw(Math.max(0, ...ours.map(({ timeline }) => timeline)));
     if (this.#use === 'write') this.#warnOfOld();
@@ -190,7 +196,8 @@ export class Servers {
   }
 
   #problemWith({ isStandby, isReadOnly, cluster, timeline }: ServerState): string | null {
-    if (this.#cluster !== undefined && cluster !== this.#cluster)
+    if (this.#isMixed) return `belongs to cluster ${cluster}, and another one to another`;
+    if (cluster !== this.#cluster)
       return 'belongs to another cluster; if you have replaced the database, restart Posthorn';
     if (this.#use === 'read') return this.#wantsStandby && !isStandby ? 'is no standby' : null;
     if (isStandby) return 'is a standby';
