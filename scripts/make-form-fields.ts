@@ -28,6 +28,7 @@ function kindOf({ input, output }: Field): string {
   if (choices !== undefined) return 'choice';
   if (((input as Schema).maxLength ?? 0) > MOST_CHARS) return 'code';
   if (type === 'array' && items?.type === 'string') return 'list';
+  if (type === 'array' && items?.type === 'integer') return 'numbers';
   return KINDS[type || (anyOf[0]?.type ?? '')] ?? 'other';
 }
 

@@ -110,12 +110,16 @@ export function endpointFormTests(get: () => World): void {
     await dialog.getByLabel('Add an Ed25519 signature').check();
     await field('Metadata').fill('plan: gold');
     await field('User agent').fill('Acme/1.0');
+    await field('Final status codes').fill('410, soon');
     await unfold('Headers');
     await field('Headers of every delivery').fill('X-Tenant: acme\nX-Link: a:b');
     await unfold('Alerts to Slack or Teams');
     await field('Slack webhook').fill('ftp://127.0.0.1/slack');
     await field('Teams webhook').fill(`${receiver.url}/teams`);
     expect(await violations(page)).toEqual([]);
+    await press();
+    await dialog.getByText(/^1: /).waitFor();
+    await field('Final status codes').fill('410 404');
     await press();
     await dialog.getByText('Must be an http or https URL with a host.').waitFor();
     await field('Slack webhook').fill(`${receiver.url}/slack`);
@@ -134,7 +138,9 @@ export function endpointFormTests(get: () => World): void {
       envelope: 'standard',
       webhook_id: 'event',
       user_agent: 'Acme/1.0',
+      final_status_codes: [410, 404],
     });
+    await page.getByText('410, 404').waitFor();
     await page.getByText('Orders of the shop ☕').waitFor();
 
     await edit();

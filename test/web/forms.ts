@@ -250,6 +250,7 @@ export function formTests(get: () => World): void {
       await label('An endpoint may have several subscriptions').uncheck();
       await label('Headers that are no secrets').fill('X-Token-Kind');
       await label('User agent of deliveries').fill('Acme/1.0');
+      await label('Events that do not fit their schema').selectOption('Are accepted, with a warning');
       await label('JSON bodies of deliveries').selectOption('type, timestamp and data');
       await label('Variables').fill('TOKEN=a=b \nOTHER = c');
       await label('Deliveries carry a Convoy signature').uncheck();
@@ -270,6 +271,7 @@ export function formTests(get: () => World): void {
         multiple_endpoint_subscriptions: false,
         visible_headers: ['X-Token-Kind'],
         user_agent: 'Acme/1.0',
+        schema_check: 'warn',
         envelope: 'standard',
         signature: { ...before.signature, schemes: ['standard'] },
         meta_event: {
@@ -278,6 +280,34 @@ export function formTests(get: () => World): void {
           secret: 'secret of the meta events',
         },
       });
+    });
+
+    it('the signing keys of a project are added, rolled with an overlap, and deleted', async () => {
+      const { page } = get();
+      const keys = () => project.get('/signing_keys');
+      await open('settings');
+      await page.getByText('The project has no signing key.').waitFor();
+      await press('Add signing key');
+      expect(await dialog.getByRole('combobox').count()).toBe(0);
+      await save('Add signing key');
+      const [first] = await keys();
+      await page.getByText(first.public_key).waitFor();
+      const url = await page.getByText(/jwks\.json$/).innerText();
+      expect(await (await fetch(url)).json()).toMatchObject({ keys: [{ kid: first.kid, crv: 'Ed25519' }] });
+      await press('Roll signing key…');
+      await field('The key before it signs along for').selectOption('1 hour');
+      await expectFine();
+      await save('Roll signing key');
+      const [old, fresh] = await keys();
+      expect(old).toMatchObject({ kid: first.kid, expires_at: expect.any(String) });
+      const hours = (Date.parse(old.expires_at) - Date.parse(fresh.created_at)) / 3_600_000;
+      expect(hours).toBeCloseTo(1, 2);
+      await page.getByText(fresh.public_key).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await press(`Delete signing key ${old.kid}`);
+      await save(`Delete signing key ${old.kid}`);
+      expect(await keys()).toEqual([fresh]);
+      await page.getByText(old.public_key).waitFor({ state: 'detached' });
     });
 
     it('a secret stands in the panel where it was rolled at once, or its endpoint made', async () => {

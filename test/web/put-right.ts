@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Listener } from '../pull/listener.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
@@ -81,6 +81,37 @@ export function putRightTests(get: () => World): void {
         () => statuses('Success'),
         (rows) => rows.length === 4,
       );
+    });
+
+    it('lets a held key go on: its failed delivery is resent, or skipped', async () => {
+      const { page } = get();
+      const ordered = await Receiver.start();
+      onTestFinished(() => ordered.stop());
+      ordered.answerAlways(({ json }, response) => response.writeHead(json.n === 1 ? 503 : 200).end());
+      const { subscription } = await subscribe(project, ordered.url, {
+        eventTypes: ['moved'],
+        subscription: { ordering: { key: '$.body.key', on_failure: 'hold' } },
+      });
+      const send = (key: string, n: number) =>
+        project.post('/events/broadcast', { event_type: 'moved', data: { key, n } });
+      for (const key of ['a', 'b']) for (const n of [1, 2]) await send(key, n);
+      await open(`subscriptions/${subscription.uid}`);
+      const held = page.getByRole('region', { name: 'Held keys' });
+      await held.getByRole('row').nth(2).waitFor();
+      expect(await violations(page)).toEqual([]);
+      const waiting = await held.getByRole('row').nth(1).getByRole('cell').nth(2).textContent();
+      expect(waiting).toBe('1');
+      await held.getByRole('button', { name: 'Skip the failed delivery of a' }).click();
+      await held.getByRole('cell', { name: 'a', exact: true }).waitFor({ state: 'detached' });
+      ordered.answerAlways(200);
+      await held.getByRole('button', { name: 'Resend the failed delivery of b' }).click();
+      await page.getByText('No key is held.').waitFor();
+      const seen = () => ordered.requests.map(({ json }) => `${json.key}${json.n}`).toSorted();
+      await eventually(
+        async () => seen(),
+        (all) => all.length === 5,
+      );
+      expect(seen()).toEqual(['a1', 'a2', 'b1', 'b1', 'b2']);
     });
 
     it('sends a test with a body of its own and the key of the endpoint', async () => {

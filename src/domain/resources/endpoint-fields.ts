@@ -83,7 +83,7 @@ export const endpointFields = {
     { usual: [] as number[], input: StatusCodes, output: Type.Array(Type.Integer()) },
     {
       text: 'As `final_status_codes` of the project, for this endpoint. Empty: those of the project.',
-      label: { why: 'the settings of the project have it, and few endpoints differ' },
+      label: 'Final status codes',
       meta: true,
     },
   ),

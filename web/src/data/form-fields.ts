@@ -40,6 +40,10 @@ export const endpointForm = {
     label: 'Timeout (s)',
     kind: 'number',
   },
+  final_status_codes: {
+    label: 'Final status codes',
+    kind: 'numbers',
+  },
   rate_limit: {
     label: 'Rate limit (deliveries)',
     kind: 'number',

@@ -40,7 +40,7 @@ export function ResourceField<F extends Form>({
 }: Props<F>) {
   const { label: usual, kind, choices = [] } = form[name] as FormField;
   const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? usual;
-  const value = (of as Record<string, string | number | boolean | readonly string[] | undefined>)[name];
+  const value = (of as Record<string, string | number | boolean | readonly unknown[] | undefined>)[name];
   const common = { label, name, hint };
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
   if (kind === 'choice')
@@ -54,8 +54,10 @@ export function ResourceField<F extends Form>({
     );
   if (kind === 'number')
     return <TextField {...common} type="number" min="0" defaultValue={Number(value ?? 0)} />;
-  if (kind === 'list')
-    return <TextField {...common} {...rest} defaultValue={((value ?? []) as readonly string[]).join(', ')} />;
+  if (kind === 'list' || kind === 'numbers')
+    return (
+      <TextField {...common} {...rest} defaultValue={((value ?? []) as readonly unknown[]).join(', ')} />
+    );
   if (kind === 'code') return <TextArea {...common} {...rest} defaultValue={String(value ?? '')} />;
   return (
     <TextField
@@ -79,6 +81,7 @@ export function formValues(form: Form, data: FormData): Record<string, unknown> 
     const text = formText(data, name);
     if (kind === 'flag') return data.has(name);
     if (kind === 'list') return formList(data, name);
+    if (kind === 'numbers') return formList(data, name).map(Number);
     return kind === 'number' ? Number(text) : text;
   };
   // A flag that is not ticked is not among the data.

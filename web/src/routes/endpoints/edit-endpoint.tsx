@@ -24,6 +24,7 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'rate_limit',
   'rate_limit_duration',
   'http_timeout',
+  'final_status_codes',
   'user_agent',
   'envelope',
   'webhook_id',
@@ -73,6 +74,11 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         <ResourceField {...field} name="rate_limit_duration" />
         <ResourceField {...field} name="http_timeout" hint="0: that of the project." />
       </div>
+      <ResourceField
+        {...field}
+        name="final_status_codes"
+        hint="Answers after which a delivery is not retried. Empty: those of the project."
+      />
       <ResourceField
         form={endpointForm}
         of={{ expires_at: localTime(endpoint.expires_at) }}

@@ -31,6 +31,10 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Headers', Object.keys(endpoint.headers).join(', ') || 'none'],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
         ['CloudEvents', endpoint.cloudevents || undefined],
+        ['Envelope', endpoint.envelope === 'project' ? 'as the project' : endpoint.envelope],
+        ['webhook-id', `id of the ${endpoint.webhook_id}`],
+        ['User agent', sent(endpoint.user_agent || 'as the project')],
+        ['Final status codes', sent(endpoint.final_status_codes.join(', ') || 'as the project')],
         [
           'Metadata',
           Object.entries(endpoint.metadata)

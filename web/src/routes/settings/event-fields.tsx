@@ -12,6 +12,12 @@ const FLAGS = [
   ['add_event_id_trace_headers', 'Send the ids of event and delivery as X-Convoy headers'],
 ] as const;
 
+const SCHEMA_CHECKS = [
+  ['off', 'Are not checked'],
+  ['warn', 'Are accepted, with a warning'],
+  ['refuse', 'Are refused'],
+] as const;
+
 /** How events come in and what deliveries carry. */
 export const EventFields = ({ config }: { config: Config }) => (
   <Section title="Events and headers">
@@ -40,6 +46,13 @@ export const EventFields = ({ config }: { config: Config }) => (
             ['none', 'The payload alone'],
             ['standard', 'type, timestamp and data'],
           ]}
+        />
+        <SelectField
+          label="Events that do not fit their schema"
+          name="schema_check"
+          defaultValue={config.schema_check}
+          choices={SCHEMA_CHECKS}
+          hint="Event types have the schemas."
         />
         <TextField
           label="User agent of deliveries"
@@ -70,6 +83,7 @@ export const eventSettingsOf = (form: FormData): PartialProjectConfig => ({
   request_id_header: formText(form, 'request_id_header'),
   visible_headers: formList(form, 'visible_headers'),
   envelope: formText(form, 'envelope') === 'standard' ? 'standard' : 'none',
+  schema_check: formText(form, 'schema_check') as Config['schema_check'],
   user_agent: formText(form, 'user_agent'),
   webhook_origin: formText(form, 'webhook_origin'),
   search_policy: formText(form, 'search_policy'),

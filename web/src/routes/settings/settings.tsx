@@ -15,6 +15,7 @@ import { BreakerFields } from './breaker-fields.tsx';
 import { changedProject } from './changed-project.ts';
 import { DeleteProject } from './delete-project.tsx';
 import { EventFields } from './event-fields.tsx';
+import { SigningKeys } from './signing-keys.tsx';
 import { VariableFields } from './variable-fields.tsx';
 
 export function Settings() {
@@ -43,25 +44,29 @@ function Form({ project }: { project: Project }) {
     save.mutate(new FormData(event.currentTarget));
   };
   return (
-    <form onSubmit={submit} className="max-w-3xl">
-      <PageHead title="Settings" beside={<Id value={project.uid} what="project id" />}>
-        {mayChange ? (
-          <Button type="submit" look="main" busy={save.isPending && 'Saving'}>
-            Save settings
-          </Button>
-        ) : (
-          <p className="text-muted">Administrators of the project change them.</p>
-        )}
-      </PageHead>
-      <fieldset disabled={!mayChange} className="min-w-0">
-        <TextField label="Name" name="name" required defaultValue={project.name} />
-        <RetryFields config={config} />
-        <LimitFields config={config} />
-        <BreakerFields breaker={config.circuit_breaker} />
-        <EventFields config={config} />
-        <VariableFields variables={project.variables} />
-        <SafetyFields config={config} />
-      </fieldset>
+    <div className="max-w-3xl">
+      <form onSubmit={submit}>
+        <PageHead title="Settings" beside={<Id value={project.uid} what="project id" />}>
+          {mayChange ? (
+            <Button type="submit" look="main" busy={save.isPending && 'Saving'}>
+              Save settings
+            </Button>
+          ) : (
+            <p className="text-muted">Administrators of the project change them.</p>
+          )}
+        </PageHead>
+        <fieldset disabled={!mayChange} className="min-w-0">
+          <TextField label="Name" name="name" required defaultValue={project.name} />
+          <RetryFields config={config} />
+          <LimitFields config={config} />
+          <BreakerFields breaker={config.circuit_breaker} />
+          <EventFields config={config} />
+          <VariableFields variables={project.variables} />
+          <SafetyFields config={config} />
+        </fieldset>
+      </form>
+      {/* Dialogs are forms too: within the form above, theirs would send it. */}
+      <SigningKeys />
       <May use="deleteProject">
         <Section title="Delete">
           <Button look="danger" onClick={() => setDeleting(true)}>
@@ -70,7 +75,7 @@ function Form({ project }: { project: Project }) {
         </Section>
       </May>
       {deleting && <DeleteProject project={project} onClose={() => setDeleting(false)} />}
-    </form>
+    </div>
   );
 }
 
