@@ -31,3 +31,9 @@ const ofConnection: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'host', 'conte
 export const isConnectionHeader = (name: string): boolean => ofConnection.has(name.toLowerCase());
 
 export const OF_CONNECTION = 'is set by the connection and not allowed here';
+
+const OF_DELIVERIES =
+  /^(content-type|content-encoding|accept-encoding|traceparent|tracestate|user-agent|(webhook|x-posthorn|x-convoy|ce)-.*)$/i;
+
+/** Whether deliveries have this header from us. */
+export const isDeliveryHeader = (name: string): boolean => OF_DELIVERIES.test(name);

@@ -160,7 +160,7 @@ async function moved(from: 'svix' | 'outpost', { url }: { url: string }, path = 
 const ONE_OWNER =
   'The way of an event to one customer: send it as a fan-out event with the owner_id, because other events go to the endpoints of all.';
 
-it('a Svix comes over: applications, endpoints, event types, secrets and one header', async () => {
+it('a Svix comes over: applications, endpoints, event types, secrets, headers and metadata', async () => {
   const svix = await shared(startRecordedSvix());
   const { endpoints, subscriptions, eventTypes, lost } = await moved('svix', svix);
   expect(endpoints['Acme billing']).toMatchObject({
@@ -170,7 +170,10 @@ it('a Svix comes over: applications, endpoints, event types, secrets and one hea
     rate_limit: 7,
     rate_limit_duration: 1,
     standard_webhooks_secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
-    authentication: { type: 'api_key', api_key: { header_name: 'authorization', header_value: 'Bearer b' } },
+    authentication: null,
+    headers: { 'x-team': 'a', authorization: 'Bearer b' },
+    user_agent: 'Acme/1',
+    metadata: { team: 'a' },
   });
   expect(endpoints['Acme 127.0.0.1:9/some']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
   expect(endpoints['Acme off']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
@@ -185,8 +188,7 @@ it('a Svix comes over: applications, endpoints, event types, secrets and one hea
   expect(lost).toEqual([
     'The rate limit of the application Bolt: endpoints have theirs.',
     'The endpoint Acme billing loses its header x-hidden, whose value Svix does not show.',
-    'The endpoint Acme billing loses its metadata.',
-    'The endpoint Acme billing loses its header x-team, because there is room for one.',
+    'The endpoint Acme billing loses its header content-type, which deliveries have from Posthorn.',
     'The endpoint Acme 127.0.0.1:9/some is inactive in the file: it took only the channels project_1.',
     'The endpoint Bolt 127.0.0.1:9/bolt is inactive in the file: its transformation stays in Svix.',
     'The endpoint Bolt 127.0.0.1:9/bolt is inactive in the file: its key of asymmetric signatures stays in Svix.',
@@ -201,14 +203,14 @@ it('a Svix comes over: applications, endpoints, event types, secrets and one hea
   expect((await runPosthorn([...args, 'none'], { env })).stderr).toContain('there is no application none');
 });
 
-it('an Outpost comes over: tenants, webhook destinations, topics, filters, secrets and one header', async () => {
+it('an Outpost comes over: tenants, webhook destinations, topics, filters, secrets and headers', async () => {
   const outpost = await shared(startRecordedOutpost());
   const { endpoints, subscriptions, eventTypes, lost } = await moved('outpost', outpost, '/api/v1');
   expect(endpoints['acme 127.0.0.1:9/acme']).toMatchObject({
     owner_id: 'acme',
     status: 'active',
     secrets: [{ value: 'a secret of outpost' }],
-    authentication: { type: 'api_key', api_key: { header_name: 'x-api-key', header_value: 'of acme' } },
+    headers: { 'x-api-key': 'of acme', 'x-tenant': 'acme' },
   });
   expect(endpoints['acme 127.0.0.1:9/filtered']).toMatchObject({ owner_id: 'acme', status: 'inactive' });
   expect(endpoints['bolt 127.0.0.1:9/bolt']).toMatchObject({ owner_id: 'bolt', status: 'inactive' });

@@ -59,6 +59,7 @@ async function fillProject(client: ApiClient): Promise<void> {
     rate_limit_duration: 1,
     authentication: { type: 'basic_auth', basic_auth: { username: 'ann', password: 'a password' } },
     signing_key: { type: 'ed25519' },
+    expires_at: '2099-01-31T12:00:00+01:00',
   });
   const paused = await client.post('/endpoints', { name: 'Billing', url: 'http://127.0.0.1:9/second' });
   await client.put(`/endpoints/${paused.uid}/pause`, undefined);
@@ -103,7 +104,7 @@ describe('a project as a file', () => {
       version: 1,
       settings: { strategy: { type: 'exponential', duration: 9, retry_count: 4 } },
       endpoints: [
-        { key: 'billing', rate_limit: 10 },
+        { key: 'billing', rate_limit: 10, expires_at: '2099-01-31T11:00:00.000Z' },
         { key: 'billing-2', status: 'paused' },
         { key: 'pulled', delivery: 'pull' },
       ],
@@ -310,6 +311,51 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
     });
     const refused = await posthorn(target, 'apply', '-f', of({ schedule: ['5s', 'soon'] }));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('retry_config.schedule.1')]);
+  });
+
+  it('has the names of variables; their values come from the environment, and stay where it names none', async () => {
+    const target = await app.newProject();
+    const of = (variables: object) => save('variables.yaml', { version: 1, settings: { variables } });
+    const stored = async () => (await target.get('')).variables;
+    const refused = async (variables: object) => {
+      const { code, stderr } = await posthorn(target, 'apply', '-f', of(variables));
+      expect(await stored()).toEqual({});
+      return [code, stderr.split('\n')[0]];
+    };
+    const advice = 'write env:NAME or file:PATH';
+    expect(await refused({ A: 'x' })).toEqual([
+      1,
+      `! settings: the variable A is written in the file; ${advice} instead`,
+    ]);
+    expect(await refused({ A: '' })).toEqual([1, `! settings: the variable A has no value; ${advice} there`]);
+    expect(await refused({ '1': 'env:PASSWORD' })).toEqual([1, expect.stringContaining('"1" is no name')]);
+    const applied = await posthorn(target, 'apply', '-f', of({ A: 'env:PASSWORD', B: 'env:VERIFIER' }));
+    expect([applied.code, applied.stdout]).toEqual([
+      0,
+      '~ update settings: variables (1 of 1)\n1 change applied.\n',
+    ]);
+    const text = await exported(target);
+    expect(parse(text).settings.variables).toEqual({ A: '', B: '' });
+    const withFiles = await posthorn(target, 'export', '--secrets', join(folder, 'of variables'));
+    expect(parse(withFiles.stdout).settings.variables).toEqual({ A: '', B: '' });
+    expect((await posthorn(target, 'plan', '-f', save('same.yaml', text))).stdout).toBe('No changes.\n');
+    // One that the file leaves out goes, and the other has its value.
+    expect((await posthorn(target, 'apply', '-f', of({ A: '' }))).code).toBe(0);
+    expect(await stored()).toEqual({ A: '***' });
+    const tried = await target.post(
+      '/subscriptions/test_function',
+      {
+        type: 'body',
+        function:
+          'export const version = 2; function transform(p, e) { return { body: { isKept: e.variables.A === "a password" } }; }',
+        payload: {},
+      },
+      200,
+    );
+    expect(tried.payload).toEqual({ isKept: true });
+    expect((await posthorn(target, 'apply', '-f', of({}))).code).toBe(0);
+    expect(await stored()).toEqual({});
+    expect((await posthorn(target, 'plan', '-f', of({}))).code).toBe(0);
   });
 
   it('removes the schema of an event type that has none in the file', async () => {

@@ -83,7 +83,15 @@ const svixLists: Record<string, object[]> = {
 };
 const svixItems: Record<string, unknown> = {
   'ep_1/secret': { key: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
-  'ep_1/headers': { headers: { 'x-team': 'a', authorization: 'Bearer b' }, sensitive: ['x-hidden'] },
+  'ep_1/headers': {
+    headers: {
+      'x-team': 'a',
+      authorization: 'Bearer b',
+      'user-agent': 'Acme/1',
+      'content-type': 'application/json',
+    },
+    sensitive: ['x-hidden'],
+  },
   'ep_1/transformation': { code: null, enabled: false, updatedAt: null },
   'ep_4/secret': {
     key: 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==',
@@ -128,7 +136,7 @@ const destinations: Record<string, object[]> = {
       id: 'des_1',
       topics: ['user.created', 'user.updated'],
       filter: { data: { amount: { $gte: 100 } } },
-      config: { url: 'http://127.0.0.1:9/acme', custom_headers: '{"x-api-key":"of acme"}' },
+      config: { url: 'http://127.0.0.1:9/acme', custom_headers: '{"x-api-key":"of acme","x-tenant":"acme"}' },
       credentials: { secret: 'a secret of outpost', previous_secret: 'an old one' },
     },
     { ...destination, id: 'des_2', type: 'aws_sqs', config: { queue_url: 'https://sqs' }, credentials: {} },
@@ -147,7 +155,7 @@ const destinations: Record<string, object[]> = {
       disabled_at: '2024-01-31T12:00:00Z',
       config: { url: 'http://127.0.0.1:9/bolt', custom_headers: '{' },
       credentials: { secret: 'some***********' },
-      metadata: { team: 'b' },
+      metadata: { team: { of: 'b' } },
     },
   ],
 };

@@ -2,22 +2,17 @@ import type { EndpointHeaders } from '../../domain/config/endpoint.ts';
 import type { EndpointAuthentication } from '../../domain/config/endpoint-authentication.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { invalid } from '../../domain/errors.ts';
-import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
+import {
+  isConnectionHeader,
+  isDeliveryHeader,
+  isHeaderName,
+  isHeaderValue,
+  OF_CONNECTION,
+} from '../../domain/http-header.ts';
 
 /** More would not fit into the 16 KiB that many servers read. */
 export const MAX_HEADERS = 32;
 export const MAX_HEADER_BYTES = 8192;
-
-/** Headers that deliveries have from us, in lower case. */
-const OURS: ReadonlySet<string> = new Set([
-  'content-type',
-  'content-encoding',
-  'accept-encoding',
-  'traceparent',
-  'tracestate',
-  'user-agent',
-]);
-const OUR_PREFIXES = /^(webhook-|x-posthorn-|x-convoy-|ce-)/;
 
 type Named = Pick<ProjectConfig, 'request_id_header'> & {
   signature: Pick<ProjectConfig['signature'], 'header'>;
@@ -26,7 +21,7 @@ type Named = Pick<ProjectConfig, 'request_id_header'> & {
 /** Whether a delivery has a header of this name from us, in any case. */
 function isOurs(name: string, { request_id_header, signature }: Named): boolean {
   const known = name.toLowerCase();
-  if (OURS.has(known) || OUR_PREFIXES.test(known)) return true;
+  if (isDeliveryHeader(known)) return true;
   return known === request_id_header.toLowerCase() || known === signature.header.toLowerCase();
 }
 

@@ -27,8 +27,9 @@ export async function applyChange(target: Target, change: Change): Promise<void>
   const { posthorn, projectId, ids } = target;
   const { kind, key, action, wanted = {} } = change;
   if (kind === 'settings') {
-    const config = pick(wanted, change.fields);
-    await posthorn.projects.update(projectId, { config } as UpdateProjectBody);
+    const { variables, ...config } = pick(wanted, change.fields);
+    const fields = { config, ...(variables !== undefined && { variables }) };
+    await posthorn.projects.update(projectId, fields as UpdateProjectBody);
     return;
   }
   if (target.isDryRun && isRemoval(action)) return;

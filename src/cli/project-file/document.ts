@@ -116,6 +116,13 @@ export function withValue(item: Fields, path: string, value: unknown): Fields {
   return { ...item, [first]: withValue(inner as Fields, rest.join('.'), value) };
 }
 
+/** Settings with the names of the variables alone: a service shows no value, and in a file an empty one stays as it is. */
+export function withoutValues({ variables, ...settings }: Fields): Fields {
+  const names = Object.keys(isFields(variables) ? variables : {});
+  if (names.length === 0) return settings;
+  return { ...settings, variables: Object.fromEntries(names.map((name) => [name, ''])) };
+}
+
 /** Reads the YAML of a file. Says everything that is wrong with it, and where. */
 export async function parseDocument(text: string): Promise<Document> {
   const { parse } = await import('yaml');

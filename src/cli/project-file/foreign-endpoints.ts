@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Endpoint, EventType, Project, Subscription } from '../../../client/src/posthorn.ts';
+import { isConnectionHeader, isDeliveryHeader } from '../../domain/http-header.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Fields } from './document.ts';
 import { type ForeignConfig, type ForeignPlace, ForeignRefusal } from './foreign-service.ts';
@@ -19,12 +20,13 @@ export interface ForeignEndpoint {
   /** Sends per second; 0 = no limit. */
   perSecond: number;
   headers: Record<string, string>;
+  metadata: Fields;
   eventTypes: string[];
   /** Conditions on the payload. */
   body: Fields;
   /** Reasons why its receiver would get other requests than before. It starts inactive then. */
   differs: string[];
-  /** Other things that it had: `its metadata`. */
+  /** Other things that it had: `its previous secret`. */
   lost: string[];
 }
 
@@ -46,14 +48,14 @@ export function configOf(
     },
     lost: endpoints.flatMap((one) => [
       ...one.differs.map((what) => `The endpoint ${one.name} is inactive in the file: ${what}`),
-      ...[...one.lost, ...lostHeaders(one)].map((what) => `The endpoint ${one.name} loses ${what}.`),
+      ...[...one.lost, ...lostOf(one)].map((what) => `The endpoint ${one.name} loses ${what}.`),
     ]),
   };
 }
 
-/** An endpoint has one header of its own, as its authentication. */
 function endpointOf(one: ForeignEndpoint): Endpoint {
-  const [header] = headersOf(one);
+  const headers = Object.entries(one.headers);
+  const [, agent] = headers.find(([name]) => isUserAgent(name)) ?? [];
   return {
     uid: one.id,
     name: one.name,
@@ -63,21 +65,33 @@ function endpointOf(one: ForeignEndpoint): Endpoint {
     secrets: one.secret === '' ? [] : [{ value: one.secret, expires_at: null }],
     rate_limit: one.perSecond,
     rate_limit_duration: one.perSecond === 0 ? 0 : 1,
-    ...(header !== undefined && {
-      authentication: { type: 'api_key', api_key: { header_name: header[0], header_value: header[1] } },
-    }),
+    headers: Object.fromEntries(headers.filter(([name]) => !isOurs(name))),
+    ...(agent !== undefined && { user_agent: agent }),
+    metadata: isMetadata(one.metadata) ? one.metadata : {},
   } as unknown as Endpoint;
 }
 
-/** Those that look like a credential are first. */
-function headersOf({ headers }: ForeignEndpoint): [string, string][] {
-  const isPlain = ([name]: [string, string]) => Number(!/authorization|key|token|secret/i.test(name));
-  return Object.entries(headers).sort((a, b) => isPlain(a) - isPlain(b));
+const isUserAgent = (name: string): boolean => name.toLowerCase() === 'user-agent';
+const isOurs = (name: string): boolean => isConnectionHeader(name) || isDeliveryHeader(name);
+
+/** Whether an endpoint can have it: few texts, under plain names. */
+function isMetadata(given: Fields): boolean {
+  const entries = Object.entries(given);
+  return (
+    entries.length <= 20 &&
+    entries.every(
+      ([name, value]) =>
+        /^[A-Za-z0-9._-]{1,64}$/.test(name) && typeof value === 'string' && value.length <= 1024,
+    )
+  );
 }
 
-function lostHeaders(one: ForeignEndpoint): string[] {
-  const [, ...others] = headersOf(one);
-  return others.map(([header]) => `its header ${header}, because there is room for one`);
+function lostOf({ headers, metadata }: ForeignEndpoint): string[] {
+  const ours = Object.keys(headers).filter((name) => isOurs(name) && !isUserAgent(name));
+  return [
+    ...ours.map((name) => `its header ${name}, which deliveries have from Posthorn`),
+    ...(isMetadata(metadata) ? [] : ['its metadata']),
+  ];
 }
 
 function subscriptionOf({ id, name, eventTypes, body }: ForeignEndpoint): Subscription {

@@ -89,6 +89,7 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
     isActive: one.disabled_at == null,
     perSecond: 0,
     headers: headers ?? {},
+    metadata: one.metadata ?? {},
     eventTypes: one.topics === '*' || one.topics.includes('*') ? ['*'] : one.topics,
     body: isKnown ? ((filter['data'] ?? {}) as Fields) : {},
     differs: [
@@ -98,7 +99,7 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
     ],
     lost: [
       ...(previous_secret ? ['its previous secret'] : []),
-      ...(isEmpty(one.metadata) && isEmpty(one.delivery_metadata) ? [] : ['its metadata']),
+      ...(Object.keys(one.delivery_metadata ?? {}).length === 0 ? [] : ['its delivery metadata']),
     ],
   };
 }
@@ -112,8 +113,6 @@ function headersOf(text = ''): Record<string, string> | undefined {
     return undefined;
   }
 }
-
-const isEmpty = (given: Fields | null | undefined): boolean => Object.keys(given ?? {}).length === 0;
 
 const OPERATORS = new Set([
   '$eq',

@@ -116,6 +116,7 @@ async function endpointOf(
     isActive: one.disabled !== true,
     perSecond: one.throttleRate ?? one.rateLimit ?? 0,
     headers,
+    metadata: one.metadata ?? {},
     eventTypes: one.filterTypes?.length ? one.filterTypes : ['*'],
     body: {},
     differs: [
@@ -123,10 +124,7 @@ async function endpointOf(
       ...((await hasTransformation(at, path)) ? ['its transformation stays in Svix.'] : []),
       ...(isSymmetric ? [] : ['its key of asymmetric signatures stays in Svix.']),
     ],
-    lost: [
-      ...sensitive.map((name) => `its header ${name}, whose value Svix does not show`),
-      ...(Object.keys(one.metadata ?? {}).length === 0 ? [] : ['its metadata']),
-    ],
+    lost: sensitive.map((name) => `its header ${name}, whose value Svix does not show`),
   };
 }
 

@@ -40,7 +40,11 @@ export async function makePlan(
     settings,
     withSecrets('settings', document.settings, { stored: state.settings, env }),
     (wanted) => {
-      const fields = Object.keys(wanted).filter((name) => !isPart(wanted[name], state.settings[name]));
+      const isKept = (name: string) =>
+        name === 'variables'
+          ? isSame(wanted[name], state.settings[name])
+          : isPart(wanted[name], state.settings[name]);
+      const fields = Object.keys(wanted).filter((name) => !isKept(name));
       return fields.length === 0 ? undefined : { ...settings, fields, wanted };
     },
   );
@@ -91,8 +95,15 @@ function isChange(kind: Kind, name: string, { wanted, stored }: { wanted: Item; 
   // A deprecation cannot be taken back.
   if (kind === 'event_types' && value === false) return false;
   if (kind === 'endpoints' && name === 'secret' && value === '') return false;
+  if (name === 'expires_at') return instantOf(value) !== instantOf(stored[name]);
   if (COMPLETED.has(name) && value !== null) return !isPart(value, stored[name]);
   return !isSame(value, stored[name]);
+}
+
+/** The same time can be written in several ways. What is no time is left to the service. */
+function instantOf(value: unknown): unknown {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? value : ms;
 }
 
 /** Whether everything that `part` names is so in `whole`. */

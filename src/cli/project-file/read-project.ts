@@ -18,6 +18,7 @@ import {
   kinds,
   secretPaths,
   valueAt,
+  withoutValues,
   withValue,
 } from './document.ts';
 
@@ -113,7 +114,8 @@ function emptyMaps<T>(): Record<Kind, Map<string, T>> {
 }
 
 export function withoutSecrets(kind: Kind | 'settings', item: Fields): Fields {
-  return secretPaths(kind).reduce((left, path) => withValue(left, path, undefined), item);
+  const left = secretPaths(kind).reduce((rest, path) => withValue(rest, path, undefined), item);
+  return kind === 'settings' ? withoutValues(left) : left;
 }
 
 /** A key from a name: `My shop` becomes my-shop, or my-shop-2 where that is taken. */
@@ -247,10 +249,10 @@ function conditionsOf(read: (scope: (typeof SCOPES)[number]) => Fields | undefin
 }
 
 /** The settings of the project. Versions of signatures have ids and times of their own service, which are left out. */
-function settingsOf({ config }: Project): Fields {
+function settingsOf({ config, variables = {} }: Project): Fields {
   const versions = valueAt(config as unknown as Fields, 'signature.versions');
   const plain = Array.isArray(versions)
     ? versions.map(({ hash, encoding }: { hash: string; encoding: string }) => ({ hash, encoding }))
     : undefined;
-  return withValue(config as unknown as Fields, 'signature.versions', plain);
+  return { ...withValue(config as unknown as Fields, 'signature.versions', plain), variables };
 }

@@ -10,6 +10,7 @@ import {
   secretPaths,
   singular,
   valueAt,
+  withoutValues,
   withValue,
 } from './document.ts';
 
@@ -56,7 +57,28 @@ export async function withSecrets<T extends Fields>(
       isJson ? readJson(String(value), path, nameOf(kind, item, path)) : value,
     );
   }
+  if (kind === 'settings' && isFields(item['variables']))
+    filled = { ...filled, variables: await variablesOf(item['variables'], { stored, env }) };
   return filled as T;
+}
+
+/** The variables of a project with the values that the file names. What it leaves empty stays as the service shows it. */
+async function variablesOf(
+  given: Fields,
+  { stored, env }: { stored: Fields | undefined; env: NodeJS.ProcessEnv },
+): Promise<Fields> {
+  const entries: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const what = `the variable ${name}`;
+    const isGiven = value !== '' && value !== null;
+    const filled = isGiven
+      ? await readGiven(String(value), { env, what })
+      : valueAt(stored ?? {}, `variables.${name}`);
+    if (filled === undefined)
+      throw new StartupError(`${what} has no value; write env:NAME or file:PATH there`);
+    entries.push([name, filled]);
+  }
+  return Object.fromEntries(entries);
 }
 
 async function readGiven(
@@ -109,7 +131,7 @@ export async function moveSecrets(folder: string, kind: Kind | 'settings', item:
     await writeFile(file, typeof value === 'string' ? value : JSON.stringify(value), { mode: 0o600 });
     left = withValue(left, path, `file:${file}`);
   }
-  return left as Item;
+  return (kind === 'settings' ? withoutValues(left) : left) as Item;
 }
 
 const isNone = (value: unknown): boolean =>

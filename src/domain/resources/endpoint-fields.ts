@@ -114,7 +114,6 @@ export const endpointFields = {
     {
       text: 'From this time on the endpoint is inactive. Null: it does not expire.',
       label: 'Expires',
-      file: { why: 'it is a time of one service' },
       hidden: true,
     },
   ),
