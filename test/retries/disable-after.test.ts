@@ -111,6 +111,34 @@ test('without the setting, which projects made before do not have, an endpoint m
   await receiver.stop();
 });
 
+test('requests that our client refuses to send are no failures of the endpoint', async () => {
+  const { receiver, project, path, send, later, notices } = await scene('2s');
+  // No call stores a text that no header can have.
+  await app.database.query(`update endpoints set user_agent = E'a\\nb' where project_id = $1`, [
+    project.projectId,
+  ]);
+  await project.put(path, { description: 'changed' });
+  for (let hours = 0; hours < 3; hours++) {
+    const { last_outcome } = await send('Failure');
+    expect(last_outcome).toBe('invalid_request');
+    await later();
+  }
+  expect(receiver.at('/hook')).toEqual([]);
+  const counted = await app.database.query(
+    `select sum(attempts)::int as attempts, sum(failed)::int as failed from (
+       select attempts, failed from recent_counts where endpoint_id = $1
+       union all select attempts, failed from traffic where subject_id = $1 and step = 1) counted`,
+    [path.split('/').at(-1)],
+  );
+  expect(counted).toEqual([{ attempts: 0, failed: 3 }]);
+  await project.put(path, { user_agent: 'fine' });
+  // The first failure of its own is the beginning, not the last of three hours.
+  await send('Failure');
+  expect(receiver.at('/hook')).toHaveLength(1);
+  expect(notices()).toEqual([]);
+  await receiver.stop();
+});
+
 test.each(['0s', '-1h', 'soon', '5'])('disable_after is a duration: %s is refused', async (disable_after) => {
   const project = await app.newProject({ disable_after: '120h' });
   const refused = await project.put('', { config: { disable_after } }, 400);

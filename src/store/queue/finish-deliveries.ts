@@ -135,8 +135,10 @@ with f as materialized (
     count(*) filter (where is_end and status = 'Discarded'),
     coalesce(array_agg(latency_bucket::smallint) filter (where is_end and latency_bucket is not null), '{}')
   from (
-    -- sent again after a lost answer, an attempt is there already and was counted
-    select *, (coalesce(id in (select id from attempts), false) or is_kept and ${isMoved('f')}) and not is_second_request as is_attempt,
+    -- sent again after a lost answer, an attempt is there already and was counted; a request that our client refused to send
+    -- says nothing of the endpoint
+    select *, (coalesce(id in (select id from attempts), false) or is_kept and ${isMoved('f')}) and not is_second_request
+        and outcome is distinct from 'invalid_request' as is_attempt,
       coalesce(delivery_id in (select delivery_id from gone), false) as is_end
     from f where is_counted
   ) outcomes
