@@ -1,6 +1,6 @@
 import { PosthornError } from './errors.ts';
 import { Events } from './generated/resources.ts';
-import type { BatchEvent, BatchEventsResult, BatchResult } from './generated/types.ts';
+import type { BatchEvent, BatchEventsResult, BatchResult, EventDryRun } from './generated/types.ts';
 import type { CallOptions } from './request.ts';
 
 export interface SendManyOptions extends Omit<CallOptions, 'idempotencyKey' | 'requestId'> {
@@ -13,6 +13,13 @@ export interface SendManyOptions extends Omit<CallOptions, 'idempotencyKey' | 'r
 const MOST = 1_000;
 
 export class ManyEvents extends Events {
+  /** Who would get an event, why the others would not, and the config that sending it would make. Nothing is stored. */
+  dryRun({ kind, ...body }: BatchEvent, options?: CallOptions): Promise<EventDryRun> {
+    const at = kind === 'direct' ? this.scope.at`/events` : this.scope.at`/events/${kind}`;
+    const query = { dry_run: true };
+    return this.scope.data('POST', at, { body, query, repeatable: true, options });
+  }
+
   /**
    * Send any number of events, 1,000 in a call, one call after another. The results are in the order of the events: a bad
    * event is refused and does not keep the others from being stored. Each event has an idempotency key, made here unless it

@@ -244,6 +244,12 @@ describe('an event', () => {
       },
       201,
     );
+    expect((await posthorn('trigger', 'cli.sent', '--dry-run')).stdout).toMatch(
+      /^would be sent: 1 delivery to 1 endpoint\n {2}\w{26}\n$/,
+    );
+    expect((await posthorn('trigger', 'none.sent', '--data', '1', '--dry-run')).stdout).toMatch(
+      /^would be sent: 0 deliveries to 0 endpoints; .+\n$/,
+    );
     expect((await posthorn('trigger', 'cli.sent')).code).toBe(0);
     expect((await receiver.received(4))[3]?.json).toEqual({ id: 1 });
     expect(await posthorn('trigger', 'cli.unknown')).toMatchObject({ code: 1 });
@@ -469,6 +475,17 @@ it('lists held ordering keys and skips them', async () => {
   const listed = await run('--held');
   expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('account 7')]);
   expect((await run('--subscription', 'none', '-q')).stdout).toBe('');
+  // Sent without regard to order, the failed delivery arrives, and its key stays held.
+  const ignoring = ['retry', key?.head_id, '--order'];
+  expect((await runPosthorn([...ignoring, 'never'], { env: own })).code).toBe(64);
+  scene.refused.clear();
+  expect((await runPosthorn([...ignoring, 'ignore'], { env: own })).code).toBe(0);
+  await scene.receiver.received(2);
+  expect(scene.seen('account 7')).toEqual([1, 1]);
+  const replayed = ['replay', '--all', '--order', 'ignore'];
+  expect((await runPosthorn(replayed, { env: own })).stdout).toMatch(/^replayed: 2 /);
+  await scene.receiver.received(4);
+  expect(scene.seen('account 7').toSorted()).toEqual([1, 1, 1, 2]);
   expect((await run('skip')).code).toBe(64);
   const skipped = await run('skip', key?.uid);
   expect([skipped.code, skipped.stderr, skipped.stdout]).toEqual([0, '', '1 delivery due now\n']);

@@ -148,6 +148,26 @@ describe('a method returns the data of the answer:', () => {
     expect(key.expires_at).toBe(expires.toISOString());
   });
 
+  it('says who would get an event, of each kind, and stores nothing', async () => {
+    const endpoint = await posthorn.endpoints.create({ name: 'dry', url: receiver.url, owner_id: 'dry' });
+    const event = { event_type: 'dry', data: {} };
+    const before = (await posthorn.events.list().page()).content.length;
+    const direct = await posthorn.events.dryRun({ ...event, kind: 'direct', endpoint_id: endpoint.uid });
+    expect(direct).toMatchObject({
+      deliveries: 1,
+      changes: [{ resource: 'subscription', action: 'create' }],
+    });
+    const dynamic = await posthorn.events.dryRun({ ...event, kind: 'dynamic', url: `${receiver.url}/dry` });
+    expect(dynamic.changes.map(({ resource }) => resource)).toContain('endpoint');
+    const fanout = await posthorn.events.dryRun({ ...event, kind: 'fanout', owner_id: 'dry' });
+    expect(fanout).toMatchObject({ status: 'Failure', deliveries: 0 });
+    const wide = await posthorn.events.dryRun({ ...event, kind: 'broadcast' });
+    expect(wide.subscriptions.length).toBeGreaterThan(0);
+    await expect(posthorn.events.dryRun({ ...event, kind: 'direct' })).rejects.toMatchObject({ status: 400 });
+    expect((await posthorn.events.list().page()).content).toHaveLength(before);
+    await posthorn.endpoints.delete(endpoint.uid);
+  });
+
   it.each([
     ['project', posthorn],
     ['portal link', null],

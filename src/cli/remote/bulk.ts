@@ -21,7 +21,7 @@ interface Bulk {
 
 export const replay = (given: Given): Promise<number> =>
   run(given, {
-    one: (posthorn, id) => posthorn.events.replay(id),
+    one: (posthorn, id) => posthorn.events.replay(id, orderOf(given)),
     trial: async (posthorn, id) => {
       const { replay_deliveries: count } = await posthorn.events.explain(id);
       return `${count} new ${count === 1 ? 'delivery' : 'deliveries'}`;
@@ -30,6 +30,7 @@ export const replay = (given: Given): Promise<number> =>
       posthorn.events.batchReplay({
         ...eventQuery(given),
         ...options,
+        ...orderOf(given),
         ...(given.has('only-endpoint') && { only_endpoint: true }),
       }),
     done: 'replayed',
@@ -37,11 +38,14 @@ export const replay = (given: Given): Promise<number> =>
 
 export const retry = (given: Given): Promise<number> =>
   run(given, {
-    one: (posthorn, id) => posthorn.eventDeliveries.resend(id),
+    one: (posthorn, id) => posthorn.eventDeliveries.resend(id, orderOf(given)),
     start: (posthorn, options) =>
-      posthorn.eventDeliveries.batchRetry({ ...deliveryQuery(given), ...options }),
+      posthorn.eventDeliveries.batchRetry({ ...deliveryQuery(given), ...options, ...orderOf(given) }),
     done: 'queued again',
   });
+
+const orderOf = (given: Given): { order?: 'ignore' } =>
+  given.text('order') === undefined ? {} : { order: 'ignore' };
 
 export const sendNow = (given: Given): Promise<number> =>
   run(given, {

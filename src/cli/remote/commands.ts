@@ -9,6 +9,7 @@ import {
   IDS,
   jobFilters,
   limit,
+  orderFlag,
   ownerFlag,
   remote,
   secret,
@@ -58,6 +59,7 @@ const events = inGroup('Events', {
       delay: { value: 'SECONDS', summary: 'Deliver it after so many seconds.' },
       ttl: { value: 'SECONDS', summary: 'Discard what is not delivered within so many seconds.' },
       header: { value: 'NAME:VALUE', summary: 'A header to send with the event.', many: true },
+      'dry-run': { summary: 'Only say who would get it.' },
     },
     examples: [
       `posthorn trigger invoice.paid --data '{"invoice": 7}'`,
@@ -218,6 +220,7 @@ const events = inGroup('Events', {
     flags: {
       ...bulkFlags,
       'only-endpoint': { summary: 'Send only to the endpoints of the filter.' },
+      order: orderFlag,
       ...jobFilters,
     },
     examples: [
@@ -229,7 +232,7 @@ const events = inGroup('Events', {
   retry: remote({
     summary: 'Sends failed or discarded deliveries again.',
     operands: [IDS],
-    flags: { ...bulkFlags, ...deliveryFilters },
+    flags: { ...bulkFlags, order: orderFlag, ...deliveryFilters },
     examples: ['posthorn retry 01KA3', 'posthorn retry --endpoint 01KA1 --outcome http_5xx --rate 50'],
     load: async () => (await import('./bulk.ts')).retry,
   }),

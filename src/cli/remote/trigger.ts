@@ -4,12 +4,13 @@ import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts'
 import type { Given } from '../terminal/command.ts';
 import { readJson } from '../terminal/input.ts';
 import { countLines, type JsonLine, readJsonLines } from '../terminal/json-lines.ts';
-import { line, note, printOne } from '../terminal/output.ts';
+import { counted, line, note, printOne } from '../terminal/output.ts';
 import { endProgress, noteInProgress, showProgress } from '../terminal/progress.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
 
 const OF_ONE = ['data', 'endpoint', 'owner', 'source', 'idempotency-key', 'header'];
+const NAMED = 10;
 const PART = 1_000;
 
 /** Sends an event: to every subscriber, to one endpoint, or to the endpoints of an owner. Or those of a file. */
@@ -32,6 +33,7 @@ export async function trigger(given: Given): Promise<number | undefined> {
       ...optional('ttl_seconds', secondsOf(given, 'ttl')),
       ...optional('custom_headers', headersOf(given.texts('header'))),
     };
+    if (given.has('dry-run')) return printTrial(given, posthorn, wholeOf(event, { endpoint, owner }));
     const sent = await send(posthorn, event, { endpoint, owner });
     const { uid, event_type, is_duplicate_event, deliver_at, created_at } = sent;
     const later = deliver_at === null ? {} : { deliver_at };
@@ -50,10 +52,38 @@ function send(
   return posthorn.events.broadcast(event);
 }
 
+function wholeOf(
+  event: BroadcastEvent,
+  { endpoint, owner }: { endpoint?: string | undefined; owner?: string | undefined },
+): BatchEvent {
+  if (endpoint !== undefined) return { ...event, kind: 'direct', endpoint_id: endpoint };
+  return owner === undefined
+    ? { ...event, kind: 'broadcast' }
+    : { ...event, kind: 'fanout', owner_id: owner };
+}
+
+/** Says who would get the event. */
+async function printTrial(given: Given, posthorn: Posthorn, event: BatchEvent): Promise<void> {
+  const trial = await posthorn.events.dryRun(event);
+  const { deliveries, endpoints, failure_reason: reason, duplicate_of: duplicate } = trial;
+  const outlook = duplicate === '' ? reason : `it is a duplicate of ${duplicate}`;
+  await printOne(given, trial, [
+    `would be sent: ${counted(deliveries, 'delivery', 'deliveries')} to ${counted(endpoints.length, 'endpoint')}${outlook === '' ? '' : `; ${outlook}`}`,
+    ...endpoints.slice(0, NAMED).map((id) => `  ${id}`),
+    ...(endpoints.length > NAMED ? [`  and ${counted(endpoints.length - NAMED, 'more endpoint')}`] : []),
+  ]);
+}
+
 /** Each line of the file is an event of `POST .../events/batch`. */
 async function sendFile(given: Given, file: string): Promise<number> {
-  if (given.operands.length > 0 || OF_ONE.some((flag) => given.texts(flag).length > 0))
-    throw usageError('with --batch the file says all about its events; give no type, payload or target');
+  if (
+    given.operands.length > 0 ||
+    given.has('dry-run') ||
+    OF_ONE.some((flag) => given.texts(flag).length > 0)
+  )
+    throw usageError(
+      'with --batch the file says all about its events; give no type, payload, target or --dry-run',
+    );
   const total = await countLines(file);
   const counts = { stored: 0, duplicate: 0, refused: 0 };
   await withService(given, async (posthorn) => {

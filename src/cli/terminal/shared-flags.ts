@@ -80,6 +80,12 @@ export const deliveryFilters: Record<string, Flag> = {
   ...queryFlag,
 };
 
+export const orderFlag: Flag = {
+  value: 'ORDER',
+  oneOf: ['ignore'],
+  summary: 'Send without regard to ordering keys. A held key stays held.',
+};
+
 export const bulkFlags: Record<string, Flag> = {
   all: { summary: 'Everything, without a filter.' },
   'dry-run': { summary: 'Show what would be done, and do nothing.' },
