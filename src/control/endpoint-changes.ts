@@ -172,7 +172,7 @@ async function keepAddress(
   const what = row.url !== known.url ? 'another url for' : 'another delivery for';
   if (scope === undefined || (row.url === known.url && row.delivery === known.delivery)) return;
   const senders = await subscriptions.allOf(change, change.projectId, known.id);
-  await keepVariables(changes, change, { scope, senders, what });
+  await keepVariables(changes, change, { senders, what });
 }
 
 async function endpointForUpdate(

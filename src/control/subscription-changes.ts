@@ -4,7 +4,7 @@ import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { usualValues } from '../domain/resources/fields.ts';
 import { type SubscriptionFields, subscriptionFields } from '../domain/resources/subscription-fields.ts';
-import { functionContract } from '../routing/function-contract.ts';
+import { seesVariables } from '../routing/function-contract.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import { deleteSubscriptions, saveSubscription } from '../store/changes/subscription-writes.ts';
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
@@ -61,8 +61,6 @@ export function toggleSubscription(changes: ConfigChanges, one: OneSubscription)
 export function deleteSubscription(changes: ConfigChanges, one: OneSubscription): Promise<null> {
   return changes.change(one, async (change) => {
     const row = found(await subscriptionOf(change, one), 'subscription', one.id);
-    if (one.scope !== undefined)
-      await keepVariables(changes, change, { scope: one.scope, senders: [row], what: 'deleting' });
     await deleteSubscriptions(change, { column: 'id', value: one.id });
     return { result: null, audit: [changeOf('subscription.deleted', row, null)] };
   });
@@ -111,25 +109,21 @@ function withAuthor(
 }
 
 /**
- * A portal link that does not see secrets could have the project's variables sent to a server of its own. So it does not
- * change the address of a function that sees them. It does not end such a function either: requests that it made are
- * stored, and a resend would take them to an address that is free to change then.
+ * A portal link could have the project's variables sent to a server of its own. So no link changes the address of a
+ * function that sees them, whatever its rights are: variables are the project's, and not of one customer. It may replace
+ * such a function by one of its own, which sees none. Requests that the old one made are stored, and go to no other
+ * address (src/engine/attempt/make-body.ts).
  */
 export async function keepVariables(
   { deps }: ConfigChanges,
   change: ConfigChange,
-  { scope, senders, what }: { scope: EndpointScope; senders: readonly SubscriptionFields[]; what: string },
+  { senders, what }: { senders: readonly SubscriptionFields[]; what: string },
 ): Promise<void> {
-  if (scope.canSeeSecrets || !senders.some(seesVariables)) return;
+  if (!senders.some(seesVariables)) return;
   const project = await deps.projects.get(change, change.projectId);
   const variables = project?.variables.revealOrNull() ?? null;
   if (variables === null || Object.keys(variables).length > 0)
     throw new AppError('portal_forbidden', { what: `${what} a function that sees variables` });
-}
-
-function seesVariables({ function: code, is_portal_function }: SubscriptionFields): boolean {
-  const contract = functionContract(code);
-  return !is_portal_function && contract.ok && contract.version === 2;
 }
 
 /**
@@ -179,10 +173,8 @@ function changeSubscription(
     await checkLinks(changes, change, { fields, known });
     await needNodesThatKnow(change, fields, known);
     const wanted = withAuthor(fields, known, one.scope);
-    const what = wanted.function !== known?.function ? 'changing' : 'another endpoint_id for';
-    const isMoved = wanted.endpoint_id !== known?.endpoint_id || wanted.function !== known.function;
-    if (one.scope !== undefined && known !== undefined && isMoved)
-      await keepVariables(changes, change, { scope: one.scope, senders: [known], what });
+    if (one.scope !== undefined && known !== undefined && wanted.endpoint_id !== known.endpoint_id)
+      await keepVariables(changes, change, { senders: [wanted], what: 'another endpoint_id for' });
     const saved = await saveSubscription(change, { id: one.id, fields: wanted });
     await refuseOverlap(changes, change, { endpointId: saved.endpoint_id, field: OVERLAP_FIELD });
     const done = typeof action === 'string' ? action : action(saved);

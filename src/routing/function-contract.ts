@@ -22,3 +22,9 @@ export function functionContract(code: string): FunctionContract {
   const script = `${before}${' '.repeat('export'.length)}${code.slice(before.length + 'export'.length)}`;
   return { ok: true, version: version === '1' ? 1 : 2, script };
 }
+
+/** Whether a function reads the variables of its project: one that no portal link wrote, of the second contract. */
+export function seesVariables(of: { function: string; is_portal_function: boolean }): boolean {
+  const contract = functionContract(of.function);
+  return !of.is_portal_function && contract.ok && contract.version === 2;
+}

@@ -13,6 +13,8 @@ export interface FunctionRequest {
   query: Record<string, string>;
   /** Values of variables in one of the parts. They are sent, and never shown. */
   secrets: string[];
+  /** The address for which it was made, where the function read variables. Absent: it read none. */
+  madeFor?: string;
 }
 
 export const requestLimits = {

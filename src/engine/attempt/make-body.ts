@@ -2,10 +2,12 @@ import { formBody } from '../../dispatch/client/form-body.ts';
 import { functionRequestPlace, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
+import { seesVariables } from '../../routing/function-contract.ts';
 import type { FunctionRequest } from '../../routing/function-request.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import { runFunction } from '../../routing/run-function.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import { ended, ourFault, type Sent } from './sent.ts';
 
@@ -28,15 +30,17 @@ export async function makeBody(
   const place = functionRequestPlace(delivery.id);
   if (endpoint.row.secret.revealOrNull() === null)
     return notMade(ourFault(delivery, 'the secrets of its endpoint cannot be opened'));
+  const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row;
   if (delivery.functionRequest !== null) {
     const sealed = Buffer.from(delivery.functionRequest, 'base64');
     const stored = Secret.sealed(() => JSON.parse(sealer.open(sealed, place)) as FunctionRequest);
     const request = stored.revealOrNull();
     if (request === null)
       return notMade(ourFault(delivery, 'the request that its function made cannot be opened'));
-    return { kind: 'made', made: NOTHING, request };
+    return isAstray(request, endpoint, { subscription, routing })
+      ? notMade(ended(delivery, 'Failure', OTHER_ADDRESS))
+      : { kind: 'made', made: NOTHING, request };
   }
-  const subscription = routing.subscriptions.get(delivery.subscriptionId ?? '')?.row;
   const code = subscription?.function ?? '';
   if (code === '' || delivery.hasOwnBody) return { kind: 'made', made: NOTHING, request: null };
   const variables = subscription?.is_portal_function ? {} : routing.project.variables.revealOrNull();
@@ -45,9 +49,31 @@ export async function makeBody(
   if (run.kind === 'failed') return notMade(ended(delivery, 'Failure', run.reason));
   if (run.kind === 'cancelled') return notMade(ended(delivery, 'Discarded', run.reason));
   if (run.kind === 'unavailable') return notMade(ourFault(delivery, run.reason));
-  const { body, request } = run;
+  const { body } = run;
+  const hasRead = Object.keys(variables).length > 0;
+  const request = run.request && { ...run.request, ...(hasRead && { madeFor: addressOf(endpoint) }) };
   const sealed = request === null ? null : sealer.seal(JSON.stringify(request), place).toString('base64');
   return { kind: 'made', made: { body, functionRequest: sealed }, request };
+}
+
+const OTHER_ADDRESS =
+  'The endpoint has another address since its function made the request with variables; replay the event.';
+
+const addressOf = ({ row }: RoutedEndpoint): string => `${row.delivery} ${row.url}`;
+
+/**
+ * A stored request may have variables anywhere in it. While the function sees variables, no portal link changes the
+ * address, so another one is from the owner of the project. Afterwards a link may have changed it.
+ */
+function isAstray(
+  { madeFor }: FunctionRequest,
+  endpoint: RoutedEndpoint,
+  of: { subscription: SubscriptionRow | undefined; routing: ProjectRouting },
+): boolean {
+  if (madeFor === undefined || madeFor === addressOf(endpoint)) return false;
+  const variables = of.routing.project.variables.revealOrNull() ?? {};
+  const isKept = of.subscription !== undefined && seesVariables(of.subscription);
+  return !isKept || Object.keys(variables).length === 0;
 }
 
 const FORM = 'application/x-www-form-urlencoded';

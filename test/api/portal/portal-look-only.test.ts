@@ -127,7 +127,7 @@ test('a link that may manage and not see secrets rolls none, and sends no stored
   expect([changed.url, changed.authentication, changed.secrets]).toEqual([url, null, []]);
 });
 
-test('a link that may not see secrets does not change where a function with variables sends', async () => {
+test('no link changes where a function with variables sends; it may replace the function', async () => {
   const project = await app.newProject();
   const code = 'export const version = 2;\nfunction transform(payload) { return {} }';
   const made = (fields: object) =>
@@ -145,28 +145,32 @@ test('a link that may not see secrets does not change where a function with vari
   await link.put(one, { url });
   await project.put('', { variables: { TOKEN: 'hush-hush' } });
   const before = [await project.get(one), await project.get(its)];
-  for (const [path, body] of [
-    [one, { url: receiver.url }],
-    [one, { delivery: 'pull' }],
-    [its, { endpoint_id: other.endpoint.uid }],
-    // Requests that the function made are stored, so it does not end before the address changes.
-    [its, { function: '' }],
-    [its, { function: `${code} // mine` }],
-  ] as const)
-    expect((await link.put(path, body, 403)).code).toBe('portal_forbidden');
-  expect((await link.delete(its, 403)).code).toBe('portal_forbidden');
+  for (const holder of [link, trusted])
+    for (const [path, body] of [
+      [one, { url: receiver.url }],
+      [one, { delivery: 'pull' }],
+      [its, { endpoint_id: other.endpoint.uid }],
+    ] as const)
+      expect((await holder.put(path, body, 403)).code).toBe('portal_forbidden');
   expect([await project.get(one), await project.get(its)]).toEqual(before);
   // Other changes, and endpoints that get no variables, are as before.
   await link.put(one, { name: 'renamed', url });
   await link.put(its, { name: 'renamed', endpoint_id: endpoint.uid });
   await link.put(`/endpoints/${other.endpoint.uid}`, { url });
-  await trusted.put(one, { url: receiver.url });
-  await project.put(one, { url });
+  await project.put(one, { url: receiver.url });
+  // With another function, which sees no variables, the address is free.
+  await link.put(its, { function: `${code} // mine`, endpoint_id: other.endpoint.uid });
+  await link.put(its, { endpoint_id: endpoint.uid });
+  await link.put(one, { url });
+  await project.put(its, { function: code });
+  await link.put(one, { url: receiver.url }, 403);
   // A function of the link itself sees no variables.
   const own = await link.put(`/subscriptions/${other.subscription.uid}`, { function: code });
   await link.put(`/endpoints/${other.endpoint.uid}`, { delivery: 'pull' });
   await link.put(`/subscriptions/${own.uid}`, { endpoint_id: endpoint.uid });
   await link.delete(`/subscriptions/${own.uid}`);
+  await link.delete(its);
+  await link.put(one, { url: receiver.url });
 });
 
 // proves Portal links: can_edit_functions

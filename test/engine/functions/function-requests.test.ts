@@ -195,3 +195,50 @@ test('a function that was last changed through a portal link sees no variables',
   const preview = await portal.post(`/subscriptions/${subscription.uid}/preview`, {}, 200);
   expect([tested.payload, preview.events[0].after]).toEqual([{}, {}]);
 });
+
+test('a request that was made with variables goes to another address only while its function sees them', async () => {
+  const link = await app.project.post('/portal-links', {
+    name: 'l',
+    owner_id: 'moved',
+    can_manage_endpoint: true,
+  });
+  const portal = new ApiClient(app.project.base, link.token);
+  const code = v2('{ body: { token: variables.TOKEN }, headers: { "X-Token": variables.PLAIN.toUpperCase() } }');
+  const { endpoint, subscription } = await listen('moved', code, { endpoint: { owner_id: 'moved' } });
+  const at = `/endpoints/${endpoint.uid}`;
+  const event = await send('moved');
+  const { uid } = await newestDelivery(app.project, `eventId=${event.uid}`, 'Success');
+  const sendAgain = async () => {
+    const { status } = await app.project.get(`/eventdeliveries/${uid}`);
+    if (status === 'Success') await app.project.post('/eventdeliveries/forceresend', { ids: [uid] }, 200);
+    else await app.project.put(`/eventdeliveries/${uid}/resend`, undefined, 200);
+  };
+  const resend = async (status: string): Promise<Json> => {
+    await sendAgain();
+    return shown(app.project, `/eventdeliveries/${uid}`, { status });
+  };
+  // The owner of the project moves it, and the same bytes arrive.
+  await app.project.put(at, { url: `${receiver.url}/second` });
+  await resend('Success');
+  const [second] = await receiver.received(1, '/second');
+  expect([second?.json.token, second?.headers['x-token']]).toEqual([TOKEN, 'TOK-ZQ7-PLAIN']);
+
+  await portal.put(at, { url: `${receiver.url}/stolen` }, 403);
+  await portal.put(`/subscriptions/${subscription.uid}`, { function: v2('{}') });
+  await portal.put(at, { url: `${receiver.url}/stolen` });
+  const { description } = await resend('Failure');
+  expect(description).toMatch(/another address since its function made the request with variables; replay/);
+  await portal.put(at, { delivery: 'pull' });
+  await sendAgain();
+  const pulled = await portal.post(`${at}/pull`, {}, 200);
+  expect(pulled.deliveries).toEqual([]);
+  await shown(app.project, `/eventdeliveries/${uid}`, { status: 'Failure' });
+  // A replay runs the function of today.
+  await portal.put(at, { delivery: 'push' });
+  await app.project.put(`/events/${event.uid}/replay`, undefined, 200);
+  const [replayed] = await receiver.received(1, '/stolen');
+  expect([replayed?.json, replayed?.headers['x-token']]).toEqual([{ n: 1 }, undefined]);
+  // At the address that it was made for it arrives.
+  await app.project.put(at, { url: `${receiver.url}/moved?own=1&keep=%20` });
+  await resend('Success');
+});
