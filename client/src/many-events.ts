@@ -13,7 +13,7 @@ export interface SendManyOptions extends Omit<CallOptions, 'idempotencyKey' | 'r
 const MOST = 1_000;
 
 export class ManyEvents extends Events {
-  /** Who would get an event, why the others would not, and the config that sending it would make. Nothing is stored. */
+  /** Says who would get an event, why others would not, and the config that it would make. Nothing is stored. */
   dryRun({ kind, ...body }: BatchEvent, options?: CallOptions): Promise<EventDryRun> {
     const at = kind === 'direct' ? this.scope.at`/events` : this.scope.at`/events/${kind}`;
     const query = { dry_run: true };

@@ -1,15 +1,16 @@
 import { type Alert, type LastFailure, OUTAGE } from '../domain/alert.ts';
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
-import { type EndpointStatus, isExpired, isPending } from '../domain/config/endpoint.ts';
+import { type EndpointStatus, isExpired, isPending, statusAt } from '../domain/config/endpoint.ts';
 import { type EndpointScope, owned } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid, within, wrongState } from '../domain/errors.ts';
-import { asId, type EndpointId } from '../domain/ids.ts';
+import { asId, type EndpointId, type ProjectId } from '../domain/ids.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
 import {
   deleteEndpoint as deleteRow,
   disableEndpoints as disableRows,
   type EndpointEvent,
+  recordExpiry,
   saveEndpoint,
 } from '../store/changes/endpoint-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
@@ -35,6 +36,7 @@ export interface OneEndpoint extends Author {
 /** A change of an endpoint. Meta events and the audit log use the same name. */
 type EndpointAction = EndpointEvent['type'] & AuditAction;
 
+const EXPIRED = 'its expires_at has come';
 const ACTIVATED = 'It was activated again. Deliveries are sent.';
 const DISABLED = { type: 'endpoint.disabled', reason: 'it was updated with is_disabled' } as const;
 
@@ -157,7 +159,8 @@ function changeEndpoint(
     const saved = await saveChanged(changes, change, row, metaEvents);
     if (saved.webhook_id !== known.webhook_id)
       await refuseOverlap(changes, change, { endpointId: saved.id, field: 'webhook_id' });
-    const isEnabled = known.status === 'inactive' && saved.status !== 'inactive';
+    const isInactive = (one: EndpointRow) => statusAt(one, changes.deps.now()) === 'inactive';
+    const isEnabled = isInactive(known) && !isInactive(saved);
     await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved), outageEnded(saved, ACTIVATED)] : []);
     return { result: saved, audit: [changeOf(type, known, saved)] };
   });
@@ -254,7 +257,28 @@ export async function disableEndpoints(
   };
 }
 
-function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFailure }): Alert {
+/** Raises the alerts of endpoints that have expired, with their meta events, once over all nodes. */
+export function tellExpired(
+  changes: ConfigChanges,
+  projectId: ProjectId,
+  ids: readonly string[],
+): Promise<void> {
+  return changes.changeState(projectId, async (change) => {
+    const { endpoints, now } = changes.deps;
+    const rows = await endpoints.select(
+      change,
+      `project_id = $1 and id = any($2) and deleted_at is null and status <> 'inactive' order by id for update`,
+      [projectId, ids],
+    );
+    // It may have got a later time meanwhile.
+    const expired = rows.filter((row) => isExpired(row, now()));
+    const alerts = expired.map((after) => disabledAlert({ after, reason: EXPIRED, last: null }));
+    const moved = new Set((await changes.moveAlerts(change, alerts)).map(({ endpoint }) => endpoint.id));
+    for (const row of expired) if (moved.has(row.id)) recordExpiry(change, row, EXPIRED);
+  });
+}
+
+function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFailure | null }): Alert {
   const summary = `It was made inactive: ${done.reason}.`;
   const about = { endpoint: done.after, subscription: null };
   return { kind: 'disabled', state: 'raised', summary, lastFailure: done.last, ...about };

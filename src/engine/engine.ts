@@ -44,6 +44,7 @@ import { Lease } from './queue/lease.ts';
 import { Reaper } from './queue/reaper.ts';
 import { CountWriter } from './upkeep/count-writer.ts';
 import { deviceWatch } from './upkeep/device-watch.ts';
+import { endpointExpiry } from './upkeep/endpoint-expiry.ts';
 import { expirer } from './upkeep/expirer.ts';
 import { Janitor } from './upkeep/janitor.ts';
 
@@ -63,6 +64,7 @@ export class Engine {
   readonly #reaper: Reaper;
   readonly #janitor: Janitor;
   readonly #deviceWatch: Loop;
+  readonly #endpointExpiry: Loop;
   readonly #watch: OutcomeWatch;
   readonly #expander: Expander;
   readonly #expirer: Loop;
@@ -145,6 +147,7 @@ export class Engine {
     });
     this.#reaper = this.#createReaper();
     this.#deviceWatch = deviceWatch(deps);
+    this.#endpointExpiry = endpointExpiry(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     const { ordering } = this.#watch;
     this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released, ordering });
@@ -287,6 +290,7 @@ export class Engine {
     if (this.#deps.config.roles.includes('janitor')) {
       this.#janitor.start();
       this.#deviceWatch.start();
+      this.#endpointExpiry.start();
     }
   }
 
@@ -304,6 +308,7 @@ export class Engine {
       this.#reaper.stop(),
       this.#janitor.stop(),
       this.#deviceWatch.stop(),
+      this.#endpointExpiry.stop(),
       this.#expander.stop(),
       this.#expirer.stop(),
       this.#claimer.stop(),

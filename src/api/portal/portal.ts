@@ -77,6 +77,7 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
         ...configuration,
         can_manage_endpoint: scope?.canManage ?? true,
         disable_endpoint: project.config.disable_endpoint,
+        disables_failing: project.config.disable_endpoint || project.config.disable_after !== '',
       }),
     });
   }

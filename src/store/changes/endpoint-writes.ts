@@ -59,6 +59,11 @@ export async function disableEndpoints(
   });
 }
 
+/** Records the meta event of an endpoint whose time is over. Its row says so by itself. */
+export function recordExpiry(change: ConfigChange, row: EndpointRow, reason: string): void {
+  change.metaEvent('endpoint.disabled', () => ({ ...endpointData(row), status: 'inactive', reason }));
+}
+
 export async function deleteEndpoint(change: ConfigChange, table: EndpointStore, id: string): Promise<void> {
   for (const row of await deleteRows(change, table, { column: 'id', value: id }))
     change.metaEvent('endpoint.deleted', () => endpointData(row));

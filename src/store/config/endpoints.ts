@@ -65,6 +65,17 @@ export class EndpointStore extends SealedTable<EndpointRow> {
     return this.page(db, where, filter.page);
   }
 
+  /** Endpoints that have expired within the last day, and no alert says so yet. */
+  expiredUntold(db: Queryable, limit: number): Promise<{ projectId: ProjectId; id: EndpointId }[]> {
+    return db.query(
+      `select e.project_id as "projectId", e.id from endpoints e
+       where e.expires_at <= now() and e.expires_at > now() - interval '1 day' and e.status <> 'inactive' and e.deleted_at is null and not exists (
+         select from alerts a where a.subject_id = e.id and a.kind = 'disabled' and a.cleared_at is null)
+       limit $1`,
+      [limit],
+    );
+  }
+
   /** The endpoints of owners, oldest first. */
   async byOwners(
     db: Queryable,

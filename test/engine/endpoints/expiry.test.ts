@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PullScene } from '../../pull/consumer.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery, shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -20,7 +21,7 @@ const send = (endpoint: Json): Promise<Json> =>
 /** An endpoint whose time is over, as a node that was not there at that time reads it. */
 async function expired(fields: object = {}): Promise<Json> {
   const { endpoint } = await subscribe(project, `${receiver.url}/expired`, {
-    endpoint: { expires_at: inMs(500), ...fields },
+    endpoint: { expires_at: inMs(2_000), ...fields },
   });
   return shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
 }
@@ -34,7 +35,7 @@ describe('an endpoint with expires_at', () => {
     expect(endpoint).toMatchObject({ status: 'active', expires_at: FAR });
     await send(endpoint);
     await receiver.received(1, '/before');
-    const soon = await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inMs(300) });
+    const soon = await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inMs(2_000) });
     await shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive', expires_at: soon.expires_at });
     const { content } = await project.get('/endpoints?perPage=100');
     expect(content.find((one: Json) => one.uid === endpoint.uid).status).toBe('inactive');
@@ -44,6 +45,54 @@ describe('an endpoint with expires_at', () => {
     expect(receiver.at('/before')).toHaveLength(1);
   });
 
+  test('tells its owner once: an alert and a meta event, and the alert ends with a later time', async () => {
+    const meta_event = {
+      is_enabled: true,
+      url: `${receiver.url}/told`,
+      event_type: ['endpoint.disabled', 'alert.*'],
+    };
+    const client = await app.newProject({ meta_event });
+    const body = { name: 'n', url: receiver.url, expires_at: inMs(2_000) };
+    const [first, second, disabled] = [
+      await client.post('/endpoints', body),
+      await client.post('/endpoints', body),
+      await client.post('/endpoints', body),
+    ];
+    await client.put(`/endpoints/${disabled.uid}`, { is_disabled: true });
+    const told = (count: number) =>
+      eventually(
+        async () => receiver.at('/told').map(({ json }) => json as Json),
+        (all) => all.length >= count,
+      );
+    const kindsOf = (all: Json[]) => all.map(({ event_type, data }) => `${event_type} ${data.kind ?? ''}`);
+    const raised = (await told(5)).filter(({ data }) => data.uid !== disabled.uid);
+    expect(kindsOf(raised).toSorted()).toEqual([
+      'alert.raised disabled',
+      'alert.raised disabled',
+      'endpoint.disabled ',
+      'endpoint.disabled ',
+    ]);
+    const of = (type: string) =>
+      raised.find(
+        ({ event_type, data }) => event_type === type && [data.uid, data.endpoint_id].includes(first.uid),
+      );
+    expect(of('endpoint.disabled')?.data).toMatchObject({
+      status: 'inactive',
+      reason: 'its expires_at has come',
+    });
+    expect(of('alert.raised')?.data.summary).toBe('It was made inactive: its expires_at has come.');
+    await client.put(`/endpoints/${first.uid}`, { expires_at: inMs(2_000) });
+    const again = (await told(8)).slice(5);
+    expect(kindsOf(again).toSorted()).toEqual([
+      'alert.cleared disabled',
+      'alert.raised disabled',
+      'endpoint.disabled ',
+    ]);
+    expect(again.every(({ data }) => [data.uid, data.endpoint_id].includes(first.uid))).toBe(true);
+    await client.put(`/endpoints/${second.uid}`, { expires_at: null });
+    expect(kindsOf((await told(9)).slice(8))).toEqual(['alert.cleared disabled']);
+  });
+
   test('discards what waited for it: a held delivery, and one that no consumer took', async () => {
     const { endpoint } = await subscribe(project, `${receiver.url}/held`);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
@@ -51,7 +100,7 @@ describe('an endpoint with expires_at', () => {
     const held = await send(endpoint);
     const [pulled] = await scene.send(1);
     for (const { uid } of [endpoint, scene.endpoint])
-      await project.put(`/endpoints/${uid}`, { expires_at: inMs(200) });
+      await project.put(`/endpoints/${uid}`, { expires_at: inMs(2_000) });
     for (const event of [held, pulled]) {
       const delivery = await newestDelivery(project, `eventId=${event?.uid}`, 'Discarded');
       expect(delivery.description).toBe(REASON);

@@ -203,7 +203,9 @@ test('a request that was made with variables goes to another address only while 
     can_manage_endpoint: true,
   });
   const portal = new ApiClient(app.project.base, link.token);
-  const code = v2('{ body: { token: variables.TOKEN }, headers: { "X-Token": variables.PLAIN.toUpperCase() } }');
+  const code = v2(
+    '{ body: { token: variables.TOKEN }, headers: { "X-Token": variables.PLAIN.toUpperCase() } }',
+  );
   const { endpoint, subscription } = await listen('moved', code, { endpoint: { owner_id: 'moved' } });
   const at = `/endpoints/${endpoint.uid}`;
   const event = await send('moved');

@@ -137,7 +137,10 @@ export function portalHealthTests(get: () => PortalWorld): void {
     it('sends one delivery now from its page, also behind the circuit breaker, and only with the right to', async () => {
       const { app, visit } = get();
       // Nothing but the button sends anything within an hour, and the breaker outlasts the retries with their jitter.
-      const project = await app.newProject({ circuit_breaker: { error_timeout: 7200 } });
+      const project = await app.newProject({
+        circuit_breaker: { error_timeout: 7200 },
+        disable_after: '120h',
+      });
       const owner_id = 'customer-now';
       const { endpoint, receiver, waiting, repair, send } = await incident(project, owner_id);
       const link = (rights: object) => project.post('/portal-links', { name: 'link', owner_id, ...rights });
@@ -150,7 +153,12 @@ export function portalHealthTests(get: () => PortalWorld): void {
       await hasText(page, /Next attempt/);
       expect(await now.count()).toBe(0);
 
+      const inAnHour = new Date(Date.now() + 3_630_000);
+      await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inAnHour.toISOString() });
       await page.goto((await link({})).url);
+      await goTo(page, `#/endpoints/${endpoint.uid}`);
+      await hasText(page, /If this goes on, the endpoint will be disabled/);
+      await hasText(page, /^It expires, and then nothing is sent to it: in 1 h$/);
       repair();
       await goTo(page, `#/deliveries/${one.uid}`);
       await page.getByRole('button', { name: 'Send now' }).click();

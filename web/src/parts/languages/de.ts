@@ -215,6 +215,7 @@ export const words: Messages = {
     verify: 'Prüfen',
     verified: 'Er hat geantwortet und ist aktiv.',
     comeFrom: 'Zustellungen kommen von diesen Adressen:',
+    willExpire: 'Er läuft ab, und danach wird ihm nichts gesendet:',
     expiredText: 'Dieser Endpunkt ist abgelaufen. Neue Zustellungen werden verworfen.',
     disabledText:
       'Er ist zu oft fehlgeschlagen, oder jemand hat ihn deaktiviert. Ereignisse, die inzwischen eintreffen, werden verworfen.',

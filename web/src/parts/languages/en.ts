@@ -198,6 +198,7 @@ export const words = {
     verify: 'Verify',
     verified: 'It has answered, and is active.',
     comeFrom: 'Deliveries come from these addresses:',
+    willExpire: 'It expires, and then nothing is sent to it:',
     expiredText: 'This endpoint has expired. Its new deliveries are discarded.',
     disabledText:
       'The endpoint failed too often, or it was disabled by hand. Its new deliveries are discarded.',

@@ -210,6 +210,7 @@ export const words: Messages = {
     verify: 'Verificar',
     verified: 'Ha respondido y está activo.',
     comeFrom: 'Las entregas vienen de estas direcciones:',
+    willExpire: 'Caduca, y después no se le envía nada:',
     expiredText: 'Este endpoint ha caducado. Sus nuevas entregas se descartan.',
     disabledText:
       'Falló demasiadas veces, o alguien lo desactivó. Los eventos que llegan mientras tanto se descartan.',

@@ -212,6 +212,7 @@ export const words: Messages = {
     verify: 'Vérifier',
     verified: 'Il a répondu et il est actif.',
     comeFrom: 'Les livraisons viennent de ces adresses :',
+    willExpire: 'Il expire, et ensuite plus rien n’y est envoyé :',
     expiredText: 'Cet endpoint a expiré. Ses nouvelles livraisons sont abandonnées.',
     disabledText:
       'Il a échoué trop souvent, ou quelqu’un l’a désactivé. Les événements qui arrivent entre-temps sont abandonnés.',

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
+import { hasExpired } from '../../data/endpoint-status.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
 import { EndpointActs } from '../../parts/endpoint-acts.tsx';
 import { EndpointTest } from '../../parts/endpoint-test.tsx';
@@ -9,6 +10,7 @@ import { Secrets } from '../../parts/secrets.tsx';
 import { SourceAddresses } from '../../parts/source-addresses.tsx';
 import { useWords } from '../../parts/words.ts';
 import { PageHead } from '../../ui/page/section.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { Back } from '../back.tsx';
 import { useRights } from '../link.ts';
 import { Counts } from './counts.tsx';
@@ -33,6 +35,7 @@ export function EndpointPage({ id }: { id: string }) {
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const { manage: mayManage, retry: mayRetry } = useRights();
+  const { endpoints: t } = useWords();
   const { data: all } = useHealth();
   const health = all?.of.get(endpoint.uid);
   const mayTest = mayRetry && endpoint.status === 'active' && endpoint.delivery === 'push';
@@ -46,6 +49,11 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         {mayManage && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
       <p className="break-all text-muted">{endpoint.url}</p>
+      {endpoint.expires_at !== null && !hasExpired(endpoint) && (
+        <p>
+          {t.willExpire} <Time at={endpoint.expires_at} />
+        </p>
+      )}
       {all !== undefined && health !== undefined && <HealthView {...{ endpoint, health, all }} />}
       <EndpointTypes endpoint={endpoint} />
       {endpoint.secrets.length > 0 && <Secrets endpoint={endpoint} mayRoll={mayManage} />}

@@ -75,7 +75,7 @@ function Cause({ endpoint, health, isWhole }: Pick<Props, 'endpoint' | 'health'>
   const { endpoints: t } = words;
   const configuration = useQuery({ ...configurationQuery, enabled: isWhole });
   const { state, last_failure: failure, failing_since: since } = health;
-  const willStop = state === 'failing' && configuration.data?.['disable_endpoint'] === true;
+  const willStop = state === 'failing' && configuration.data?.['disables_failing'] === true;
   const more = [
     state === 'disabled' ? (hasExpired(endpoint) ? t.expiredText : t.disabledText) : '',
     state === 'held' ? (endpoint.status === 'pending' ? t.pendingText : t.pausedText) : '',
