@@ -208,6 +208,19 @@ export class EventAcceptor {
     );
   }
 
+  /** Refuses an event that will not fit, before config is made for it. An event that fits is checked again. */
+  async refuseUnfit(given: NewEvent): Promise<void> {
+    const { cache, metrics } = this.#deps;
+    const { schemas } = cache.peek(given.projectId) ?? (await cache.get(given.projectId));
+    if (schemas?.mode !== 'refuse') return;
+    const event = given.sourceId === null ? given : await this.#runFunctions(given, given.sourceId);
+    const [problems = []] = await schemas.problemsOf([event]);
+    if (problems.length === 0) return;
+    metrics.schemaMismatches.refuse.inc();
+    metrics.events.refused.inc();
+    throw invalidFields(problems);
+  }
+
   async #storeGroup(events: readonly IdentifiedEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
     const results: EventResult[] = events.map(() => STALE);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {

@@ -15,6 +15,7 @@ import { directTarget } from './direct-target.ts';
 import { dynamicTarget } from './dynamic-target.ts';
 import type { DynamicEvent } from './event-schema.ts';
 import { newEvent } from './new-event.ts';
+import type { WantedTarget } from './wanted-target.ts';
 
 /*
  * Many events in one call. Each event is checked as a call with it alone would be, then the config that is missing is made
@@ -22,7 +23,7 @@ import { newEvent } from './new-event.ts';
  * refused on this way takes no further part. With `all_or_nothing` the first refusals end the call, before the next step.
  */
 type BatchCall = Pick<Call<unknown>, 'project' | 'trace' | 'actor' | 'scope'>;
-type Target = () => Promise<EventTarget>;
+type Target = Pick<WantedTarget, 'make' | 'changes'>;
 
 /** An event of a call with many. */
 export interface BatchItem {
@@ -49,7 +50,9 @@ export async function sendBatch(
 ): Promise<Static<typeof BatchResult>[]> {
   const entries = await checkedEntries(context, call, items);
   if (isAllOrNothing) refuseIfAny(entries);
-  const events = await withTargets(entries);
+  const fitting = await fittingEntries(context, entries, isAllOrNothing);
+  if (isAllOrNothing) refuseIfAny(fitting);
+  const events = await withTargets(fitting);
   if (isAllOrNothing) refuseIfAny(events);
   const accepted = events.filter((event) => !(event instanceof AppError)) as NewEvent[];
   const stored = (await context.acceptor.acceptGroup(accepted, { isAllOrNothing })).values();
@@ -75,8 +78,7 @@ async function checkedEntries(
       const { text: bodyText, payload } = item;
       const alone = { project, trace, body: checked.body, bodyText, payload, idempotencyKey: undefined };
       const target = await targetOf(checked);
-      if (typeof target !== 'function')
-        return { event: await newEvent(context, alone, target), target: null };
+      if ('kind' in target) return { event: await newEvent(context, alone, target), target: null };
       return { event: await newEvent(context, alone, { kind: 'broadcast' }), target };
     };
     entries.push(await orRefused(entry));
@@ -93,23 +95,42 @@ function targets(
   const asks = new ConsentAsks(MOST_ASKED);
   const made = new Map<string, { asked: string; target: Promise<EventTarget> }>();
   const dynamic = async (body: Static<typeof DynamicEvent>): Promise<Target> => {
-    const { make } = await dynamicTarget(context, { project, actor, asks }, body);
+    const { make, changes } = await dynamicTarget(context, { project, actor, asks }, body);
     const asked = JSON.stringify([body.secret, body.event_types]);
-    return () => {
+    const makeOnce = () => {
       const known = made.get(body.url);
       if (known?.asked === asked) return known.target;
       const target = make();
       made.set(body.url, { asked, target });
       return target;
     };
+    return { make: makeOnce, changes };
   };
   return ({ kind, body }) => {
     if (kind === 'broadcast') return { kind };
     if (kind === 'fanout') return { kind: 'owner', ownerId: body.owner_id };
     if (kind === 'dynamic') return dynamic(body);
     requireEventTypes(scope, [body.event_type]);
-    return directTarget(context, { project, actor, scope }, body).then(({ make }) => make);
+    return directTarget(context, { project, actor, scope }, body);
   };
+}
+
+/** No config is made for an event that its schema refuses, nor for the others where it refuses the call. */
+async function fittingEntries(
+  { acceptor }: ApiContext,
+  entries: readonly Entry[],
+  isAllOrNothing: boolean,
+): Promise<readonly Entry[]> {
+  const changesConfig = (entry: Entry) =>
+    !(entry instanceof AppError) && (entry.target?.changes.length ?? 0) > 0;
+  if (!entries.some(changesConfig)) return entries;
+  const fitting: Entry[] = [];
+  for (const entry of entries) {
+    const isChecked = !(entry instanceof AppError) && (isAllOrNothing || changesConfig(entry));
+    const refusal = isChecked ? await orRefused(() => acceptor.refuseUnfit(entry.event)) : undefined;
+    fitting.push(refusal ?? entry);
+  }
+  return fitting;
 }
 
 async function withTargets(entries: readonly Entry[]): Promise<(NewEvent | AppError)[]> {
@@ -119,7 +140,7 @@ async function withTargets(entries: readonly Entry[]): Promise<(NewEvent | AppEr
     else if (entry.target === null) events.push(entry.event);
     else {
       const { event, target } = entry;
-      events.push(await orRefused(async () => ({ ...event, target: await target() })));
+      events.push(await orRefused(async () => ({ ...event, target: await target.make() })));
     }
   }
   return events;

@@ -43,13 +43,14 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
       if (given.body instanceof CloudBatch) return { results: await sendAll(given, given.body, kind) };
       const event = given as EventCall;
       const wanted = await target(given);
+      const made = await newEvent(context, event, wanted.known ?? { kind: 'broadcast' });
       if (isDryRun(event)) {
-        const made = await newEvent(context, event, wanted.known ?? { kind: 'broadcast' });
         const tried = await dryRunOfEvent(context, made, { target: wanted, scope: event.scope });
         request.warnings = [...(request.warnings ?? []), ...tried.warnings];
         return tried.data;
       }
-      const accepted = await context.acceptor.accept(await newEvent(context, event, await wanted.make()));
+      if (wanted.changes.length > 0) await context.acceptor.refuseUnfit(made);
+      const accepted = await context.acceptor.accept({ ...made, target: await wanted.make() });
       if (accepted.warnings !== undefined)
         request.warnings = [...(request.warnings ?? []), ...accepted.warnings];
       return acceptedEvent(accepted, await context.cache.get(event.project.id));

@@ -249,10 +249,13 @@ function conditionsOf(read: (scope: (typeof SCOPES)[number]) => Fields | undefin
 }
 
 /** The settings of the project. Versions of signatures have ids and times of their own service, which are left out. */
-function settingsOf({ config, variables = {} }: Project): Fields {
+function settingsOf({ config, variables }: Pick<Project, 'config'> & Partial<Project>): Fields {
   const versions = valueAt(config as unknown as Fields, 'signature.versions');
   const plain = Array.isArray(versions)
     ? versions.map(({ hash, encoding }: { hash: string; encoding: string }) => ({ hash, encoding }))
     : undefined;
-  return { ...withValue(config as unknown as Fields, 'signature.versions', plain), variables };
+  return {
+    ...withValue(config as unknown as Fields, 'signature.versions', plain),
+    variables: variables ?? {},
+  };
 }

@@ -72,7 +72,7 @@ async function variablesOf(
     const what = `the variable ${name}`;
     const isGiven = value !== '' && value !== null;
     const filled = isGiven
-      ? await readGiven(String(value), { env, what })
+      ? await readGiven(typeof value === 'string' ? value : '', { env, what })
       : valueAt(stored ?? {}, `variables.${name}`);
     if (filled === undefined)
       throw new StartupError(`${what} has no value; write env:NAME or file:PATH there`);

@@ -49,9 +49,32 @@ test('refuse: each of the four calls refuses an event that does not fit, and sto
       PROBLEMS.join('; '),
     ]);
   }
-  const dynamic = { ...wrong, url: receiver.url, secret: 'a secret' };
-  expect((await answer(client, '/events/dynamic', dynamic))[0]).toBe(400);
+  const unsubscribed = await client.post('/endpoints', { name: 'n', url: receiver.url });
+  const config = async () => {
+    const [endpoints, subscriptions] = [await client.get('/endpoints'), await client.get('/subscriptions')];
+    return [endpoints.content.length, subscriptions.content.length];
+  };
+  const [endpoints, subscriptions] = await config();
+  // Nor is an endpoint or a subscription made for it.
+  const dynamic = { ...wrong, url: `${receiver.url}/new`, secret: 'a secret' };
+  expect((await answer(client, '/events/dynamic', dynamic))[1].message).toBe(PROBLEMS.join('; '));
+  const direct = { ...wrong, endpoint_id: unsubscribed.uid };
+  expect((await answer(client, '/events', direct))[0]).toBe(400);
+  const together = [
+    { kind: 'dynamic', ...dynamic },
+    { kind: 'direct', ...direct },
+  ];
+  const batch = await client.post('/events/batch', { events: together }, 200);
+  expect(batch.results.map(({ status }: Json) => status)).toEqual(['refused', 'refused']);
+  const allOrNothing = [
+    { kind: 'dynamic', ...right, url: dynamic.url },
+    { kind: 'broadcast', ...wrong },
+  ];
+  await client.post('/events/batch', { events: allOrNothing, all_or_nothing: true }, 400);
+  expect(await config()).toEqual([endpoints, subscriptions]);
   expect((await storedRows(app.database))['events']).toEqual(before['events']);
+  await client.post('/events/dynamic', { ...dynamic, ...right });
+  expect(await config()).toEqual([endpoints + 1, subscriptions + 1]);
   const [status, { data, warnings }] = await answer(client, '/events/broadcast', right);
   expect([status, data.status, warnings]).toEqual([201, 'Success', undefined]);
   // Types without a schema take anything.
