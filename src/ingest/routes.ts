@@ -116,9 +116,9 @@ async function ingest(
     trace: requestTrace(request),
     hops: readHops(deps.sealer, request.headers[HOPS_NAME]),
   };
-  const { isDuplicate } = await deps.acceptor.accept(event);
+  const { isDuplicate, warnings = [] } = await deps.acceptor.accept(event);
   if (isLooped(event)) await deps.alarms.raise(row, LOOPED);
-  return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length });
+  return answer(reply, row.custom_response, { isDuplicate, bytes: event.payload.length, warnings });
 }
 
 /** The events of a batch are stored as a whole or not at all: senders of CloudEvents look at the status only. */
@@ -142,14 +142,17 @@ async function ingestCloudEvents(
   if (events.some(isLooped)) await deps.alarms.raise(found.row, LOOPED);
   const isDuplicate = results.length > 0 && results.every((one) => 'isDuplicate' in one && one.isDuplicate);
   const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0);
-  return answer(reply, found.row.custom_response, { isDuplicate, bytes });
+  const warnings = results.flatMap((one) => ('isDuplicate' in one ? (one.warnings ?? []) : []));
+  return answer(reply, found.row.custom_response, { isDuplicate, bytes, warnings });
 }
 
 function answer(
   reply: FastifyReply,
   custom: { body: string; content_type: string },
-  received: { isDuplicate: boolean; bytes: number },
+  { isDuplicate, bytes, warnings }: { isDuplicate: boolean; bytes: number; warnings: readonly string[] },
 ): FastifyReply {
+  // A custom response is sent as it is, so the header tells of them.
+  if (warnings.length > 0) reply.header('X-Posthorn-Warnings', warnings.length);
   if (custom.body !== '') {
     const isShown = custom.content_type !== '' && isResponseType(custom.content_type);
     return reply
@@ -157,8 +160,8 @@ function answer(
       .serializer(String)
       .send(custom.body);
   }
-  const message = received.isDuplicate ? 'Duplicate event received; it is not sent again' : 'Event received';
-  return reply.send({ status: true, message, data: received.bytes });
+  const message = isDuplicate ? 'Duplicate event received; it is not sent again' : 'Event received';
+  return reply.send({ status: true, message, data: bytes, ...(warnings.length > 0 && { warnings }) });
 }
 
 function ingestRequest(deps: IngestDeps, request: FastifyRequest): IngestRequest {

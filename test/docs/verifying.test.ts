@@ -1,11 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standardWebhooksSecret } from '../../src/signing/secrets.ts';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
+import { startTestApp } from '../support/app.ts';
 import { needs } from '../support/suite/parts.ts';
 import { type SignatureCase, signatureCases } from './signature-cases.ts';
 
@@ -63,22 +65,47 @@ import json, sys
 answers = []
 for case in json.load(sys.stdin):
     check, body = globals()["verify_" + case["check"]], bytes.fromhex(case["body"])
-    given = case["headers"] if case["check"] == "standard" else case["headers"].get("x-convoy-signature")
+    is_standard = case["check"] in ("standard", "ed25519")
+    given = case["headers"] if is_standard else case["headers"].get("x-convoy-signature")
     answers.append(check(given, body, case["secret"]))
 print(json.dumps(answers))
 `;
 
-  it('accepts and refuses correctly', () => {
-    const cases = signatureCases.filter(({ check }) => check !== 'ed25519');
-    const input = JSON.stringify(cases.map((one) => ({ ...one, body: one.body.toString('hex') })));
+  const answersOf = async (input: unknown, script: string): Promise<unknown> => {
     const file = path.join(folder, 'sample.py');
-    writeFileSync(file, codeBlock('python') + driver);
-    const run = spawnSync('python3', [file], { input, encoding: 'utf8' });
-    expect(run.stderr).toBe('');
-    const answers = JSON.parse(run.stdout) as boolean[];
+    writeFileSync(file, codeBlock('python') + script);
+    const run = promisify(execFile)('python3', [file], { encoding: 'utf8' });
+    run.child.stdin?.end(JSON.stringify(input));
+    const { stdout, stderr } = await run;
+    expect(stderr).toBe('');
+    return JSON.parse(stdout);
+  };
+
+  const expectRight = async (cases: SignatureCase[]) => {
+    const input = cases.map((one) => ({ ...one, body: one.body.toString('hex') }));
+    const answers = (await answersOf(input, driver)) as boolean[];
     const described = (accepted: (index: number) => boolean) =>
       cases.map(({ check, name }, index) => `${check}: ${name}: ${accepted(index)}`);
     expect(described((index) => answers[index]!)).toEqual(described((index) => cases[index]!.accepted));
+  };
+
+  it('accepts and refuses correctly', () =>
+    expectRight(signatureCases.filter(({ check }) => check !== 'ed25519')));
+
+  it('accepts and refuses Ed25519 signatures correctly', needs('pythonCryptography'), () =>
+    expectRight(signatureCases.filter(({ check }) => check === 'ed25519')),
+  );
+
+  it('turns the key set of a real project into its public keys', async () => {
+    const app = await startTestApp();
+    try {
+      const made = [await app.project.post('/signing_keys', {}), await app.project.post('/signing_keys', {})];
+      const url = `${app.url}/api/v1/projects/${app.projectId}/.well-known/jwks.json`;
+      const script = 'import sys\nprint(json.dumps(project_keys(json.load(sys.stdin))))\n';
+      expect(await answersOf(url, script)).toEqual(made.map(({ public_key }) => public_key));
+    } finally {
+      await app.stop();
+    }
   });
 });
 

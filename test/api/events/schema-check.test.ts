@@ -165,6 +165,36 @@ test('an incoming webhook is checked after the functions of its source', async (
     'data.invoice: must be integer',
   ]);
   expect((await client.get('/events')).content).toHaveLength(1);
+
+  // With a warning the sender learns of it, in the answer or, if that is another, in a header.
+  await client.put('', { config: { schema_check: 'warn' } });
+  const warned = await send({ type: 'invoice.paid', number: 'x' });
+  expect([warned.status, warned.headers.get('x-posthorn-warnings'), await warned.json()]).toEqual([
+    200,
+    '1',
+    expect.objectContaining({ warnings: ['data.invoice: must be integer'] }),
+  ]);
+  const fine = await send({ type: 'invoice.paid', number: 7 });
+  expect([fine.headers.get('x-posthorn-warnings'), await fine.json()]).toEqual([
+    null,
+    expect.not.objectContaining({ warnings: expect.anything() }),
+  ]);
+  await client.put(`/sources/${source.uid}`, { custom_response: { body: 'ok', content_type: 'text/plain' } });
+  const custom = await send({ type: 'invoice.paid', number: 'x' });
+  expect([custom.headers.get('x-posthorn-warnings'), await custom.text()]).toEqual(['1', 'ok']);
+  const cloud = ['x', 7].map((invoice, n) => ({
+    specversion: '1.0',
+    id: `${n}`,
+    source: '/s',
+    type: 'invoice.paid',
+    data: { number: invoice },
+  }));
+  const batch = await fetch(source.url, {
+    method: 'POST',
+    body: JSON.stringify(cloud),
+    headers: { 'content-type': 'application/cloudevents-batch+json' },
+  });
+  expect([batch.status, batch.headers.get('x-posthorn-warnings')]).toEqual([200, '1']);
 });
 
 test('a changed schema holds for the next event, on every node', async () => {

@@ -64,6 +64,11 @@ export const parts = {
     install: 'python3 -m pip install cloudevents (Python 3.10 or newer)',
     isHere: () => runs('python3', '-c', 'import cloudevents.core'),
   },
+  pythonCryptography: {
+    name: 'Python package cryptography',
+    install: 'python3 -m pip install cryptography',
+    isHere: () => runs('python3', '-c', 'import cryptography.hazmat.primitives.asymmetric.ed25519'),
+  },
   go: { name: 'Go', install: 'apt-get install golang-go', isHere: () => runs('go', 'version') },
   php: { name: 'PHP', install: 'apt-get install php-cli', isHere: () => runs('php', '--version') },
   ruby: { name: 'Ruby', install: 'apt-get install ruby', isHere: () => runs('ruby', '--version') },
