@@ -207,6 +207,31 @@ describe('published vectors', () => {
     ]);
   });
 
+  it.each([
+    [
+      'zoom',
+      {
+        'x-zm-signature': 'v0=fdc7bfef45b70657da1795d12f2e658bf36f341f074d37174c6259c3d6e16f22',
+        'x-zm-request-timestamp': '1731625200',
+      },
+    ],
+    ['typeform', { 'typeform-signature': 'sha256=N3e0TidDZ6dujvniKiIHigxu+l7Pax/PTYfoV71nSsQ=' }],
+    ['intercom', { 'x-hub-signature': 'sha1=8afb324cd1c44cf1d43e02ebeaeb01fa017d6245' }],
+    [
+      'calendly',
+      {
+        'calendly-webhook-signature':
+          't=1731625200,v1=4bc18e9a6bc47786b23d61a3b043c57af46e8e2e3d4a007d530b967707dcab87',
+      },
+    ],
+  ])('are missing for %s: computed with Python, by the steps that its pages describe', (name, headers) => {
+    const check = verify(name, 'a secret of the provider', 1_731_625_300);
+    const text = '{"event":"meeting.started","payload":{"note":"Zoë"}}';
+    expect(check({ headers, body: Buffer.from(text) })).toEqual({ ok: true });
+    expect(check({ headers, body: Buffer.from(text.replace('ë', 'e')) }).ok).toBe(false);
+    expect(verify(name, 'another', 1_731_625_300)({ headers, body: Buffer.from(text) }).ok).toBe(false);
+  });
+
   it('of a Twitter challenge', () => {
     expect(twitterCrcResponse('Convoy', 'uzwcfYtzr9')).toEqual({
       response_token: 'sha256=HXvxTdsfShG6k2zC9NVANwFquJBdOugRYHax2vNiiOo=',
