@@ -194,7 +194,16 @@ interface Envelope extends GivenTimes {
   expiryName?: ExpiryName;
 }
 
-const TEXTS = ['endpoint_id', 'owner_id', 'event_type', 'idempotency_key', 'deliver_at', 'expires_at'];
+const TEXTS = [
+  'endpoint_id',
+  'owner_id',
+  'event_type',
+  'idempotency_key',
+  'ordering_key',
+  'deliver_at',
+  'expires_at',
+];
+const MAX_ORDERING_KEY_CHARS = 512;
 const SECONDS = { delay_seconds: 0, ttl_seconds: 1 };
 const FIELDS = [...TEXTS, ...Object.keys(SECONDS), 'data', 'custom_headers'];
 
@@ -211,13 +220,24 @@ function readEnvelope(payload: Buffer): Envelope | string {
   for (const [name, least] of Object.entries(SECONDS))
     if (fields[name] !== undefined && !isSeconds(fields[name], least))
       return `The field ${name} of the message must be a whole number of seconds from ${least} up.`;
-  const { event_type: type, custom_headers: headers } = fields;
+  const { event_type: type, custom_headers: headers, ordering_key: key, ...others } = fields;
+  const orderingKey = typeof key === 'string' && key !== '' ? key : null;
+  if ((orderingKey ?? '').length > MAX_ORDERING_KEY_CHARS)
+    return `The ordering_key of the message is longer than ${MAX_ORDERING_KEY_CHARS} characters.`;
+  if (orderingKey?.includes('\0')) return 'The ordering_key of the message has a zero character.';
   if (typeof type !== 'string' || type === '') return 'The message has no event_type.';
   if (type.length > MAX_EVENT_TYPE_CHARS)
     return `The event_type of the message is longer than ${MAX_EVENT_TYPE_CHARS} characters.`;
   if (!('data' in fields)) return 'The message has no data.';
   if (!isTexts(headers ?? {})) return 'The field custom_headers of the message must be an object of strings.';
-  return { ...fields, event_type: type, data: Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null')) };
+  const data = Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null'));
+  return {
+    ...others,
+    event_type: type,
+    ...(headers !== undefined && { custom_headers: headers as Record<string, string> }),
+    orderingKey,
+    data,
+  };
 }
 
 const isSeconds = (value: unknown, least: number): boolean =>

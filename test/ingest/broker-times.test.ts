@@ -40,6 +40,18 @@ test('a message says when its event is delivered and until when', async () => {
   });
 });
 
+test('a message says the ordering key of its event', async () => {
+  const key = async (ordering_key: unknown) => {
+    const { eventType, orderingKey, functionFailure } = await read({ ordering_key });
+    return eventType === 'a' ? orderingKey : functionFailure;
+  };
+  expect([await key('account ü'), await key(''), await key(undefined)]).toEqual(['account ü', null, null]);
+  expect(await key('k'.repeat(512))).toBe('k'.repeat(512));
+  expect(await key('k'.repeat(513))).toContain('longer than 512 characters');
+  expect(await key(7)).toContain('ordering_key of the message must be a string');
+  expect(await key('a\0')).toContain('zero character');
+});
+
 test('a message whose times cannot be is kept as unreadable, with the reason', async () => {
   for (const [fields, reason] of [
     [{ deliver_at: 'soon' }, 'deliver_at: must be a time'],
