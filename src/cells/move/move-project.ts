@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../../platform/startup-error.ts';
+import { takenName } from '../../store/cells/cell-facts.ts';
 import { CopySession, readShapes, type TableShape } from '../../store/cells/copy-rows.ts';
 import { stillOpen, writersNow } from '../../store/cells/open-transactions.ts';
 import { parkSome } from '../../store/cells/queue-parking.ts';
@@ -57,7 +58,7 @@ export async function moveProject(deps: MoveDeps, wanted: Omit<Move, 'epoch'>): 
 
 /** Records the move, so that no other one can begin. */
 export async function startMove(deps: MoveDeps, wanted: Omit<Move, 'epoch'>): Promise<Move> {
-  await refuseOtherSchema(deps);
+  await refuseObstacles(deps, wanted.projectId);
   const move = await beginMove(deps.source, wanted, deps.owner);
   if (move === undefined)
     throw new StartupError(
@@ -171,8 +172,19 @@ async function until(
   }
 }
 
+/** What would make a move fail at its end. */
+export async function refuseObstacles(
+  deps: { source: Queryable; target: Queryable },
+  projectId: string,
+): Promise<void> {
+  await refuseOtherSchema(deps);
+  const name = await takenName(deps, projectId);
+  if (name !== null)
+    throw new StartupError(`the target has another project named ${name}: rename one of the two first`);
+}
+
 /** Both databases need the same columns, in any order. */
-export async function refuseOtherSchema(deps: { source: Queryable; target: Queryable }): Promise<void> {
+async function refuseOtherSchema(deps: { source: Queryable; target: Queryable }): Promise<void> {
   const [source, target] = await Promise.all([readShapes(deps.source), readShapes(deps.target)]);
   const different = Object.keys(registry).filter(
     (table) => namesOf(source.get(table)) !== namesOf(target.get(table)),

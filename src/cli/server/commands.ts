@@ -82,6 +82,36 @@ const declared: Record<string, Declared | Command> = {
     examples: ['posthorn project create --name shop'],
     load: async () => (await import('./create-project.ts')).createProjectCommand,
   },
+  'project move': {
+    summary: 'Moves a project to another cell while it works.',
+    details:
+      'Its history is copied first. Then its deliveries wait, and it is closed for a moment: calls get 503 with Retry-After. A command that was killed may be run again.',
+    operands: [{ name: 'PROJECT', summary: 'The id of the project.' }],
+    flags: {
+      to: { value: 'NAME', summary: 'The cell that it goes to.' },
+      'dry-run': { summary: 'Only check, and count what would be copied.' },
+      stop: { summary: 'End a move that is under way. Before the switch the project stays where it was.' },
+    },
+    examples: ['posthorn project move 01KA0 --to 2', 'posthorn project move 01KA0 --stop'],
+    load: async () => (await import('./move-project.ts')).moveProjectCommand,
+  },
+  'cells add': {
+    summary: 'Makes an empty database a cell, which projects can live in.',
+    flags: {
+      name: { value: 'NAME', summary: 'The name of the cell.' },
+      url: { value: 'URL', summary: 'The address of the database.' },
+    },
+    examples: ['posthorn cells add --name 2 --url postgres://posthorn:secret@db2.example.com/posthorn'],
+    load: async () => (await import('./cells.ts')).addCellCommand,
+  },
+  'cells list': {
+    summary: 'Lists the cells.',
+    load: async () => (await import('./cells.ts')).listCellsCommand,
+  },
+  'cells check': {
+    summary: 'Looks at each cell: whether it answers, its schema, clock, keys and identity.',
+    load: async () => (await import('./cells.ts')).checkCellsCommand,
+  },
   'key create': {
     summary: 'Creates another key of a project and prints it as JSON.',
     flags: {

@@ -65,6 +65,12 @@ export async function openMove(db: Queryable, projectId: string): Promise<OpenMo
   return move;
 }
 
+/** Whether the project lives here, open or not. */
+export async function projectHere(db: Queryable, projectId: string): Promise<boolean> {
+  const rows = await db.query('select 1 from projects where id = $1 and deleted_at is null', [projectId]);
+  return rows.length > 0;
+}
+
 /** Moves whose mover is silent. */
 export function abandonedMoves(db: Queryable): Promise<OpenMove[]> {
   return db.query<OpenMove>(
