@@ -16,6 +16,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Loop } from '../platform/loop.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Config, servesMetrics } from '../settings/settings.ts';
+import { readIdentity } from '../store/cells/cell-identity.ts';
 import type { Cell as CellRow } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
 import { KeptCell } from './kept-cell.ts';
@@ -145,15 +146,17 @@ export class Cells {
       isHome: row.url === null,
       graceMs: config.graceSeconds * 1_000,
       log,
-      build: () =>
-        buildNode({
+      build: async () => {
+        if (row.url !== null) await refuseOtherCell(db, row);
+        return buildNode({
           config: own,
           log: log.child({ cell: row.name }),
           parts: this.#deps.parts,
           database: open,
           place: this.#placeOf(row, database.db),
           readiness: () => this.#readiness(),
-        }),
+        });
+      },
       onServing: (node) => {
         this.#first ??= node;
         openDoors(node, own);
@@ -185,6 +188,15 @@ export class Cells {
       node === undefined ? [] : [{ name, db, projects: node.stores.projects, changes: node.changes }],
     );
   }
+}
+
+/** The address may lead to another database than before. */
+async function refuseOtherCell(db: Database, { id, name }: CellRow): Promise<void> {
+  const identity = await readIdentity(db);
+  if (identity?.cellId !== id)
+    throw new StartupError(
+      `the database of cell ${name} is ${identity === undefined ? 'no cell' : `cell number ${identity.cellId}`}`,
+    );
 }
 
 function refuseUnknownCells({ config, rows }: CellsDeps): void {

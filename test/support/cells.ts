@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { addCell } from '../../src/cells/add-cell.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import type { App } from '../../src/start/app.ts';
-import { insertCell, insertHome } from '../../src/store/cells/cells.ts';
 import { SECRET_KEY, startNode, startTestApp, type TestApp } from './app.ts';
 import { ApiClient } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { quietLog } from './quiet-log.ts';
 import { type DatabaseRelay, startDatabaseRelay } from './servers/database-relay.ts';
 
 /** A service with two cells, `1` (the home) and `2`, on two databases of the test server. */
@@ -70,10 +71,7 @@ async function addSecond(
   home: TestDatabase,
   { database, url }: { database: TestDatabase; url: string },
 ): Promise<void> {
-  const db = home.open();
-  const secrets = await home.query('select name, sealed from instance_secrets');
-  for (const { name, sealed } of secrets)
-    await database.query('insert into instance_secrets (name, sealed) values ($1, $2)', [name, sealed]);
-  await insertHome(db);
-  await insertCell(db, new Sealer([Buffer.from(SECRET_KEY)]), { id: 2, name: '2', url });
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
+  const databases = { home: home.open(), target: database.open() };
+  await addCell({ ...databases, sealer, log: quietLog }, { name: '2', url });
 }

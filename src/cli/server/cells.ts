@@ -1,5 +1,6 @@
 import { addCell } from '../../cells/add-cell.ts';
 import { checkCell } from '../../cells/check-cells.ts';
+import { readPostgresUrl } from '../../platform/postgres-url.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import { cellFacts } from '../../store/cells/cell-facts.ts';
@@ -13,9 +14,9 @@ import type { Values } from './with-config.ts';
 export async function addCellCommand(config: Config, values: Values): Promise<void> {
   const name = required(values, 'name');
   const url = required(values, 'url');
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol))
-    throw new StartupError('--url must be a URL such as postgres://user:password@host:5432/database');
+  const parsed = readPostgresUrl(url);
+  if (typeof parsed === 'string')
+    throw new StartupError(`--url must be ${parsed}, such as postgres://user:password@host:5432/database`);
   await withCells(config, async (cells) => {
     const target = cells.open(url);
     const problem = await target.problem();
@@ -65,8 +66,8 @@ export async function checkCellsCommand(config: Config): Promise<void> {
 function where({ url }: Cell): string {
   const text = url?.revealOrNull() ?? '';
   if (url === null) return 'DATABASE_URL, the home';
-  const parsed = URL.parse(text);
-  return parsed === null
-    ? 'its address cannot be opened with the secret key'
-    : `${parsed.host}${parsed.pathname}`;
+  const parsed = readPostgresUrl(text);
+  if (typeof parsed === 'string') return 'its address cannot be opened with the secret key';
+  const database = /^[^?]*\/([^/?]*)/.exec(text)?.[1] ?? '';
+  return `${parsed.servers.map((server) => server.name).join(',')}/${database}`;
 }
