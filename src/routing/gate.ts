@@ -1,5 +1,5 @@
 import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
-import { statusAt } from '../domain/config/endpoint.ts';
+import { isFetched, statusAt } from '../domain/config/endpoint.ts';
 import { LANE, WAITS_FOR_TURN } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 
@@ -75,7 +75,7 @@ export function standingGate(endpoint: RoutedEndpoint | undefined, nowMs: number
 
 /** Whether waiting deliveries of an endpoint can be made due: it is active, and nodes send to it. */
 export const maySendNow = (endpoint: RoutedEndpoint | undefined, nowMs: number): boolean =>
-  standingGate(endpoint, nowMs) === null && endpoint?.row.delivery === 'push';
+  endpoint !== undefined && standingGate(endpoint, nowMs) === null && !isFetched(endpoint.row);
 
 /** The gate of a row that is due. It is asked for each due key of each round: only an open breaker allocates. */
 function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, nowMs: number): Gate {
@@ -88,7 +88,7 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   const standing = standingGate(endpoint, nowMs);
   if (standing !== null) return standing;
   const { row, limit } = endpoint;
-  if (row.delivery !== 'push') return PULL;
+  if (isFetched(row)) return PULL;
   const breaker = routing.breaker(row.id);
   if (breaker.state !== 'closed' && (probeFence ?? null) === null) {
     const untilMs = halfOpenAt(breaker, routing.project.config.circuit_breaker);

@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Breaker, CLOSED } from '../domain/config/circuit-breaker.ts';
+import { isFetched } from '../domain/config/endpoint.ts';
 import type { ProjectConfig } from '../domain/config/project-config.ts';
 import type { ProjectKey } from '../domain/config/project-key.ts';
 import { type RateLimit, rateLimit } from '../domain/config/rate-limit.ts';
@@ -139,7 +140,7 @@ export class ProjectRouting {
   /** Endpoints whose consumers fetch their deliveries, active or not. */
   pullEndpoints(): Set<string> {
     const rows = [...this.endpoints.values()].map(({ row }) => row);
-    return new Set(rows.filter((row) => row.delivery !== 'push').map(({ id }) => id));
+    return new Set(rows.filter(isFetched).map(({ id }) => id));
   }
 
   /** Whether an alert is raised of one of an endpoint's certificates. */

@@ -175,7 +175,7 @@ export function toEndpoint(
     ...shownValues(endpointFields, row),
     status: statusAt(row, nowMs),
     expires_at: isoOrNull(row.expires_at),
-    delivery: row.delivery === 'push' ? 'push' : 'pull',
+    delivery: row.delivery === 'device' ? 'pull' : row.delivery,
     secrets,
     standard_webhooks_secret: standardWebhooksSecret(secrets.at(-1)?.value ?? ''),
     authentication: authentication as Static<typeof Authentication> | null,

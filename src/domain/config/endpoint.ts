@@ -32,6 +32,12 @@ export const deliveryKinds = ['push', 'pull'] as const;
 /** `device`: the endpoint of a listening program, which the API shows as a device. */
 export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 
+/** The kinds whose deliveries nodes do not send: they wait for a consumer. */
+export const fetchedKinds: readonly DeliveryKind[] = ['pull', 'device'];
+
+export const isFetched = ({ delivery }: { delivery: DeliveryKind }): boolean =>
+  fetchedKinds.includes(delivery);
+
 export const endpointStatuses = ['active', 'inactive', 'paused'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 

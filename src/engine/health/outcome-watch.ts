@@ -1,3 +1,4 @@
+import { isFetched } from '../../domain/config/endpoint.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import { systemClock } from '../../platform/time/clock.ts';
@@ -81,6 +82,6 @@ export class OutcomeWatch implements OutcomeListener {
   /** The circuit breaker is about calls. A pull endpoint gets none. */
   #isPulled({ projectId, endpointId }: LeasedDelivery): boolean {
     const endpoint = this.#deps.cache.peek(projectId)?.endpoints.get(endpointId);
-    return endpoint !== undefined && endpoint.row.delivery !== 'push';
+    return endpoint !== undefined && isFetched(endpoint.row);
   }
 }

@@ -1,3 +1,4 @@
+import { isFetched } from '../../domain/config/endpoint.ts';
 import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
@@ -129,7 +130,7 @@ export class PullQueue {
     while (!over.aborted) {
       const routing = await this.#deps.cache.get(projectId);
       const endpoint = routing.endpoints.get(endpointId)?.row;
-      if (endpoint === undefined || endpoint.delivery === 'push') return [];
+      if (endpoint === undefined || !isFetched(endpoint)) return [];
       const gate = gateOf(routing, { key: endpoint.id }, this.#deps.now());
       const isOpen = gate.kind === 'pull' && this.#limits.waitMs(endpoint.id) === 0;
       if (isOpen) {
