@@ -8,6 +8,7 @@ import type { EventAcceptor } from '../ingest/accept-event.ts';
 import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/broker-message.ts';
 import type { LotMessage } from '../ingest/lot.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ByteBudget } from './byte-budget.ts';
@@ -30,6 +31,7 @@ export interface MessageStoreDeps {
   acceptor: EventAcceptor;
   cache: ConfigCache;
   sandbox: Sandbox;
+  sealer: Sealer;
   ids: IdFactory;
   now(): number;
   /** That of the instance. */
@@ -150,12 +152,13 @@ export class MessageStore {
     { id, projectId }: StoreJob['source'],
     { key, ...message }: ReceivedMessage,
   ): Promise<LotMessage> {
-    const { cache, sandbox, ids, now, retentionMs } = this.#deps;
+    const { cache, sandbox, sealer, ids, now, retentionMs } = this.#deps;
     const routing = cache.peek(projectId) ?? (await cache.get(projectId));
     const source = routing.sources.get(id);
     if (source === undefined) throw new AppError('not_found', { resource: 'source', id });
     const refresh = () => cache.refresh(projectId);
-    const reader = { sandbox, source, routing, refresh, seed: ids.next(), nowMs: now(), retentionMs };
+    const about = { source, routing, refresh };
+    const reader = { ...about, sandbox, sealer, seed: ids.next(), nowMs: now(), retentionMs };
     return {
       key,
       event: await readBrokerMessage(reader, message),

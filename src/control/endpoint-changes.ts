@@ -173,10 +173,14 @@ async function keepAddress(
   { scope, known, row }: Pick<OneEndpoint, 'scope'> & { known: EndpointRow; row: EndpointRow },
 ): Promise<void> {
   const what = row.url !== known.url ? 'another url for' : 'another delivery for';
-  if (scope === undefined || (row.url === known.url && row.delivery === known.delivery)) return;
+  const isKept =
+    row.url === known.url && row.delivery === known.delivery && brokerOf(row) === brokerOf(known);
+  if (scope === undefined || isKept) return;
   const senders = await subscriptions.allOf(change, change.projectId, known.id);
   await keepVariables(changes, change, { senders, what });
 }
+
+const brokerOf = ({ secret }: EndpointRow): string => JSON.stringify(secret.reveal().broker ?? null);
 
 async function endpointForUpdate(
   { deps }: ConfigChanges,

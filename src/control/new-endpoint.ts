@@ -41,6 +41,7 @@ export function newEndpoint(
       slack_webhook_url: '',
       teams_webhook_url: '',
       headers: {},
+      broker: null,
     }),
   };
 }

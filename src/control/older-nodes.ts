@@ -25,6 +25,8 @@ const KNOWN_SINCE = {
   function: '0003',
   // An older node would send deliveries of a project that moves.
   cells: '0008',
+  // An older node takes any kind that it does not know for pull.
+  delivery: '0005',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */
@@ -63,6 +65,7 @@ export async function needNodesThatSendSo(
   const before = known?.fields ?? usualValues(endpointFields);
   const field = FORMS.find((name) => made.fields[name] !== before[name]);
   if (field !== undefined) await needNewerNodes(tx, field);
+  if (made.fields.delivery === 'broker' && before.delivery !== 'broker') await needNewerNodes(tx, 'delivery');
   if (headersOf(made).length > 0 && (known === null || headersOf(known).length === 0))
     await needNewerNodes(tx, 'headers');
 }

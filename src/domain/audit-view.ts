@@ -65,6 +65,11 @@ export const PLAIN_IN_SEALED = new Set([
   'host',
   'port',
   'queue',
+  'topic',
+  'topic_id',
+  'exchange',
+  'routing_key',
+  'schema',
 ]);
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

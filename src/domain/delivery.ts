@@ -214,6 +214,13 @@ export const errorCodes = [
   'local_resource',
   'reported_failure',
   'no_result',
+  // Of brokers.
+  'sign_in_refused',
+  'target_not_found',
+  'not_permitted',
+  'unroutable',
+  'message_too_large',
+  'broker_refused',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
@@ -222,6 +229,9 @@ export const NOT_SENT = 'not_sent';
 
 /** A consumer of a pull endpoint reported success. */
 export const REPORTED_OK = 'reported_ok';
+
+/** A broker confirmed the message. */
+export const CONFIRMED = 'confirmed';
 
 export function httpOutcome(status: number): string {
   return `http_${status}`;
@@ -241,7 +251,7 @@ export function parseOutcomes(words: readonly string[]): OutcomeFilter | null {
   const filter: OutcomeFilter = { exact: [], prefixes: [], notSent: false };
   for (const word of words) {
     if (word === NOT_SENT) filter.notSent = true;
-    else if (word === REPORTED_OK) filter.exact.push(word);
+    else if (word === REPORTED_OK || word === CONFIRMED) filter.exact.push(word);
     else if (/^http_[1-5]xx$/.test(word)) filter.prefixes.push(word.slice(0, -2));
     else if (/^http_\d{3}$/.test(word) || (errorCodes as readonly string[]).includes(word))
       filter.exact.push(word);

@@ -11,6 +11,8 @@ export interface PortalRights {
   readonly canSeeSecrets: boolean;
   readonly canEditFunctions: boolean;
   readonly canCreateEvents: boolean;
+  /** Endpoints may send to brokers, where the project allows it too. */
+  readonly canUseBrokers: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ConfigChanges } from '../control/config-changes.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
+import type { MessageSender } from '../dispatch/client/message-sender.ts';
 import type { IdFactory } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
@@ -31,6 +32,8 @@ export interface EngineDeps {
   metaEvents: MetaEventRecorder;
   changes: ConfigChanges;
   http: HttpClient;
+  /** Deliveries to brokers. */
+  messages: MessageSender;
   sandbox: Sandbox;
   ids: IdFactory;
   inFlight: InFlightIds;

@@ -220,10 +220,11 @@ export class Engine {
   }
 
   #createSender(lease: Lease): DeliverySender {
-    const { cache, http, ids, sandbox, sealer, tracer, db, databaseClock } = this.#deps;
+    const { cache, http, messages, ids, sandbox, sealer, tracer, db, databaseClock } = this.#deps;
     return new DeliverySender({
       cache,
       http,
+      messages,
       ids,
       sandbox,
       sealer,
@@ -263,8 +264,8 @@ export class Engine {
 
   /** A test request, apart from the queue. */
   tryEndpoint(trial: EndpointTrial): Promise<TrialResult> {
-    const { http, ids, databaseClock } = this.#deps;
-    return tryEndpoint({ http, ids, now: databaseClock.now }, trial);
+    const { http, messages, ids, databaseClock } = this.#deps;
+    return tryEndpoint({ http, messages, ids, now: databaseClock.now }, trial);
   }
 
   get sink(): DeliverySink {

@@ -4,8 +4,10 @@ import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-
 import { readTime } from '../domain/time.ts';
 import { isObject, isTexts } from '../platform/json/is-object.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
+import type { Sealer } from '../platform/sealer.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import { parseTrace, type TraceContext } from '../tracing/trace-context.ts';
 import type { CloudEvent } from './cloudevents/cloud-event.ts';
@@ -48,6 +50,8 @@ export interface MessageReader {
   nowMs: number;
   /** That of the instance. */
   retentionMs: number;
+  /** Reads the count of hops: an endpoint may send to the broker of a source of ours. */
+  sealer: Sealer;
 }
 
 export const UNREADABLE = 'broker.unreadable';
@@ -58,7 +62,8 @@ const MAX_EVENT_TYPE_CHARS = 256;
 
 export async function readBrokerMessage(reader: MessageReader, message: BrokerMessage): Promise<NewEvent> {
   const { source, routing } = reader;
-  const raw = rawEvent(source, message);
+  const hops = readHops(reader.sealer, headerOf(message, HOPS_HEADER));
+  const raw = { ...rawEvent(source, message), hops };
   const limit = routing.project.config.max_payload_read_size;
   if (message.body.length > limit)
     return unreadable(raw, `The message is larger than the ${limit} bytes that the project takes.`);
@@ -130,6 +135,11 @@ export async function readAgain(reader: MessageReader, event: NewEvent): Promise
 /** The failed event that stands for a message which cannot be an event. */
 export function unreadableMessage(source: SourceRow, message: BrokerMessage, reason: string): NewEvent {
   return unreadable(rawEvent(source, message), reason);
+}
+
+function headerOf({ headers }: BrokerMessage, wanted: string): string | undefined {
+  const name = wanted.toLowerCase();
+  return Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
 }
 
 /** The message as it came, as its functions get it. */

@@ -47,12 +47,12 @@ export async function decodeStoredEvent(
   const failed = { stored, event: { ...event, functionFailure: stored.failure_reason }, content: null };
   const source = routing.sources.get(stored.source_id ?? '');
   if (source === undefined) return failed;
-  const { sandbox, ids, now, cache, retentionMs } = deps;
+  const { sandbox, sealer, ids, now, cache, retentionMs } = deps;
   const context = { seed: ids.next(), nowMs: now() };
   const refresh = () => cache.refresh(stored.project_id);
   const made =
     stored.event_type === UNREADABLE
-      ? await readAgain({ sandbox, source, routing, refresh, retentionMs, ...context }, event)
+      ? await readAgain({ sandbox, sealer, source, routing, refresh, retentionMs, ...context }, event)
       : await applySourceFunctions(sandbox, source, { event, ...context });
   if (made === null) return failed;
   const content = made.functionFailure === null ? contentOf(deps.sealer, { stored, made, routing }) : null;

@@ -186,9 +186,10 @@ export class ProjectRouting {
     return this.endpoints.get(endpointId)?.row.delivery === 'device';
   }
 
-  /** Whether events of the source come in by an ingest URL. */
+  /** Whether events of the source may have been sent by an endpoint of ours: to an ingest URL, or to a broker. */
   isIncoming(sourceId: string | null): boolean {
-    return sourceId !== null && this.sources.get(sourceId)?.type === 'http';
+    const type = sourceId === null ? undefined : this.sources.get(sourceId)?.type;
+    return type === 'http' || type === 'pub_sub';
   }
 
   hasSubscription(endpointId: string): boolean {

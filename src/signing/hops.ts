@@ -2,7 +2,7 @@ import type { Sealer } from '../platform/sealer.ts';
 
 /**
  * How often an event has come back to this instance: an endpoint may lead to an ingest URL of ours, directly, through a
- * proxy or under another name. Every delivery of an event that came in by such a URL carries the count. It is a number
+ * proxy or under another name, or to the broker of a source. Every delivery of an event that came in so carries the count. It is a number
  * and its keyed hash, so a count that others wrote is no count.
  *
  *   sender ── no count ──> event, 0 hops ── 1 ──> event, 1 hop ── 2 ──> ... ── 5 ──> event, 5 hops: not sent on
@@ -47,7 +47,7 @@ export function withoutHops(headers: Headers): Headers {
 export const storedHops = (sealer: Key, headers: Headers): number =>
   readHops(sealer, headers[HOPS_HEADER]?.[0]);
 
-/** The count that a delivery carries. Null: its event did not come in by an ingest URL. */
+/** The count that a delivery carries. Null: its event did not come in by an ingest URL or a broker. */
 export function nextHops(sealer: Key, headers: Headers, isIncoming: boolean): string | null {
   const hops = storedHops(sealer, headers);
   return hops > 0 || isIncoming ? (valuesOf(sealer)[Math.min(hops, MAX_HOPS - 1)] ?? null) : null;

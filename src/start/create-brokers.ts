@@ -1,5 +1,6 @@
 import { BrokerRunner } from '../brokers/broker-runner.ts';
 import { ByteBudget } from '../brokers/byte-budget.ts';
+import { Destinations } from '../brokers/destinations.ts';
 import { MessageStore, type MessageStoreDeps } from '../brokers/message-store.ts';
 import { SourceAlarms } from '../brokers/source-alarms.ts';
 import { StatusBoard } from '../brokers/status-board.ts';
@@ -13,6 +14,10 @@ import { systemClock } from '../platform/time/clock.ts';
 import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
 import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
+
+/** Deliveries to brokers, under the same egress rule and authorities as all others. */
+export const createDestinations = (http: HttpClient, log: Logger): Destinations =>
+  new Destinations({ egress: http.egress, secureContext: () => http.secureContext(), log });
 
 /** Bounds the messages of brokers that are being stored at a time. */
 const MAX_BYTES = 64 * 1024 * 1024;

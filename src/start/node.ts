@@ -34,7 +34,7 @@ import { addKeyInUse } from '../store/secrets/secret-keys.ts';
 import type { Look } from '../store/upkeep/look.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
-import { type Brokers, createBrokers } from './create-brokers.ts';
+import { type Brokers, createBrokers, createDestinations } from './create-brokers.ts';
 import { createJobs } from './create-jobs.ts';
 import { createObservers, type ObserverParts, type OnceObservers } from './create-observers.ts';
 import { createPeople, peopleRules } from './create-people.ts';
@@ -150,6 +150,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   const informed = { metaEvents, alerts, forgetCallers };
   const changes = new ConfigChanges({ ...known, defaults: config.defaults, cache, ...stores, ...informed });
   const people = createPeople({ ...observers, ...known, db: home, rules, forgetCallers });
+  const destinations = createDestinations(http, observers.log);
   const engine = new Engine({
     ...observers,
     config,
@@ -157,6 +158,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
     db,
     cache,
     http,
+    messages: destinations,
     sandbox,
     ids,
     inFlight,
@@ -169,7 +171,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
     tracer: tracing.tracer,
   });
   const node = { ...observers, ...known, inFlight, cache, stores, changes, people, sandbox, engine };
-  return { ...node, authenticator, makePartitions, http };
+  return { ...node, authenticator, makePartitions, http, destinations };
 }
 
 /** The clock of the database, measured before the first id: ids never go back, so one from a fast clock would last. */
@@ -274,6 +276,7 @@ function servicesOf(
   const watch = new ConfigWatch({ db, cache, log, ...notices });
   return [
     { name: 'database', stop: () => database.close() },
+    { name: 'destinations', stop: () => core.destinations.close() },
     {
       name: 'engine',
       start: async () => {

@@ -25,7 +25,7 @@ test('a database becomes a cell once, if it is empty and of no other instance', 
   const refusals: [args: string[], reason: RegExp][] = [
     [['--name', 'a b', '--url', second.url], /the name of a cell has/],
     [['--name', '1', '--url', second.url], /a cell 1 already/],
-    [['--name', '2', '--url', 'http://127.0.0.1/x'], /must be a URL such as/],
+    [['--name', '2', '--url', 'http://127.0.0.1/x'], /must be a URL starting with postgres/],
     [['--name', '2', '--url', 'postgres://u@127.0.0.1:1/none'], /cannot be used/],
     [['--name', '2', '--url', stranger.url], /not empty/],
     [['--name', '2', '--url', other.database.url], /has projects or secrets/],

@@ -315,10 +315,10 @@ export interface Endpoint {
   project_id: string;
   /** Name for people. */
   name: string;
-  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
+  /** URL that deliveries go to. Required if `delivery` is `push`. */
   url: string;
-  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
-  delivery: 'push' | 'pull';
+  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. `broker`: they go to the broker of `broker`. */
+  delivery: 'push' | 'pull' | 'broker';
   /** Description for people. */
   description: string;
   /** Owner, for fan-outs and portal links. */
@@ -381,6 +381,45 @@ export interface Endpoint {
   slack_webhook_url: string;
   teams_webhook_url: string;
   headers: Record<string, string>;
+  broker: {
+    type: 'kafka' | 'amqp' | 'sqs' | 'google';
+    kafka: {
+      brokers: string[];
+      topic: string;
+      auth: {
+        type: 'plain' | 'scram' | '';
+        hash: 'SHA256' | 'SHA512' | '';
+        username: string;
+        password: string;
+        tls: boolean;
+      } | null;
+    } | null;
+    amqp: {
+      schema: 'amqp' | 'amqps' | '';
+      host: string;
+      port: string;
+      vhost: string | null;
+      auth: {
+        user: string;
+        password: string;
+      } | null;
+      exchange: string;
+      routing_key: string;
+    } | null;
+    sqs: {
+      queue_name: string;
+      access_key_id: string;
+      secret_key: string;
+      default_region: string;
+      endpoint: string;
+    } | null;
+    google: {
+      project_id: string;
+      topic_id: string;
+      service_account: string;
+      endpoint: string;
+    } | null;
+  } | null;
   /** Deliveries created so far. */
   events: number;
   /** Percentage of failed attempts in the observed window. */
@@ -651,6 +690,8 @@ export interface PortalLink {
   can_see_secrets: boolean | null;
   /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
   can_edit_functions: boolean | null;
+  /** Whether the holder may send to brokers, together with `can_manage_endpoint`, if `portal_brokers` of the project is set. */
+  can_use_brokers: boolean;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types: string[];
   /** Kind of token. */
@@ -734,7 +775,6 @@ export interface PubSub {
     access_key_id: string;
     secret_key: string;
     default_region: string;
-    /** Another server with the same protocol, as an http or https URL. */
     endpoint: string;
   } | null;
   google: {
@@ -746,11 +786,10 @@ export interface PubSub {
   } | null;
   kafka: {
     brokers: string[];
-    consumer_group_id: string;
     topic_name: string;
+    consumer_group_id: string;
     auth: {
       type: 'plain' | 'scram' | '';
-      /** For scram. */
       hash: 'SHA256' | 'SHA512' | '';
       username: string;
       password: string;
@@ -1070,6 +1109,8 @@ export interface ProjectConfig {
   visible_headers: string[];
   meta_event: MetaEventConfig;
   circuit_breaker: CircuitBreaker;
+  /** Portal links with `can_use_brokers` may create endpoints that send to brokers. */
+  portal_brokers: boolean;
   portal: {
     /** Name at the top of the portal page. Empty: Webhooks. */
     title: string;
@@ -1421,10 +1462,10 @@ export interface ExpireSecret {
 export interface UpdateEndpoint {
   /** Name for people. */
   name?: string | null;
-  /** URL that deliveries go to. Required unless `delivery` is `pull`. */
+  /** URL that deliveries go to. Required if `delivery` is `push`. */
   url?: string | null;
-  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. */
-  delivery?: 'push' | 'pull' | '' | null;
+  /** `push`: the `url` is called. `pull`: consumers fetch the deliveries. `broker`: they go to the broker of `broker`. */
+  delivery?: 'push' | 'pull' | 'broker' | '' | null;
   /** Description for people. */
   description?: string | null;
   /** Owner, for fan-outs and portal links. */
@@ -1471,6 +1512,55 @@ export interface UpdateEndpoint {
   teams_webhook_url?: string | null;
   /** Headers of every delivery, at most 32. Stored sealed. They replace those of the event, and none of ours. */
   headers?: Record<string, string> | null;
+  /** See Destinations. */
+  broker?: {
+    type?: 'kafka' | 'amqp' | 'sqs' | 'google' | '' | null;
+    kafka?: {
+      /** Each as host:port. */
+      brokers?: string[] | null;
+      topic?: string | null;
+      topic_name?: string | null;
+      auth?: {
+        type?: 'plain' | 'scram' | '' | null;
+        /** For scram. */
+        hash?: 'SHA256' | 'SHA512' | '' | null;
+        username?: string | null;
+        password?: string | null;
+        tls?: boolean | null;
+      } | null;
+    } | null;
+    amqp?: {
+      schema?: 'amqp' | 'amqps' | '' | null;
+      host?: string | null;
+      /** Default: 5672, with TLS 5671. */
+      port?: string | null;
+      vhost?: string | null;
+      auth?: {
+        user?: string | null;
+        password?: string | null;
+      } | null;
+      /** Empty: the default exchange. The routing key is the name of the queue then. */
+      exchange?: string | null;
+      /** Empty: the event type. */
+      routing_key?: string | null;
+    } | null;
+    sqs?: {
+      queue_name?: string | null;
+      access_key_id?: string | null;
+      secret_key?: string | null;
+      default_region?: string | null;
+      /** Another server with the same protocol, as an http or https URL. */
+      endpoint?: string | null;
+    } | null;
+    google?: {
+      project_id?: string | null;
+      topic_id?: string | null;
+      /** The key file: base64, or an array of byte values. */
+      service_account?: string | number[] | null;
+      /** Another server with the same protocol, as an http or https URL. */
+      endpoint?: string | null;
+    } | null;
+  } | null;
   /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
   is_disabled?: boolean | null;
   /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
@@ -1614,6 +1704,8 @@ export interface UpdatePortalLink {
   can_see_secrets?: boolean | null;
   /** Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`. */
   can_edit_functions?: boolean | null;
+  /** Whether the holder may send to brokers, together with `can_manage_endpoint`, if `portal_brokers` of the project is set. */
+  can_use_brokers?: boolean | null;
   /** Event types that the holder may see: names, or prefixes such as `invoice.*`. Empty: all. */
   event_types?: string[] | null;
   /** Kind of token. */
@@ -1663,6 +1755,8 @@ export interface PartialProjectConfig {
   user_agent?: string | null;
   /** Headers whose names look like credentials but are not. */
   visible_headers?: string[] | null;
+  /** Portal links with `can_use_brokers` may create endpoints that send to brokers. */
+  portal_brokers?: boolean | null;
   strategy?: {
     /** `linear`: the same wait before each retry. `exponential`: the wait doubles. */
     type?: 'linear' | 'exponential' | null;
@@ -1786,8 +1880,8 @@ export interface PubSubInput {
   kafka?: {
     /** Each as host:port. */
     brokers?: string[] | null;
-    consumer_group_id?: string | null;
     topic_name?: string | null;
+    consumer_group_id?: string | null;
     auth?: {
       type?: 'plain' | 'scram' | '' | null;
       /** For scram. */
@@ -1800,6 +1894,7 @@ export interface PubSubInput {
   amqp?: {
     schema?: 'amqp' | 'amqps' | '' | null;
     host?: string | null;
+    /** Default: 5672, with TLS 5671. */
     port?: string | null;
     queue?: string | null;
     vhost?: string | null;

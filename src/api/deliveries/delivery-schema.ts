@@ -208,7 +208,7 @@ export function toAttempt(row: StoredAttempt, apiVersion: string): Static<typeof
     endpoint_id: row.endpointId,
     api_version: apiVersion,
     url: row.url,
-    method: 'POST',
+    method: /^(https?:|$)/.test(row.url) ? 'POST' : 'PUBLISH',
     ip_address: row.ipAddress ?? '',
     http_status: row.httpStatus ?? '',
     error: row.error ?? '',

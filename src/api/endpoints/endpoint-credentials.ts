@@ -10,6 +10,7 @@ import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
+import { readDestination } from './broker-of-endpoint.ts';
 import { changedHeaders, checkAgainstAuthentication } from './endpoint-headers.ts';
 import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
 
@@ -21,14 +22,15 @@ export function changedCredentials(
   secrets: EndpointSecrets,
   input: Input,
 ): EndpointSecrets {
-  const { authentication: given, mtls_client_cert, signing_key, headers } = input;
-  const known = { ...secrets, headers: secrets.headers ?? {} };
+  const { authentication: given, mtls_client_cert, signing_key, headers, broker } = input;
+  const known = { ...secrets, headers: secrets.headers ?? {}, broker: secrets.broker ?? null };
   const after = updated(known, UpdateEndpoint, {
     ...input,
     authentication: given && authentication(context, given),
     mtls_client_cert: mtls_client_cert && clientCertificate(secrets.mtls_client_cert, mtls_client_cert),
     signing_key: signing_key && signingKey(secrets.signing_key, signing_key),
     headers: headers && changedHeaders(known.headers, headers, MASK),
+    broker: broker && readDestination(broker),
   });
   checkAgainstAuthentication(after.headers, after.authentication);
   return after;

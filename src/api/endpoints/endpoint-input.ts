@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
+import { usesTls } from '../../domain/config/destination.ts';
+import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalid } from '../../domain/errors.ts';
@@ -14,6 +16,7 @@ import { parseTime } from '../http/fields.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { askConsent } from './ask-consent.ts';
+import { readDestination } from './broker-of-endpoint.ts';
 import { changedCredentials, checkSigningKey } from './endpoint-credentials.ts';
 import { checkEndpointHeaders } from './endpoint-headers.ts';
 import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
@@ -25,10 +28,11 @@ export function createdEndpoint(context: ApiContext, input: Static<typeof Create
   const { name, url = '', secret } = input;
   const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
   const fields = endpointFields(context, made.fields, { schema: CreateEndpoint, input });
+  const secrets = withBrokerOf(fields, changedCredentials(context, made.secret.reveal(), input), input);
   return {
     id: made.id,
     fields: { ...fields, app_id: fields.app_id || made.id },
-    secret: new Secret(changedCredentials(context, made.secret.reveal(), input)),
+    secret: new Secret(secrets),
   };
 }
 
@@ -40,11 +44,13 @@ export function changedEndpoint(
 ): EndpointRow {
   const known = row.secret.reveal();
   const isNew = input.secret && input.secret !== known.secrets.at(-1)?.value;
+  const fields = endpointFields(context, row, { schema: UpdateEndpoint, input });
+  const secrets = withBrokerOf(fields, changedCredentials(context, known, input), input);
   return {
     ...row,
-    ...endpointFields(context, row, { schema: UpdateEndpoint, input }),
+    ...fields,
     secret: new Secret({
-      ...changedCredentials(context, known, input),
+      ...secrets,
       ...(isNew && { secrets: [newSecret(context, input.secret)] }),
     }),
   };
@@ -63,13 +69,30 @@ function endpointFields(
     verification: input.verification || undefined,
     expires_at: expiry(input.expires_at, known, now()),
   });
-  if (fields.url === '' && fields.delivery === 'push') throw invalid('url', 'is required');
+  if (fields.delivery === 'broker' && input.url)
+    throw invalid('url', 'must be empty when delivery is broker');
   return {
     ...fields,
+    ...(fields.delivery === 'broker' && { url: '' }),
     content_type: fields.content_type || 'application/json',
     // Clients that know the field send false with every change, so false must not change anything.
     status: input.is_disabled === true ? 'inactive' : known.status,
   };
+}
+
+/** Each kind of delivery has its own address. That of the kind before goes, unless the request names it. */
+function withBrokerOf(
+  { delivery, url }: EndpointFields,
+  secrets: EndpointSecrets,
+  input: Input,
+): EndpointSecrets {
+  const { broker = null } = secrets;
+  if (delivery === 'push' && url === '') throw invalid('url', 'is required');
+  if (delivery === 'broker' && broker === null)
+    throw invalid('broker', 'is required when delivery is broker');
+  if (delivery === 'broker' || broker === null) return secrets;
+  if (input.broker?.type) throw invalid('broker', 'is allowed only when delivery is broker');
+  return { ...secrets, broker: null };
 }
 
 /** A time that is stored already may be past: callers write back what they read. */
@@ -106,6 +129,17 @@ export function requireOwnCredentials(
     throw new AppError('portal_forbidden', { what: `a new url with the stored ${what}` });
 }
 
+/** Portal links send to brokers only where they and their project allow it: their customers reach servers of others then. */
+export function requireBrokerRight(
+  scope: EndpointScope | undefined,
+  { portal_brokers }: ProjectConfig,
+  { delivery, broker }: Input,
+): void {
+  if (scope === undefined || (scope.canUseBrokers && portal_brokers)) return;
+  if (delivery === 'broker' || broker?.type)
+    throw new AppError('portal_forbidden', { what: 'sending to brokers' });
+}
+
 /**
  * Warns of an address of ours: events may come back, and end after some hops (src/signing/hops.ts). A chain of projects
  * may be meant, so strict callers are not refused.
@@ -121,6 +155,9 @@ export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, req
 /** Rules that a schema cannot express. */
 export async function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): Promise<void> {
   checkUrls(context, config, input);
+  const destination = input.broker && readDestination(input.broker);
+  if (destination && config.ssl.enforce_secure_endpoints && !usesTls(destination))
+    throw invalid('broker', 'must use TLS in this project');
   if (input.headers !== undefined) checkEndpointHeaders(input.headers, config);
   const { type, oauth2 } = input.authentication ?? {};
   if (type === 'oauth2') await checkSigningKey('authentication.oauth2', oauth2);

@@ -10,6 +10,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { EndpointCounts } from '../../store/counts/read-counts.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { Broker, BrokerInput, toBroker } from './broker-of-endpoint.ts';
 import { MAX_HEADER_BYTES } from './endpoint-headers.ts';
 
 const Secret = Type.Object({
@@ -99,6 +100,7 @@ export const Endpoint = Type.Object({
   slack_webhook_url: Type.String(),
   teams_webhook_url: Type.String(),
   headers: Type.Record(Type.String(), SealedText),
+  broker: Type.Union([Broker, Type.Null()]),
   events: Type.Integer({ description: 'Deliveries created so far.' }),
   failure_rate: Type.Integer({ description: 'Percentage of failed attempts in the observed window.' }),
   cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),
@@ -129,6 +131,7 @@ const credentials = {
         'Headers of every delivery, at most 32. Stored sealed. They replace those of the event, and none of ours.',
     }),
   ),
+  broker: Type.Optional(BrokerInput),
   is_disabled: Type.Optional(
     Type.Boolean({
       description:
@@ -184,6 +187,7 @@ export function toEndpoint(
     slack_webhook_url: secret.slack_webhook_url,
     teams_webhook_url: secret.teams_webhook_url,
     headers: { ...secret.headers },
+    broker: toBroker(secret.broker ?? null),
     events: health?.deliveries ?? 0,
     failure_rate: failureRate(health),
     cb_state: health?.breaker ?? 'closed',

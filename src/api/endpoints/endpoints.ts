@@ -20,6 +20,7 @@ import { beginChallenge, verifyNow } from './challenge.ts';
 import {
   changedEndpoint,
   checkEndpoint,
+  requireBrokerRight,
   requireOwnCredentials,
   warnOfOwnUrl,
   withConsent,
@@ -89,6 +90,7 @@ export function registerEndpoints(app: FastifyInstance, context: ApiContext): vo
       warnOfOwnUrl(context, body, request);
       if (scope?.canSeeSecrets === false && body.secret)
         throw new AppError('portal_forbidden', { what: 'another secret' });
+      requireBrokerRight(scope, project.config, body);
       const one = { ...by, id: params.endpointID, scope };
       const stored = await endpoints.get(db, project.id, asId(params.endpointID));
       // Nothing is asked for a caller who may not change it.

@@ -15,6 +15,7 @@ const portal: Caller = {
   canRetry: false,
   canSeeSecrets: false,
   canEditFunctions: false,
+  canUseBrokers: false,
   canCreateEvents: false,
   eventTypes: [],
 };

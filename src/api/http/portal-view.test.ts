@@ -11,6 +11,7 @@ const viewer = (canSeeSecrets: boolean) => ({
     canManage: true,
     canRetry: true,
     canEditFunctions: true,
+    canUseBrokers: false,
     canCreateEvents: true,
     canSeeSecrets,
   },

@@ -29,6 +29,8 @@ const views: FieldViews<PortalViewer> = {
   response_http_header: maskedHeaders,
   secrets: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : []),
   standard_webhooks_secret: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
+  // Of a broker whoever sees no secrets learns the kind.
+  broker: (schema) => (value, viewer) => (viewer.scope.canSeeSecrets ? value : onlyKind(schema, value)),
   authentication: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
   slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   teams_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
@@ -69,6 +71,13 @@ function canHoldSecret(schema: Schema): boolean {
 function masked(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? '' : MASK;
   return Array.isArray(value) ? [] : null;
+}
+
+function onlyKind({ anyOf = [] }: Schema, value: unknown): unknown {
+  if (value === null) return null;
+  const { properties = {} } = anyOf.find((one) => one.properties !== undefined) ?? {};
+  const none = Object.keys(properties).map((name) => [name, null]);
+  return { ...Object.fromEntries(none), type: (value as { type: string }).type };
 }
 
 /** Only records of texts are headers. Conditions of a filter on headers are not. */

@@ -57,6 +57,7 @@ const views: FieldViews<RoleViewer> = {
   headers: (schema) => (isSealed(schema) ? maskedValues : undefined),
   verifier: sealed,
   pub_sub: sealed,
+  broker: sealed,
   db_change_stream: sealed,
   data: payload(null),
   // A value of the payload or of a header.

@@ -1,61 +1,16 @@
 import type { Static } from 'typebox';
 import type { SourcePubSub } from '../../domain/config/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { oneOf, Text, Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import { brokerInput, brokerOutput } from '../brokers/broker-schema.ts';
 import { AnyJson } from '../http/payload-json.ts';
 
 /**
  * Broker settings of a source. Every member is optional in the schema. The code checks the members that a
- * type requires.
+ * type requires, by the same description of fields.
  */
-const name = () => Type.Optional(Text(1024));
-
-const endpoint = () =>
-  Type.Optional(Text(2048, 'Another server with the same protocol, as an http or https URL.'));
-
-const Sqs = Type.Object({
-  queue_name: name(),
-  access_key_id: name(),
-  secret_key: name(),
-  default_region: name(),
-  endpoint: endpoint(),
-});
-
-const ServiceAccount = Type.Unsafe<unknown>({
-  description: 'The key file: base64, or an array of byte values.',
-  anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }],
-});
-const Google = Type.Object({
-  project_id: name(),
-  subscription_id: name(),
-  service_account: Type.Optional(ServiceAccount),
-  endpoint: endpoint(),
-});
-
-const KafkaAuth = Type.Object({
-  type: Type.Optional(oneOf(['plain', 'scram', ''])),
-  hash: Type.Optional(oneOf(['SHA256', 'SHA512', ''], 'For scram.')),
-  username: name(),
-  password: name(),
-  tls: Type.Optional(Type.Boolean()),
-});
-const Kafka = Type.Object({
-  brokers: Type.Optional(Type.Array(Text(512), { maxItems: 100, description: 'Each as host:port.' })),
-  consumer_group_id: name(),
-  topic_name: name(),
-  auth: Type.Optional(KafkaAuth),
-});
-
-const Amqp = Type.Object({
-  schema: Type.Optional(oneOf(['amqp', 'amqps', ''])),
-  host: name(),
-  port: Type.Optional(Text(5)),
-  queue: name(),
-  vhost: name(),
-  deadLetterExchange: name(),
-  auth: Type.Optional(Type.Object({ user: name(), password: name() })),
-  bindExchange: Type.Optional(Type.Object({ exchange: name(), routingKey: name() })),
-});
+const settingsOf = (kind: SourcePubSub['type']) =>
+  Type.Optional(Type.Unsafe<Record<string, unknown>>(brokerInput(kind, 'source')));
 
 export const PubSubInput = Type.Object(
   {
@@ -63,10 +18,10 @@ export const PubSubInput = Type.Object(
     workers: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 100, description: 'Consumers per node; 1 by default.' }),
     ),
-    sqs: Type.Optional(Sqs),
-    google: Type.Optional(Google),
-    kafka: Type.Optional(Kafka),
-    amqp: Type.Optional(Amqp),
+    sqs: settingsOf('sqs'),
+    google: settingsOf('google'),
+    kafka: settingsOf('kafka'),
+    amqp: settingsOf('amqp'),
   },
   { description: 'See [Brokers](brokers.md).' },
 );
@@ -79,23 +34,14 @@ const NullableText = nullable(Type.String());
 export const PubSub = Type.Object({
   type: oneOf(['sqs', 'google', 'kafka', 'amqp', '']),
   workers: Type.Integer(),
-  sqs: nullable(Type.Required(Sqs)),
+  sqs: nullable(brokerOutput('sqs', 'source')),
   google: nullable(
     Type.Object({
-      project_id: Type.String(),
-      subscription_id: Type.String(),
+      ...brokerOutput('google', 'source').properties,
       service_account: AnyJson('base64; an array of integers if payloads are requested as bytes.'),
-      endpoint: Type.String(),
     }),
   ),
-  kafka: nullable(
-    Type.Object({
-      brokers: Type.Array(Type.String()),
-      consumer_group_id: Type.String(),
-      topic_name: Type.String(),
-      auth: nullable(Type.Required(KafkaAuth)),
-    }),
-  ),
+  kafka: nullable(brokerOutput('kafka', 'source')),
   amqp: nullable(
     Type.Object({
       schema: Type.String(),
@@ -119,5 +65,5 @@ export function toPubSub(settings: SourcePubSub | null): Static<typeof PubSub> {
   if (settings.type !== 'google') return shown;
   const { service_account: base64 } = settings.google;
   const service_account = new RawJson(JSON.stringify(base64), Buffer.from(base64, 'base64'));
-  return { ...shown, google: { ...settings.google, service_account } };
+  return { ...shown, google: { ...settings.google, service_account } } as Static<typeof PubSub>;
 }

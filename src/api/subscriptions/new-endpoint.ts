@@ -7,7 +7,13 @@ import { found, within } from '../../domain/errors.ts';
 import { asId } from '../../domain/ids.ts';
 import { Text, Type } from '../../platform/type.ts';
 import { beginChallenge } from '../endpoints/challenge.ts';
-import { checkEndpoint, createdEndpoint, warnOfOwnUrl, withConsent } from '../endpoints/endpoint-input.ts';
+import {
+  checkEndpoint,
+  createdEndpoint,
+  requireBrokerRight,
+  warnOfOwnUrl,
+  withConsent,
+} from '../endpoints/endpoint-input.ts';
 import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
@@ -61,6 +67,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       const { project, by, scope, body } = call;
       await checkEndpoint(context, project.config, body);
       warnOfOwnUrl(context, body, request);
+      requireBrokerRight(scope, project.config, body);
       const input = by.isDryRun ? body : await withConsent(context, project.config, body);
       const made = createdEndpoint(context, input);
       // A key belongs to the file of the project, so a portal link cannot claim one.

@@ -14,6 +14,7 @@ import {
   changedEndpoint,
   checkEndpoint,
   createdEndpoint,
+  requireBrokerRight,
   requireOwnCredentials,
 } from '../endpoints/endpoint-input.ts';
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
@@ -50,7 +51,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
       const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE));
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
-      if (row.url === '') throw wrongState('The endpoint has no url to call.');
+      if (row.url === '' && row.delivery !== 'broker') throw wrongState('The endpoint has no url to call.');
       const result = await context.tryEndpoint({
         row,
         config: project.config,
@@ -69,6 +70,7 @@ async function triedRow(
 ): Promise<EndpointRow> {
   const input = body.endpoint ?? {};
   await checkEndpoint(context, project.config, input);
+  requireBrokerRight(scope, project.config, input);
   if (body.endpoint_id) {
     const id = asId<EndpointId>(body.endpoint_id);
     const known = await context.endpoints.get(context.db, project.id, id);
@@ -76,8 +78,9 @@ async function triedRow(
     requireOwnCredentials(scope, row, input);
     return changedEndpoint(context, row, input);
   }
-  if (!input.url) throw invalid('endpoint.url', 'is required without endpoint_id');
-  const made = createdEndpoint(context, { ...input, name: input.name ?? 'test', url: input.url });
+  if (!input.url && input.delivery !== 'broker')
+    throw invalid('endpoint.url', 'is required without endpoint_id');
+  const made = createdEndpoint(context, { ...input, name: input.name ?? 'test' });
   return {
     ...made.fields,
     id: made.id,

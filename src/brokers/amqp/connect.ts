@@ -1,8 +1,11 @@
 import { type ChannelModel, connect as open, type SocketOptions } from 'amqplib';
 import type { AmqpSettings } from '../../domain/config/source.ts';
-import type { ConnectContext } from '../module/broker-module.ts';
+import type { NetworkContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import { connectError } from './amqp-error.ts';
+
+/** The part of the settings that sources and destinations share. */
+type AmqpPlace = Pick<AmqpSettings, 'schema' | 'host' | 'port' | 'auth' | 'vhost'>;
 
 const CONNECT_MS = 10_000;
 const HEARTBEAT_SECONDS = 30;
@@ -13,7 +16,7 @@ const MAX_FRAME_BYTES = 262_144;
  * A connection to one of the addresses of the host that the egress rule allows. The name stays the one that the
  * certificate must have.
  */
-export async function connect(settings: AmqpSettings, context: ConnectContext): Promise<ChannelModel> {
+export async function connect(settings: AmqpPlace, context: NetworkContext): Promise<ChannelModel> {
   const { egress, secureContext, signal } = context;
   // An address is not looked up.
   await vettedAddresses(egress, settings.host);
@@ -44,7 +47,7 @@ export async function connect(settings: AmqpSettings, context: ConnectContext): 
   }
 }
 
-const target = ({ schema, host, port, auth, vhost }: AmqpSettings) => ({
+const target = ({ schema, host, port, auth, vhost }: AmqpPlace) => ({
   protocol: schema,
   hostname: host,
   port: Number(port),

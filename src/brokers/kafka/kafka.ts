@@ -11,8 +11,8 @@ import {
 import { goodbye } from '../module/goodbye.ts';
 import { runWorkers } from '../module/run-workers.ts';
 import { unlessAborted } from '../module/unless-aborted.ts';
-import { vettedLookup } from '../module/vetted-lookup.ts';
 import { guardPool } from './guard-pool.ts';
+import { clientOptions, isSecure } from './kafka-client.ts';
 import { isRebalance, kafkaError } from './kafka-error.ts';
 import { PartitionLots } from './partition-lots.ts';
 
@@ -31,8 +31,6 @@ const MAX_FETCH_BYTES = 1_048_576;
 const FETCH_WAIT_MS = 1_000;
 const SESSION_MS = 15_000;
 const HEARTBEAT_MS = 3_000;
-const CONNECT_MS = 10_000;
-const REQUEST_MS = 20_000;
 const LAG_EVERY_MS = 5_000;
 const LATEST = -1n;
 const EARLIEST = -2n;
@@ -197,29 +195,15 @@ class Worker {
 /** Leaves the group, so that others get the partitions at once. */
 const closed = (consumer: Consumer, log: Logger): Promise<void> => goodbye(consumer.close(true), log);
 
-const isSecure = ({ auth }: KafkaSettings): boolean => auth?.tls === true;
-
 function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
-  const { egress, secureContext } = context;
+  const { egress } = context;
   const options: ConsumerOptions<Buffer, Buffer, Buffer, Buffer> = {
-    clientId: 'posthorn',
+    ...clientOptions(settings, context),
     groupId: settings.consumer_group_id || 'none',
-    bootstrapBrokers: settings.brokers,
     autocommit: false,
-    autocreateTopics: false,
     sessionTimeout: SESSION_MS,
     rebalanceTimeout: SESSION_MS,
     heartbeatInterval: HEARTBEAT_MS,
-    connectTimeout: CONNECT_MS,
-    requestTimeout: REQUEST_MS,
-    retries: 3,
-    retryDelay: 500,
-    ...(isSecure(settings) && {
-      tls: { secureContext: secureContext(), lookup: vettedLookup(egress) } as NonNullable<
-        ConsumerOptions<Buffer, Buffer, Buffer, Buffer>['tls']
-      >,
-    }),
-    ...saslOf(settings),
   };
   const consumer = new Consumer(options);
   // A member that could not join again, also while it is being closed. Without a listener it would end the process.
@@ -227,14 +211,6 @@ function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
   if (settings.consumer_group_id === '') consumer.groupId = NO_GROUP;
   guardPool(consumer.connections, egress, isSecure(settings));
   return consumer;
-}
-
-function saslOf({ auth }: KafkaSettings): Pick<ConsumerOptions<Buffer, Buffer, Buffer, Buffer>, 'sasl'> {
-  if (auth === null || auth.type === '') return {};
-  const { username, password } = auth;
-  if (auth.type === 'plain') return { sasl: { mechanism: 'PLAIN', username, password } };
-  const mechanism = auth.hash === 'SHA256' ? 'SCRAM-SHA-256' : 'SCRAM-SHA-512';
-  return { sasl: { mechanism, username, password } };
 }
 
 /** As the client last saw it, where nothing else is asked for. */

@@ -22,13 +22,17 @@ export interface BrokerModule {
   test(settings: BrokerSettings, context: ConnectContext): Promise<void>;
 }
 
-export interface ConnectContext {
+/** All that a connection needs. */
+export interface NetworkContext {
   signal: AbortSignal;
   /** Every address that is connected to, also one that the broker names, must come from here. */
   egress: Egress;
   /** For TLS, with the authorities of the instance. */
   secureContext(): SecureContext;
   log: Logger;
+}
+
+export interface ConnectContext extends NetworkContext {
   /** The tables of change streams in our own database. */
   streams: ChangeStreamStore;
   /** The time of our database. */

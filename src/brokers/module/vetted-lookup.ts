@@ -27,6 +27,6 @@ export async function vettedAddresses(egress: Egress, host: string): Promise<str
   } catch (error) {
     const { message } = error as Error;
     if (!(error instanceof BlockedAddress)) throw error;
-    throw new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`);
+    throw new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`, { cause: error });
   }
 }

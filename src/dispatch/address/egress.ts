@@ -1,8 +1,19 @@
+import type { ErrorCode } from '../../domain/delivery.ts';
 import type { AddressGuard } from './address-guard.ts';
 import type { NameResolver } from './name-resolver.ts';
 
 /** The egress rule for connections that other libraries make: they are given vetted addresses instead of names. */
-export class BlockedAddress extends Error {}
+export class BlockedAddress extends Error {
+  readonly code: ErrorCode;
+  /** Names cannot be resolved at all now. */
+  readonly isOurs: boolean;
+
+  constructor(code: ErrorCode, message: string, isOurs = false) {
+    super(message);
+    this.code = code;
+    this.isOurs = isOurs;
+  }
+}
 
 export class Egress {
   readonly #guard: AddressGuard;
@@ -19,9 +30,14 @@ export class Egress {
    */
   async addresses(host: string): Promise<string[]> {
     const resolution = await this.#resolver.resolve(host);
-    if (resolution.kind === 'not_found') throw new BlockedAddress(`the name ${host} does not exist`);
+    if (resolution.kind === 'not_found')
+      throw new BlockedAddress('dns_not_found', `the name ${host} does not exist`);
     if (resolution.kind === 'failed')
-      throw new BlockedAddress(`the name ${host} cannot be resolved: ${resolution.reason}`);
+      throw new BlockedAddress(
+        'dns_failed',
+        `the name ${host} cannot be resolved: ${resolution.reason}`,
+        this.#resolver.health.isDown,
+      );
     const reasons: string[] = [];
     const allowed = resolution.addresses.filter((address) => {
       const verdict = this.#guard.verdict(address);
@@ -29,7 +45,10 @@ export class Egress {
       return verdict.allowed;
     });
     if (allowed.length === 0)
-      throw new BlockedAddress(`not allowed to connect to ${host}: ${reasons[0] ?? 'it has no address'}`);
+      throw new BlockedAddress(
+        'address_blocked',
+        `not allowed to connect to ${host}: ${reasons[0] ?? 'it has no address'}`,
+      );
     return allowed;
   }
 }

@@ -19,6 +19,8 @@ export interface ResponseOutcome {
   status: number;
   /** The status line without the version: `200 OK`. */
   statusText: string;
+  /** It is the confirm of a broker, and has no status of HTTP. */
+  isConfirm?: true;
   headers: Record<string, string[]>;
   body: Buffer;
   /** The response was longer than `maxResponseBytes`. Its beginning is kept. */

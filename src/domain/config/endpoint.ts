@@ -1,4 +1,5 @@
 import { Type } from '../../platform/type.ts';
+import type { Destination } from './destination.ts';
 import type { EndpointAuthentication } from './endpoint-authentication.ts';
 
 /** The secrets of an endpoint, sealed together in one column, never logged. */
@@ -25,10 +26,12 @@ export interface EndpointSecrets {
   teams_webhook_url: string;
   /** Absent in rows that were saved before endpoints had them. */
   headers?: EndpointHeaders;
+  /** Of endpoints whose deliveries go to a broker. Absent in older rows. */
+  broker?: Destination | null;
 }
 
-/** How an endpoint gets its deliveries: its URL is called, or a consumer fetches them. */
-export const deliveryKinds = ['push', 'pull'] as const;
+/** How an endpoint gets its deliveries: its URL is called, a consumer fetches them, or a broker takes them. */
+export const deliveryKinds = ['push', 'pull', 'broker'] as const;
 /** `device`: the endpoint of a listening program, which the API shows as a device. */
 export type DeliveryKind = (typeof deliveryKinds)[number] | 'device';
 

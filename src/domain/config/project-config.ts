@@ -163,6 +163,9 @@ export const ProjectConfig = Type.Object({
   }),
   meta_event: MetaEventConfig,
   circuit_breaker: CircuitBreaker,
+  portal_brokers: flag(
+    'Portal links with `can_use_brokers` may create endpoints that send to [brokers](brokers.md#destinations).',
+  ),
   portal: PortalTheme,
 });
 
@@ -178,6 +181,7 @@ const LATER_SETTINGS = {
   final_status_codes: [410],
   http_timeout: 10,
   disable_after: '',
+  portal_brokers: false,
 } satisfies Partial<ProjectConfig>;
 
 /** A config as it is stored, with the settings that it does not have yet. */

@@ -22,14 +22,14 @@ const oldCallers = { why: 'older callers use it' };
 export const endpointFields = {
   name,
   url: text(2048, {
-    text: 'URL that deliveries go to. Required unless `delivery` is `pull`.',
+    text: 'URL that deliveries go to. Required if `delivery` is `push`.',
     label: 'URL',
     ...seenByAll,
   }),
   delivery: choice(
     { of: deliveryKinds, usual: 'push' as DeliveryKind },
     {
-      text: '`push`: the `url` is called. `pull`: [consumers](pull.md) fetch the deliveries.',
+      text: '`push`: the `url` is called. `pull`: [consumers](pull.md) fetch the deliveries. `broker`: they go to the [broker](brokers.md#destinations) of `broker`.',
       label: 'Delivery',
       meta: true,
     },

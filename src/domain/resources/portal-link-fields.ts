@@ -37,6 +37,10 @@ export const portalLinkFields = {
     text: 'Whether the holder may change functions, together with `can_manage_endpoint`. Null: as `can_manage_endpoint`.',
     label: 'Change functions',
   }),
+  can_use_brokers: flag(false, {
+    text: 'Whether the holder may send to [brokers](brokers.md#destinations), together with `can_manage_endpoint`, if `portal_brokers` of the project is set.',
+    label: 'Send to brokers',
+  }),
   event_types: field(
     {
       usual: [] as string[],

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
-import { httpOutcome, type Leased } from '../../domain/delivery.ts';
+import { CONFIRMED, httpOutcome, type Leased } from '../../domain/delivery.ts';
 import { hideSecrets } from '../../routing/variables.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { Finish } from '../../store/queue/finish.ts';
@@ -55,8 +55,8 @@ export function attemptRecord(
     id,
     url: hideSecrets(request.url, request.secrets),
     ipAddress: outcome.address,
-    httpStatus: response?.statusText ?? null,
-    outcome: outcome.kind === 'response' ? httpOutcome(outcome.status) : outcome.code,
+    httpStatus: response === null || response.isConfirm === true ? null : response.statusText,
+    outcome: outcomeWord(outcome),
     error: outcome.kind === 'error' ? outcome.message.replaceAll('\0', '') : null,
     succeeded,
     requestHeaders: sent,
@@ -65,6 +65,11 @@ export function attemptRecord(
     timings: outcome.timings,
     requestedAtMs: outcome.startedAt,
   };
+}
+
+function outcomeWord(outcome: Outcome): string {
+  if (outcome.kind === 'error') return outcome.code;
+  return outcome.isConfirm === true ? CONFIRMED : httpOutcome(outcome.status);
 }
 
 /** Copies only if there is something to mask. Most responses have nothing. */

@@ -1,5 +1,6 @@
 import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
+import { destinationUrl } from '../../domain/config/destination.ts';
 import { timeoutSeconds, withQuery } from '../../domain/config/endpoint.ts';
 import { DEFAULT_REQUEST_ID_HEADER, type ProjectConfig } from '../../domain/config/project-config.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
@@ -66,13 +67,20 @@ export function buildRequest(
   if (made !== null) headers.putAll(Object.entries(made.headers));
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
-  const url = withQuery(endpoint.row.url, delivery.urlQueryParams);
   return {
-    url: made === null ? url : withRequest(url, made),
+    url: urlOf(endpoint.row, delivery, made),
     headers: headers.list,
     body,
     secrets: made?.secrets.flatMap(formsOf) ?? [],
   };
+}
+
+/** Of a message it is the address of the broker, which neither an event nor a function changes. */
+function urlOf(row: EndpointRow, { urlQueryParams }: Content, made: FunctionRequest | null): string {
+  const { broker = null } = row.delivery === 'broker' ? row.secret.reveal() : {};
+  if (broker !== null) return destinationUrl(broker);
+  const url = withQuery(row.url, urlQueryParams);
+  return made === null ? url : withRequest(url, made);
 }
 
 /** Our own headers but the signatures, and the credentials of the endpoint. */
@@ -94,7 +102,7 @@ function putOurs(headers: HeaderList, delivery: Content, context: RequestContext
 }
 
 /** The id of the event, if the endpoint wants that. A replay adds its own: a receiver would drop it as a repeat. */
-function webhookId(
+export function webhookId(
   { id, eventId, isReplay }: Pick<LeasedDelivery, 'id' | 'eventId' | 'isReplay'>,
   { webhook_id }: EndpointRow,
 ): string {
@@ -132,13 +140,15 @@ export function secretHeaders(made: FunctionRequest | null): string[] {
     .map((name) => name.toLowerCase());
 }
 
-/** The headers with the credentials of an endpoint. */
+/** The headers with the credentials of an endpoint. The credentials of a broker are no headers. */
 export async function credentialsOf(
   auth: Pick<EndpointAuth, 'headers'>,
   row: EndpointRow,
 ): Promise<AuthResult> {
   const { authentication } = row.secret.reveal();
-  return authentication === null ? { kind: 'headers', headers: [] } : auth.headers(row.id, authentication);
+  return authentication === null || row.delivery === 'broker'
+    ? { kind: 'headers', headers: [] }
+    : auth.headers(row.id, authentication);
 }
 
 /** Names of the headers that hold credentials of an endpoint, in lower case: its authentication, and its own headers. */

@@ -50,6 +50,7 @@ function worldOf(fields: Partial<World>) {
         return typeof world.outcome === 'function' ? world.outcome(request) : world.outcome;
       },
     },
+    messages: { send: async () => Promise.reject(new Error('no endpoint here has a broker')) },
     auth: { headers: async () => world.auth, invalidate: () => void done.push('invalidate') },
     sandbox: {
       run: async () => {

@@ -1,5 +1,4 @@
 import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
-import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { finalCodesOf, isExpired } from '../../domain/config/endpoint.ts';
@@ -22,12 +21,12 @@ import {
   credentialNames,
   credentialsOf,
   secretHeaders,
-  toEndpoint,
 } from './build-request.ts';
 import { cloudContent } from './cloud-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
 import { encodeBody, type Made, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
+import { sendBuilt, type Ways } from './send-built.ts';
 import {
   back,
   ENDPOINT_DELETED,
@@ -45,9 +44,8 @@ import {
  * are the same; the number of attempts so far is data. Stages: gate, body, credentials, request, turn (under
  * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
-export interface DeliverySenderDeps {
+export interface DeliverySenderDeps extends Ways {
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
-  http: Pick<HttpClient, 'send'>;
   auth: Pick<EndpointAuth, 'headers' | 'invalidate'>;
   sandbox: Pick<Sandbox, 'run'>;
   sealer: Sealer;
@@ -195,8 +193,8 @@ export class DeliverySender {
     if (tooLate !== null) return tooLate;
     if (delivery.deliveryMode === 'at_most_once' && !(await this.#deps.markStarted(delivery)))
       return back(delivery);
-    const outgoing = toEndpoint(request, row, routing.project.config);
-    const outcome = await this.#exchange(outgoing, { signal, turn });
+    const built = { request, row, config: routing.project.config, about: delivery };
+    const outcome = await sendBuilt(this.#deps, built, { signal, turn });
     const unsent = turn === undefined ? null : unwritten(delivery, turn, { outcome, made });
     if (unsent !== null) return unsent;
     endAttemptSpan(tracer, span, { delivery, outcome, url: request.url });
@@ -212,13 +210,6 @@ export class DeliverySender {
     const shown = withoutCredentials(outcome, request, owner);
     const finalCodes = finalCodesOf(row, routing.project.config);
     return this.#judge(delivery, shown, { request, owner, made, trace, finalCodes });
-  }
-
-  #exchange(
-    request: ReturnType<typeof toEndpoint>,
-    { signal, turn }: { signal: AbortSignal; turn: JudgedTurn<Sent> | undefined },
-  ): Promise<Outcome> {
-    return this.#deps.http.send({ ...request, ...(turn !== undefined && { turn }) }, signal);
   }
 
   #judge(

@@ -1,5 +1,6 @@
 import { EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { HttpClient } from '../../dispatch/client/http-client.ts';
+import type { MessageSender } from '../../dispatch/client/message-sender.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
@@ -9,9 +10,10 @@ import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
-import { buildRequest, credentialNames, credentialsOf, toEndpoint } from './build-request.ts';
+import { buildRequest, credentialNames, credentialsOf } from './build-request.ts';
 import { cloudContent } from './cloud-form.ts';
 import { encodeBody } from './make-body.ts';
+import { sendBuilt } from './send-built.ts';
 
 /** Marks a request that is a test. */
 const TEST_HEADER = 'X-Posthorn-Test';
@@ -35,7 +37,7 @@ export type TrialResult = { kind: 'tried'; attempt: Attempt } | { kind: 'untried
  * egress rule. Nothing is stored or counted, and nothing is sent again.
  */
 export async function tryEndpoint(
-  deps: { http: HttpClient; ids: IdFactory; now(): number },
+  deps: { http: HttpClient; messages: MessageSender; ids: IdFactory; now(): number },
   { row, config, keys, body, mark = TEST_HEADER }: EndpointTrial,
 ): Promise<TrialResult> {
   const auth = await credentialsOf(new EndpointAuth(deps.http), row);
@@ -43,7 +45,7 @@ export async function tryEndpoint(
   const id = deps.ids.next<never>();
   const event = { id, eventId: id, isReplay: false, idempotencyKey: null, urlQueryParams: null };
   const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
-  const about = {
+  const subject = {
     projectId: row.project_id,
     eventId: id,
     eventType: TEST_EVENT_TYPE,
@@ -51,7 +53,7 @@ export async function tryEndpoint(
     acknowledgedAtMs: deps.now(),
   };
   const own = { ...encoded, headers: { [mark]: ['true'] } };
-  const { headers, ...content } = cloudContent(own, row, about);
+  const { headers, ...content } = cloudContent(own, row, subject);
   const request = buildRequest(
     { ...event, eventType: TEST_EVENT_TYPE, ...content },
     routeEndpoint(row, config, keys),
@@ -65,7 +67,8 @@ export async function tryEndpoint(
       hops: null,
     },
   );
-  const outcome = await deps.http.send(toEndpoint(request, row, config));
+  const about = { ...event, eventType: TEST_EVENT_TYPE };
+  const outcome = await sendBuilt(deps, { request, row, config, about });
   const owner = {
     credentials: credentialNames(row, auth.headers),
     visible: visibleHeaders(config),

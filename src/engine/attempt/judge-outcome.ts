@@ -27,6 +27,9 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'proxy_failed',
   'client_certificate_invalid',
   'local_resource',
+  'sign_in_refused',
+  'unroutable',
+  'message_too_large',
 ]);
 
 export function judgeOutcome(

@@ -109,14 +109,15 @@ export function endAttemptSpan(
   { delivery, outcome, url }: { delivery: LeasedDelivery; outcome: Outcome; url: string },
 ): void {
   if (tracer === null || span === null) return;
-  const status = outcome.kind === 'response' ? outcome.status : null;
+  const isHttp = url.startsWith('http');
+  const status = outcome.kind === 'response' && isHttp ? outcome.status : null;
   const error = errorOf(outcome);
   const { dnsMs, connectMs, tlsMs, firstByteMs } = outcome.timings;
   tracer.end(span, {
     name: 'deliver event',
     kind: 'client',
     attributes: {
-      'http.request.method': 'POST',
+      ...(isHttp ? { 'http.request.method': 'POST' } : { 'messaging.system': systemOf(url) }),
       ...(status !== null && { 'http.response.status_code': status }),
       ...serverOf(url),
       ...(outcome.address !== null && { 'network.peer.address': outcome.address }),
@@ -142,6 +143,8 @@ function errorOf(outcome: Outcome): { type: string; message: string } | null {
   if (outcome.status >= 200 && outcome.status < 300) return null;
   return { type: String(outcome.status), message: `The endpoint answered ${outcome.status}` };
 }
+
+const systemOf = (url: string): string => url.slice(0, url.indexOf(':'));
 
 function serverOf(url: string): Record<string, string | number> {
   const parsed = URL.parse(url);

@@ -24,7 +24,10 @@ export function finalReason(
   outcome: Outcome,
   finalCodes: readonly number[],
 ): { verdict: 'gone' | 'failed'; note: string } | null {
-  if (outcome.kind !== 'response') return null;
+  if (outcome.kind !== 'response')
+    return outcome.code === 'message_too_large'
+      ? { verdict: 'failed', note: '; it will never fit, so it is not retried' }
+      : null;
   if (asksToDisable(outcome))
     return { verdict: 'gone', note: ` with ${HEADER}: disable; it wants no more deliveries` };
   if (wishes(outcome, 'abort-message'))

@@ -12,7 +12,7 @@ export const endpointForm = {
   delivery: {
     label: 'Delivery',
     kind: 'choice',
-    choices: ['push', 'pull'],
+    choices: ['push', 'pull', 'broker'],
   },
   description: {
     label: 'Description',
@@ -204,6 +204,10 @@ export const portalLinkForm = {
   },
   can_edit_functions: {
     label: 'Change functions',
+    kind: 'flag',
+  },
+  can_use_brokers: {
+    label: 'Send to brokers',
     kind: 'flag',
   },
   event_types: {

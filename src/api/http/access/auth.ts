@@ -223,6 +223,7 @@ export class Authenticator {
       canSeeSecrets: link.can_see_secrets ?? link.can_manage_endpoint,
       canEditFunctions: link.can_edit_functions ?? link.can_manage_endpoint,
       canCreateEvents: link.can_create_events,
+      canUseBrokers: link.can_use_brokers,
       eventTypes: link.event_types,
     };
     return { caller, expiresAtMs: link.opens_until };

@@ -1,0 +1,66 @@
+import type { TObject, TSchema } from 'typebox';
+import {
+  type BrokerField,
+  type BrokerFieldsKind,
+  fieldsFor,
+  isSecretField,
+} from '../../domain/resources/broker-fields.ts';
+import { oneOf, Text, Type } from '../../platform/type.ts';
+
+/** The schemas of the settings of a kind of broker, from the description of its fields. */
+const MAX_CHARS = 1024;
+const MAX_ITEMS = 100;
+
+/** Every member is optional in a request. `readBroker` checks which of them a kind requires. */
+export const brokerInput = (kind: BrokerFieldsKind, use: 'source' | 'destination'): TObject =>
+  nested(kind, use, (field) => Type.Optional(inputOf(field)));
+
+export const brokerOutput = (kind: BrokerFieldsKind, use: 'source' | 'destination'): TObject =>
+  nested(kind, use, outputOf, (group) => Type.Union([group, Type.Null()]));
+
+function nested(
+  kind: BrokerFieldsKind,
+  use: 'source' | 'destination',
+  schemaOf: (field: BrokerField) => TSchema,
+  ofGroup: (group: TObject) => TSchema = Type.Optional,
+): TObject {
+  const fields: Record<string, TSchema> = {};
+  const groups: Record<string, Record<string, TSchema>> = {};
+  for (const [name, field] of fieldsFor(kind, use)) {
+    const [group = '', leaf] = name.split('.');
+    if (leaf === undefined) fields[name] = schemaOf(field);
+    else {
+      groups[group] = { ...groups[group], [leaf]: schemaOf(field) };
+      fields[group] = ofGroup(Type.Object(groups[group]));
+    }
+    if (field.alias !== undefined && ofGroup === Type.Optional) fields[field.alias] = schemaOf(field);
+  }
+  return Type.Object(fields);
+}
+
+function inputOf({ kind, of = [], hint, maxChars = MAX_CHARS }: BrokerField): TSchema {
+  switch (kind) {
+    case 'text':
+    case 'secret':
+      return Text(maxChars, hint);
+    case 'choice':
+      return oneOf([...of, ''], hint);
+    case 'flag':
+      return Type.Boolean();
+    case 'list':
+      return Type.Array(Text(maxChars), { maxItems: MAX_ITEMS, ...(hint && { description: hint }) });
+    case 'bytes':
+      return Type.Unsafe<unknown>({
+        ...(hint && { description: hint }),
+        anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }],
+      });
+  }
+}
+
+function outputOf(field: BrokerField): TSchema {
+  if (field.kind === 'flag') return Type.Boolean();
+  if (field.kind === 'list') return Type.Array(Type.String());
+  if (field.kind === 'choice') return oneOf([...(field.of ?? []), '']);
+  if (field.isNullable === true) return Type.Union([Type.String(), Type.Null()]);
+  return isSecretField(field) ? Type.String({ format: 'password' }) : Type.String();
+}

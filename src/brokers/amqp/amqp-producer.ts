@@ -1,0 +1,115 @@
+import type { Socket } from 'node:net';
+import type { ChannelModel } from 'amqplib';
+import type { AmqpDestination, Destination } from '../../domain/config/destination.ts';
+import { BrokerError } from '../module/broker-module.ts';
+import { goodbye } from '../module/goodbye.ts';
+import type {
+  BrokerMessageOut,
+  DestinationModule,
+  Producer,
+  ProducerContext,
+  Receipt,
+} from '../module/producer.ts';
+import { amqpError } from './amqp-error.ts';
+import { ConfirmLane, LargeMessage } from './confirm-lane.ts';
+import { connect } from './connect.ts';
+
+/**
+ * RabbitMQ as a destination. A connection has a channel for each exchange, because the broker closes a channel on which
+ * something failed. A message is confirmed when the broker has stored it.
+ *
+ * One message that is too large closes its channel, and the others of the channel are not confirmed. So each of them is
+ * sent again, alone.
+ */
+export const amqpDestination: DestinationModule = {
+  connectionOf: (destination) => {
+    const { exchange: _, routing_key: __, ...connection } = amqpOf(destination);
+    return connection;
+  },
+  open: async (destination, context) =>
+    new AmqpProducer(await connect(amqpOf(destination), context), context),
+};
+
+function amqpOf(destination: Destination): AmqpDestination {
+  if (destination.type !== 'amqp') throw new BrokerError('The settings are not those of AMQP.');
+  return destination.amqp;
+}
+
+class AmqpProducer implements Producer {
+  readonly #model: ChannelModel;
+  readonly #context: ProducerContext;
+  readonly #lanes = new Map<string, Promise<ConfirmLane>>();
+  readonly #address: string | null;
+  /** Messages that go alone wait for each other. */
+  #alone: Promise<unknown> = Promise.resolve();
+  #failure: Error | null = null;
+
+  constructor(model: ChannelModel, context: ProducerContext) {
+    this.#model = model;
+    this.#context = context;
+    this.#address = socketOf(model).remoteAddress ?? null;
+    const lost = (error?: Error) => this.#lost(error ?? new BrokerError('The broker closed the connection.'));
+    model.on('error', lost);
+    model.on('close', lost);
+  }
+
+  async send(message: BrokerMessageOut): Promise<Receipt> {
+    const { exchange } = amqpOf(message.destination);
+    try {
+      return await this.#publish(exchange, message);
+    } catch (error) {
+      if (!(error instanceof LargeMessage) || !error.isShared) throw error;
+    }
+    const alone = this.#alone.then(() => this.#publish(`${exchange} alone`, message));
+    this.#alone = alone.catch(() => undefined);
+    return alone;
+  }
+
+  async #publish(name: string, message: BrokerMessageOut): Promise<Receipt> {
+    const { exchange, routing_key } = amqpOf(message.destination);
+    const lane = await this.#lane(name);
+    await lane.publish(message, { exchange, routingKey: routing_key || message.eventType });
+    return { address: this.#address, facts: { 'message-id': message.id } };
+  }
+
+  #lane(name: string): Promise<ConfirmLane> {
+    if (this.#failure !== null) throw this.#failure;
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const forget = () => this.#lanes.delete(name);
+    const opening = this.#model.createConfirmChannel().then(
+      (channel) => new ConfirmLane(channel, forget),
+      (error: unknown) => {
+        forget();
+        throw amqpError(error);
+      },
+    );
+    this.#lanes.set(name, opening);
+    return opening;
+  }
+
+  #lost(error: Error): void {
+    if (this.#failure !== null) return;
+    this.#failure = amqpError(error);
+    for (const lane of this.#lanes.values())
+      void lane.then(
+        (one) => one.fail(this.#failure as Error),
+        () => undefined,
+      );
+    this.#context.lost(this.#failure);
+  }
+
+  async close(): Promise<void> {
+    const stream = socketOf(this.#model);
+    this.#failure ??= new BrokerError('The connection to the broker was closed.');
+    await goodbye(this.#model.close(), this.#context.log);
+    stream.destroy();
+    for (const lane of this.#lanes.values())
+      void lane.then(
+        (one) => one.fail(this.#failure as Error),
+        () => undefined,
+      );
+  }
+}
+
+const socketOf = (model: ChannelModel): Socket => (model.connection as unknown as { stream: Socket }).stream;

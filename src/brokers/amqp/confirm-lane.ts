@@ -1,0 +1,121 @@
+import type { ConfirmChannel, Message } from 'amqplib';
+import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
+import { amqpError } from './amqp-error.ts';
+
+/** The broker closed the channel for a message that is too large. */
+export class LargeMessage extends SendFailure {
+  /** Others were on the channel, so it may have been one of them. */
+  readonly isShared: boolean;
+
+  constructor(isShared: boolean) {
+    super('message_too_large', 'The message is larger than the broker allows.');
+    this.isShared = isShared;
+  }
+}
+
+const TOO_LARGE = /message size .* (larger than|exceeds)/i;
+const NOT_FOUND = 404;
+const REFUSED = 403;
+
+interface Waiting {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** A channel on which the broker confirms each message, and returns those that it cannot route. */
+export class ConfirmLane {
+  readonly #channel: ConfirmChannel;
+  readonly #ended: () => void;
+  readonly #waiting = new Set<Waiting>();
+  /** Names of messages that came back. Their confirm follows. */
+  readonly #returned = new Set<string>();
+  #failure: Error | null = null;
+
+  constructor(channel: ConfirmChannel, ended: () => void) {
+    this.#channel = channel;
+    this.#ended = ended;
+    channel.on('return', (message: Message) =>
+      this.#returned.add(nameOf(message.properties.messageId, message.fields.routingKey)),
+    );
+    channel.on('error', (error: Error) => this.fail(error));
+    channel.on('close', () =>
+      this.fail(new SendFailure('connection_reset', 'The broker closed the channel.')),
+    );
+  }
+
+  publish(message: BrokerMessageOut, to: { exchange: string; routingKey: string }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) return reject(this.#failure);
+      const waiting = { resolve, reject };
+      const settle = (error: unknown) =>
+        this.#settle(waiting, { error, name: nameOf(message.id, to.routingKey), to });
+      this.#waiting.add(waiting);
+      try {
+        this.#channel.publish(to.exchange, to.routingKey, message.body, propertiesOf(message), settle);
+      } catch (error) {
+        this.#waiting.delete(waiting);
+        reject(
+          new SendFailure('message_too_large', 'The headers are larger than a frame of the broker.', {
+            cause: error,
+          }),
+        );
+      }
+    });
+  }
+
+  /** Everything that is not confirmed fails. */
+  fail(error: Error): void {
+    if (this.#failure !== null) return;
+    const isLarge = TOO_LARGE.test(error.message);
+    this.#failure = isLarge ? new LargeMessage(this.#waiting.size > 1) : channelError(error);
+    this.#ended();
+    for (const { reject } of this.#waiting) reject(this.#failure);
+    this.#waiting.clear();
+  }
+
+  #settle(
+    waiting: Waiting,
+    { error, name, to }: { error: unknown; name: string; to: { exchange: string; routingKey: string } },
+  ): void {
+    if (!this.#waiting.delete(waiting)) return;
+    const isReturned = this.#returned.delete(name);
+    if (error !== null && error !== undefined)
+      waiting.reject(
+        new SendFailure('broker_refused', 'The broker did not take the message: a queue may be full.', {
+          cause: error,
+        }),
+      );
+    else if (isReturned) waiting.reject(new SendFailure('unroutable', unroutable(to)));
+    else waiting.resolve();
+  }
+}
+
+const unroutable = ({ exchange, routingKey }: { exchange: string; routingKey: string }): string =>
+  exchange === ''
+    ? `No queue has the name ${routingKey}.`
+    : `No queue is bound to the exchange ${exchange} for the routing key ${routingKey}.`;
+
+const nameOf = (id: unknown, routingKey: string): string => `${String(id)} ${routingKey}`;
+
+function propertiesOf({ id, headers, eventType, orderingKey }: BrokerMessageOut) {
+  const named = Object.fromEntries(headers);
+  return {
+    persistent: true,
+    mandatory: true,
+    messageId: id,
+    type: eventType,
+    contentType: named['content-type'] ?? 'application/json',
+    timestamp: Math.floor(Date.now() / 1000),
+    headers: { ...named, ...(orderingKey !== null && { 'ordering-key': orderingKey }) },
+  };
+}
+
+function channelError(error: Error): Error {
+  const { code } = error as { code?: unknown };
+  if (error instanceof SendFailure) return error;
+  if (code === NOT_FOUND)
+    return new SendFailure('target_not_found', 'The exchange does not exist.', { cause: error });
+  if (code === REFUSED)
+    return new SendFailure('not_permitted', 'The user may not write to the exchange.', { cause: error });
+  return amqpError(error);
+}

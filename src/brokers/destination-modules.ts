@@ -1,0 +1,11 @@
+import type { DestinationKind } from '../domain/config/destination.ts';
+import type { DestinationModule } from './module/producer.ts';
+
+/** The kinds of broker that deliveries go to. The library of a kind is loaded when an endpoint first needs it. */
+const modules = {
+  kafka: async () => (await import('./kafka/kafka-producer.ts')).kafkaDestination,
+  amqp: async () => (await import('./amqp/amqp-producer.ts')).amqpDestination,
+} satisfies Partial<Record<DestinationKind, () => Promise<DestinationModule>>>;
+
+export const destinationModule = (kind: DestinationKind): Promise<DestinationModule> =>
+  (modules as Record<string, () => Promise<DestinationModule>>)[kind]!();

@@ -1,0 +1,177 @@
+import type { MessageSender, OutgoingMessage } from '../dispatch/client/message-sender.ts';
+import { ExchangeFailure, type Outcome, type Timings } from '../dispatch/connection/outcome.ts';
+import type { Destination } from '../domain/config/destination.ts';
+import type { Logger } from '../platform/logger.ts';
+import { Deadline } from './deadline.ts';
+import { destinationModule } from './destination-modules.ts';
+import { Link } from './link.ts';
+import { messageHeaders } from './message-headers.ts';
+import type { NetworkContext } from './module/broker-module.ts';
+import { failureOf } from './module/failure-of.ts';
+import type { Receipt } from './module/producer.ts';
+
+/**
+ * Sends deliveries to brokers, over a bounded number of connections. Endpoints whose connections have the same settings and
+ * credentials share one. Other credentials are another connection, so a change has effect with the next message, and the
+ * old connection ends when it is idle. A connection that fails or does not answer in time is given up.
+ */
+const IDLE_MS = 60_000;
+const LOOK_EVERY_MS = 10_000;
+const MAX_LINKS = 256;
+/** After these the connection is as good as before. */
+const ABOUT_MESSAGE: ReadonlySet<string> = new Set([
+  'message_too_large',
+  'unroutable',
+  'target_not_found',
+  'not_permitted',
+  'broker_refused',
+  'aborted',
+]);
+
+export class Destinations implements MessageSender {
+  readonly #context: Omit<NetworkContext, 'signal'>;
+  readonly #log: Logger;
+  readonly #maxLinks: number;
+  readonly #links = new Map<string, Link>();
+  /** The key of settings that are in use, which is long to make. */
+  readonly #keys = new WeakMap<Destination, Promise<string>>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(context: Omit<NetworkContext, 'signal'>, { maxLinks = MAX_LINKS } = {}) {
+    this.#context = context;
+    this.#log = context.log;
+    this.#maxLinks = maxLinks;
+    this.#timer = setInterval(() => this.#closeIdle(IDLE_MS), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Connections that are open or opening. */
+  get size(): number {
+    return this.#links.size;
+  }
+
+  async send(message: OutgoingMessage, signal?: AbortSignal): Promise<Outcome> {
+    const course: Course = { startedAt: Date.now(), startedMs: performance.now(), timings: {} };
+    const deadline = new Deadline(message.timeoutMs, signal);
+    let link: Link | undefined;
+    try {
+      const key = await this.#keyOf(message.destination);
+      link = this.#linkTo(key, message.destination);
+      link.begin();
+      return confirmed(course, await this.#sendOn(link, message, { course, deadline }));
+    } catch (error) {
+      const failure = failureOf(error);
+      if (link !== undefined && !ABOUT_MESSAGE.has(failure.code)) this.#drop(link);
+      return failed(course, failure);
+    } finally {
+      deadline.clear();
+      link?.end();
+    }
+  }
+
+  async #sendOn(
+    link: Link,
+    message: OutgoingMessage,
+    { course, deadline }: { course: Course; deadline: Deadline },
+  ): Promise<Receipt> {
+    const wasOpen = link.isOpen;
+    const producer = await deadline.limit(link.producer, 'The broker did not let us in');
+    if (!wasOpen) course.timings.connectMs = performance.now() - course.startedMs;
+    if (message.turn !== undefined && (await deadline.turn(message.turn))) {
+      course.startedAt = Date.now();
+      course.startedMs = performance.now();
+    }
+    const { destination, id, eventType, body, orderingKey } = message;
+    const headers = messageHeaders(message);
+    const sentMs = performance.now();
+    const sending = producer.send({ destination, id, eventType, headers, body, orderingKey });
+    const receipt = await deadline.limit(sending, 'The broker did not confirm the message');
+    course.timings.firstByteMs = performance.now() - sentMs;
+    return receipt;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const link of this.#links.values()) this.#drop(link);
+    await Promise.all(this.#closing);
+  }
+
+  #keyOf(destination: Destination): Promise<string> {
+    let key = this.#keys.get(destination);
+    if (key === undefined) {
+      key = destinationModule(destination.type).then(
+        (module) => `${destination.type} ${JSON.stringify(module.connectionOf(destination))}`,
+      );
+      this.#keys.set(destination, key);
+    }
+    return key;
+  }
+
+  #linkTo(key: string, destination: Destination): Link {
+    if (this.#isClosed) throw new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
+    const known = this.#links.get(key);
+    if (known !== undefined) return known;
+    if (this.#links.size >= this.#maxLinks) this.#closeIdle(0, 1);
+    if (this.#links.size >= this.#maxLinks)
+      throw new ExchangeFailure('local_resource', 'too many connections to brokers are in use', true);
+    const link: Link = new Link(destination, {
+      load: () => destinationModule(destination.type),
+      context: this.#context,
+      lost: () => this.#drop(link),
+    });
+    this.#links.set(key, link);
+    return link;
+  }
+
+  #closeIdle(idleMs: number, atMost = Number.POSITIVE_INFINITY): void {
+    const idle = [...this.#links.values()].filter((link) => link.idleMs > idleMs);
+    idle.sort((a, b) => b.idleMs - a.idleMs);
+    for (const link of idle.slice(0, atMost)) this.#drop(link);
+  }
+
+  #drop(link: Link): void {
+    for (const [key, one] of this.#links) if (one === link) this.#links.delete(key);
+    const closing = link
+      .close()
+      .catch((error: unknown) => this.#log.debug({ err: error }, 'a connection to a broker did not close'))
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}
+
+interface Course {
+  startedAt: number;
+  startedMs: number;
+  timings: Omit<Timings, 'totalMs'>;
+}
+
+const timesOf = ({ startedAt, startedMs, timings }: Course) => ({
+  startedAt,
+  timings: { ...timings, totalMs: performance.now() - startedMs },
+  certificates: null,
+});
+
+const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
+  kind: 'response',
+  isConfirm: true,
+  status: 200,
+  statusText: '',
+  headers: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, [value]])),
+  body: Buffer.alloc(0),
+  truncated: false,
+  address,
+  ...timesOf(course),
+});
+
+const failed = (course: Course, { code, message, ours }: ExchangeFailure): Outcome => ({
+  kind: 'error',
+  code,
+  message,
+  ours,
+  dropped: false,
+  address: null,
+  ...timesOf(course),
+});

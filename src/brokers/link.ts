@@ -1,0 +1,74 @@
+import type { Destination } from '../domain/config/destination.ts';
+import type { NetworkContext } from './module/broker-module.ts';
+import type { DestinationModule, Producer } from './module/producer.ts';
+
+/**
+ * One connection to a broker, shared by all endpoints with the same settings and credentials.
+ *
+ *   opening ──> open ──> lost (it failed) or closed (idle, or the node stops)
+ *
+ * A lost or closed link is never used again: the next message makes a new one. Messages that are under way fail with it.
+ */
+export class Link {
+  readonly producer: Promise<Producer>;
+  readonly #end = new AbortController();
+  #users = 0;
+  #idleSince = performance.now();
+  isOpen = false;
+
+  constructor(
+    destination: Destination,
+    {
+      load,
+      context,
+      lost,
+    }: { load(): Promise<DestinationModule>; context: Omit<NetworkContext, 'signal'>; lost(): void },
+  ) {
+    this.producer = this.#open(destination, { load, context, lost });
+    // Those who wait for it learn of it too.
+    this.producer.then(() => (this.isOpen = true), lost);
+  }
+
+  async #open(
+    destination: Destination,
+    {
+      load,
+      context,
+      lost,
+    }: { load(): Promise<DestinationModule>; context: Omit<NetworkContext, 'signal'>; lost(): void },
+  ): Promise<Producer> {
+    const module = await load();
+    const { signal } = this.#end;
+    const producer = await module.open(destination, {
+      ...context,
+      signal,
+      lost: (error) => {
+        context.log.debug({ err: error }, 'a connection to a broker was lost');
+        lost();
+      },
+    });
+    if (signal.aborted) await producer.close();
+    signal.throwIfAborted();
+    return producer;
+  }
+
+  /** For how long nothing has used it. */
+  get idleMs(): number {
+    return this.#users > 0 ? 0 : performance.now() - this.#idleSince;
+  }
+
+  begin(): void {
+    this.#users += 1;
+  }
+
+  end(): void {
+    this.#users -= 1;
+    this.#idleSince = performance.now();
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    const producer = await this.producer.catch(() => null);
+    await producer?.close();
+  }
+}

@@ -1,0 +1,51 @@
+import type { Destination } from '../../domain/config/destination.ts';
+import type { ErrorCode } from '../../domain/delivery.ts';
+import { BrokerError, type NetworkContext } from './broker-module.ts';
+
+/** The contract of one kind of broker that deliveries go to. */
+export interface DestinationModule {
+  /** The settings that make a connection. Endpoints whose settings are equal in these share one. */
+  connectionOf(destination: Destination): unknown;
+  /** Connects. The signal of the context ends the try, and nothing after it. */
+  open(destination: Destination, context: ProducerContext): Promise<Producer>;
+}
+
+export interface ProducerContext extends NetworkContext {
+  /** The connection is of no use any more. */
+  lost(error: Error): void;
+}
+
+/** A connection that messages are sent on. */
+export interface Producer {
+  /** Resolves when the broker has the message for good. Rejects, with a `SendFailure` where the reason is known. */
+  send(message: BrokerMessageOut): Promise<Receipt>;
+  /** What is under way fails. */
+  close(): Promise<void>;
+}
+
+export interface BrokerMessageOut {
+  destination: Destination;
+  id: string;
+  eventType: string;
+  /** Names in lower case. */
+  headers: readonly (readonly [string, string])[];
+  body: Buffer;
+  orderingKey: string | null;
+}
+
+/** What the broker said of a message that it took. */
+export interface Receipt {
+  address: string | null;
+  /** Such as partition and offset. */
+  facts: Readonly<Record<string, string>>;
+}
+
+/** A message that was not taken, with the word for filters and a sentence for the owner of the endpoint. */
+export class SendFailure extends BrokerError {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

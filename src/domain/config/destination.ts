@@ -1,0 +1,85 @@
+/**
+ * The broker that an endpoint's deliveries go to. The names of fields and credentials are those of sources of the same
+ * kind (source.ts). They are sealed together with the other secrets of the endpoint.
+ */
+export interface KafkaDestination {
+  brokers: string[];
+  topic: string;
+  auth: { type: string; hash: string; username: string; password: string; tls: boolean } | null;
+}
+
+export interface AmqpDestination {
+  schema: string;
+  host: string;
+  port: string;
+  vhost: string | null;
+  auth: { user: string; password: string } | null;
+  /** Empty: the default exchange, which routes to the queue that the routing key names. */
+  exchange: string;
+  /** Empty: the event type. */
+  routing_key: string;
+}
+
+export interface SqsDestination {
+  queue_name: string;
+  access_key_id: string;
+  secret_key: string;
+  default_region: string;
+  /** Another server that speaks the protocol. Empty: the server of the region. */
+  endpoint: string;
+}
+
+export interface GoogleDestination {
+  project_id: string;
+  topic_id: string;
+  /** base64 of the key file. */
+  service_account: string;
+  endpoint: string;
+}
+
+export type Destination =
+  | { type: 'kafka'; kafka: KafkaDestination }
+  | { type: 'amqp'; amqp: AmqpDestination }
+  | { type: 'sqs'; sqs: SqsDestination }
+  | { type: 'google'; google: GoogleDestination };
+
+export const destinationKinds = ['kafka', 'amqp', 'sqs', 'google'] as const;
+export type DestinationKind = (typeof destinationKinds)[number];
+
+/** The address for people and records. It has no credential. */
+export function destinationUrl(destination: Destination): string {
+  switch (destination.type) {
+    case 'kafka':
+      return `kafka://${destination.kafka.brokers.join(',')}/${part(destination.kafka.topic)}`;
+    case 'amqp': {
+      const { schema, host, port, vhost, exchange, routing_key } = destination.amqp;
+      const path = [vhost ?? '/', exchange, routing_key].map(part).join('/');
+      return `${schema}://${host.includes(':') ? `[${host}]` : host}:${port}/${path}`;
+    }
+    case 'sqs': {
+      const { endpoint, default_region, queue_name } = destination.sqs;
+      return `sqs://${hostIn(endpoint) || default_region}/${part(queue_name)}`;
+    }
+    case 'google': {
+      const { endpoint, project_id, topic_id } = destination.google;
+      return `pubsub://${hostIn(endpoint) || 'pubsub.googleapis.com'}/projects/${part(project_id)}/topics/${part(topic_id)}`;
+    }
+  }
+}
+
+/** Whether the way to the broker is encrypted. */
+export function usesTls(destination: Destination): boolean {
+  switch (destination.type) {
+    case 'kafka':
+      return destination.kafka.auth?.tls === true;
+    case 'amqp':
+      return destination.amqp.schema === 'amqps';
+    case 'sqs':
+      return !/^http:/i.test(destination.sqs.endpoint);
+    case 'google':
+      return !/^http:/i.test(destination.google.endpoint);
+  }
+}
+
+const part = (name: string): string => encodeURIComponent(name.toWellFormed());
+const hostIn = (endpoint: string): string => URL.parse(endpoint)?.host ?? '';

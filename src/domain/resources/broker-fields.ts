@@ -1,0 +1,129 @@
+/**
+ * The settings of each kind of broker, described once for sources and endpoints. Schemas, checks and forms follow from
+ * the description. A name with a dot is a field of a group, which may be left out as a whole.
+ */
+export interface BrokerField {
+  readonly label: string;
+  readonly kind: 'text' | 'secret' | 'choice' | 'flag' | 'list' | 'bytes';
+  readonly hint?: string;
+  /** The values of a choice. */
+  readonly of?: readonly string[];
+  readonly required?: true;
+  /** A text that is not given is null, other than an empty one. */
+  readonly isNullable?: true;
+  /** The value of a text that is not given. */
+  readonly usual?: string;
+  readonly maxChars?: number;
+  /** What the protocol has room for. */
+  readonly maxBytes?: number;
+  readonly rule?: { readonly pattern: RegExp; readonly says: string };
+  /** Absent: both have it. */
+  readonly only?: 'source' | 'destination';
+  /** Another name that requests may use for it. */
+  readonly alias?: string;
+}
+
+export type BrokerFields = Readonly<Record<string, BrokerField>>;
+
+const text = (label: string, more: Partial<BrokerField> = {}): BrokerField => ({
+  label,
+  kind: 'text',
+  ...more,
+});
+const secret = (label: string, more: Partial<BrokerField> = {}): BrokerField => ({
+  label,
+  kind: 'secret',
+  ...more,
+});
+const required = { required: true } as const;
+const toSend = { only: 'destination' } as const;
+const toTake = { only: 'source' } as const;
+
+/** The protocol has no room for longer names. */
+const amqpName = { maxBytes: 255 } as const;
+
+const otherServer = text('Endpoint', {
+  hint: 'Another server with the same protocol, as an http or https URL.',
+  maxChars: 2048,
+});
+
+export const brokerFields = {
+  kafka: {
+    brokers: {
+      label: 'Brokers',
+      kind: 'list',
+      hint: 'Each as host:port.',
+      required: true,
+      maxChars: 512,
+      rule: { pattern: /^[^\s/]+:\d{1,5}$/, says: 'must be host:port' },
+    },
+    topic: text('Topic', { ...required, ...toSend, alias: 'topic_name' }),
+    topic_name: text('Topic', { ...required, ...toTake }),
+    consumer_group_id: text('Consumer group', toTake),
+    'auth.type': { label: 'Authentication', kind: 'choice', of: ['plain', 'scram'] },
+    'auth.hash': { label: 'Hash', kind: 'choice', of: ['SHA256', 'SHA512'], hint: 'For scram.' },
+    'auth.username': text('User name'),
+    'auth.password': secret('Password'),
+    'auth.tls': { label: 'TLS', kind: 'flag' },
+  },
+  amqp: {
+    schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
+    host: text('Host', required),
+    port: text('Port', {
+      hint: 'Default: 5672, with TLS 5671.',
+      maxChars: 5,
+      rule: {
+        pattern: /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
+        says: 'must be a port number from 1 to 65535',
+      },
+    }),
+    queue: text('Queue', { ...required, ...toTake, ...amqpName }),
+    vhost: text('Virtual host', { isNullable: true, ...amqpName }),
+    deadLetterExchange: text('Dead letter exchange', { ...toTake, ...amqpName }),
+    'auth.user': text('User name', required),
+    'auth.password': secret('Password'),
+    'bindExchange.exchange': text('Exchange', { ...required, ...toTake, ...amqpName }),
+    'bindExchange.routingKey': text('Routing key', { ...toTake, ...amqpName }),
+    exchange: text('Exchange', {
+      hint: 'Empty: the default exchange. The routing key is the name of the queue then.',
+      ...toSend,
+      ...amqpName,
+    }),
+    routing_key: text('Routing key', {
+      hint: 'Empty: the event type.',
+      ...toSend,
+      ...amqpName,
+    }),
+  },
+  sqs: {
+    queue_name: text('Queue', required),
+    access_key_id: text('Access key id', required),
+    secret_key: secret('Secret key', required),
+    default_region: text('Region', required),
+    endpoint: otherServer,
+  },
+  google: {
+    project_id: text('Google project', required),
+    subscription_id: text('Subscription', { ...required, ...toTake }),
+    topic_id: text('Topic', { ...required, ...toSend }),
+    service_account: {
+      label: 'Service account',
+      kind: 'bytes',
+      hint: 'The key file: base64, or an array of byte values.',
+      required: true,
+    },
+    endpoint: otherServer,
+  },
+} as const satisfies Record<string, BrokerFields>;
+
+export type BrokerFieldsKind = keyof typeof brokerFields;
+
+/** The fields of one kind for one use, by name. */
+export const fieldsFor = (
+  kind: BrokerFieldsKind,
+  use: 'source' | 'destination',
+): [name: string, field: BrokerField][] =>
+  Object.entries<BrokerField>(brokerFields[kind]).filter(([, { only = use }]) => only === use);
+
+/** Names of the fields of any kind that hold a credential. */
+export const isSecretField = ({ kind }: BrokerField): boolean => kind === 'secret' || kind === 'bytes';

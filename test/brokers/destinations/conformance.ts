@@ -1,0 +1,100 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect } from 'vitest';
+import type { TestApp } from '../../support/app.ts';
+import { range } from '../broker-scene.ts';
+import { brokerTests } from '../broker-tests.ts';
+import type { DestinationDriver } from './destination-driver.ts';
+import { DestinationScene, numberOf } from './destination-scene.ts';
+
+/** The tests that every kind of broker must pass to which deliveries go. */
+export function destinationConformance(kind: string, start: () => Promise<DestinationDriver | string>): void {
+  describe(kind, () => {
+    let driver: DestinationDriver;
+    let app: TestApp;
+    const { check, checkAtOnce } = brokerTests(start, (given) => {
+      app = given.app;
+      driver = given.closing(given.facts);
+    });
+
+    // proves Endpoints: broker.*
+    check('a message is the webhook: its bytes, its headers, its signature', async () => {
+      const scene = await DestinationScene.on(app);
+      const target = await driver.open();
+      const endpoint = await scene.endpoint(target.broker);
+      expect(endpoint).toMatchObject({ delivery: 'broker', url: '', broker: target.broker });
+      await scene.send(endpoint, { text: 'für "alle"', n: 1.5 });
+      await scene.succeeded(1);
+      const [message] = await scene.received(target, 1);
+      expect(message?.body.toString()).toBe('{"text":"für \\"alle\\"","n":1.5}');
+      const { headers = {} } = message ?? {};
+      expect(headers).toMatchObject({ 'content-type': 'application/json', 'event-type': 'made.up' });
+      const { content } = await scene.project.get('/eventdeliveries');
+      expect(headers['webhook-id']).toBe(content[0].uid);
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${message?.body}`;
+      const expected = createHmac('sha256', 'a secret of tests').update(signed).digest('base64');
+      expect(headers['webhook-signature']).toContain(`v1,${expected}`);
+      const [attempt] = await scene.attempts();
+      expect(attempt).toMatchObject({ status: true, http_status: '', error: '', method: 'PUBLISH' });
+      expect(attempt.url).toMatch(/^(kafka|amqp|sqs|pubsub):\/\//);
+      expect(content[0]).toMatchObject({ last_outcome: 'confirmed' });
+      expect(JSON.stringify(attempt)).not.toContain('secret');
+    });
+
+    check('what is wrong is said in plain words, and tried again', async () => {
+      const target = await driver.open();
+      const scene = await DestinationScene.on(app);
+      for (const [broker, outcome, error] of target.refused) {
+        const endpoint = await scene.endpoint(broker);
+        const attempt = await scene.project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
+        expect(attempt).toMatchObject({ status: false, error, http_status: '' });
+        const { content } = await scene.project.get(`/eventdeliveries?endpointId=${endpoint.uid}`);
+        expect(content[0]).toMatchObject({ last_outcome: outcome });
+      }
+      expect(await target.received()).toEqual([]);
+    });
+
+    check('an endpoint can be tried before it is saved', async () => {
+      const scene = await DestinationScene.on(app);
+      const target = await driver.open();
+      const tried = { endpoint: { delivery: 'broker', broker: target.broker }, data: { n: 7 } };
+      const attempt = await scene.project.post('/endpoints/test', tried, 200);
+      expect(attempt).toMatchObject({ status: true, error: '' });
+      expect((await scene.received(target, 1)).map(numberOf)).toEqual([7]);
+    });
+
+    checkAtOnce(
+      'killed and frozen in the middle, it gets everything, and keys keep their order',
+      async () => {
+        const own = await driver.startOwn();
+        try {
+          const scene = await DestinationScene.on(app);
+          const keys = (n: number) => ({ ordering_key: `k${n % 5}` });
+          const endpoint = await scene.endpoint(
+            own.target.broker,
+            { http_timeout: 5 },
+            { ordering: { key: '$.body.none' } },
+          );
+          await scene.sendMany(endpoint, 0, 200, keys);
+          await scene.received(own.target, 20);
+          await own.kill();
+          await scene.sendMany(endpoint, 200, 300, keys);
+          await own.resume();
+          await scene.received(own.target, 250);
+          own.mute();
+          await scene.sendMany(endpoint, 300, 400, keys);
+          await new Promise((resolve) => setTimeout(resolve, 1_000));
+          own.unmute();
+          await scene.succeeded(400);
+          const numbers = (await scene.received(own.target, 400)).map(numberOf);
+          expect([...new Set(numbers)].toSorted((a, b) => a - b)).toEqual(range(0, 400));
+          for (const key of range(0, 5)) {
+            const firsts = [...new Set(numbers.filter((n) => n % 5 === key))];
+            expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
+          }
+        } finally {
+          await own.stop();
+        }
+      },
+    );
+  });
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { Consumer } from '@platformatic/kafka';
+import { brokerFacts } from '../../support/brokers/broker.ts';
+import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../../support/brokers/kafka-server.ts';
+import { happened } from '../../support/eventually.ts';
+import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { KafkaSide } from '../kafka-driver.ts';
+import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+
+export async function kafkaTargets(): Promise<DestinationDriver | string> {
+  const ports = await brokerFacts<KafkaPorts>('kafka');
+  if (typeof ports === 'string') return ports;
+  const targets = new KafkaTargets(ports.plaintext);
+  return { open: () => targets.open(ports), startOwn, close: () => targets.close() };
+}
+
+export class KafkaTargets {
+  readonly side: KafkaSide;
+  readonly #brokers: string[];
+  readonly #consumers: Consumer<Buffer, Buffer, Buffer, Buffer>[] = [];
+
+  constructor(port: number) {
+    this.side = new KafkaSide(port);
+    this.#brokers = [`127.0.0.1:${port}`];
+  }
+
+  async open(ports: KafkaPorts, partitions = 3): Promise<Target> {
+    const topic = `t-${randomBytes(6).toString('hex')}`;
+    await this.side.createTopic(topic, partitions);
+    const broker = (kafka: object) => ({
+      type: 'kafka',
+      kafka: { brokers: [`127.0.0.1:${ports.plaintext}`], topic, ...kafka },
+    });
+    const scram = { type: 'scram', ...KAFKA_USERS.scram512, tls: false };
+    return {
+      broker: broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth: scram }),
+      refused: [
+        [
+          broker({ brokers: ['127.0.0.1:1'] }),
+          'connection_refused',
+          'The broker refused the connection: check the address and that it is running.',
+        ],
+        [
+          broker({ brokers: ['no-such-name.invalid:9092'] }),
+          'dns_not_found',
+          'The name no-such-name.invalid does not exist.',
+        ],
+        [
+          broker({ auth: { tls: true } }),
+          'tls_failed',
+          'The broker does not speak TLS on this port: unset auth.tls or use another port.',
+        ],
+        [
+          broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth: { ...scram, password: 'wrong' } }),
+          'sign_in_refused',
+          'The broker refused the user name or the password.',
+        ],
+        [broker({ topic: 'none' }), 'target_not_found', 'The topic does not exist.'],
+      ],
+      received: await this.reader(topic),
+    };
+  }
+
+  async reader(topic: string): Promise<() => Promise<ReceivedMessage[]>> {
+    const consumer = new Consumer({
+      clientId: 'tests',
+      groupId: `g-${topic}`,
+      bootstrapBrokers: this.#brokers,
+      autocommit: false,
+      retries: 200,
+      retryDelay: 250,
+    });
+    this.#consumers.push(consumer);
+    const all: ReceivedMessage[] = [];
+    const stream = await consumer.consume({ topics: [topic], mode: 'earliest', maxWaitTime: 100 });
+    stream.on('error', () => undefined);
+    stream.on('data', ({ value, headers, key }) => {
+      const named = [...headers].map(([name, text]) => [String(name), String(text)]);
+      all.push({
+        body: value as Buffer,
+        headers: Object.fromEntries(named) as Record<string, string>,
+        key: key === undefined || key === null ? null : String(key),
+      });
+      happened();
+    });
+    return async () => all;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#consumers.map((one) => one.close(true).catch(() => undefined)));
+    await this.side.close();
+  }
+}
+
+/** The relay is what the broker advertises, so that every connection of the service goes through it. */
+async function startOwn(): Promise<OwnTarget> {
+  const relay = await startTcpRelay();
+  const server = await KafkaServer.start({ advertisedPort: relay.port });
+  relay.to(server.ports.plaintext);
+  const targets = new KafkaTargets(relay.port);
+  const target = await targets.open({ ...server.ports, plaintext: relay.port });
+  const { kafka } = target.broker as { kafka: object };
+  return {
+    target: {
+      ...target,
+      broker: { type: 'kafka', kafka: { ...kafka, brokers: [`127.0.0.1:${relay.port}`], auth: undefined } },
+    },
+    connections: () => relay,
+    kill: () => server.kill(),
+    resume: () => server.resume(),
+    mute: () => relay.mute(),
+    unmute: () => relay.unmute(),
+    stop: async () => {
+      await targets.close();
+      relay.close();
+      await server.stop();
+    },
+  };
+}
