@@ -58,6 +58,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       mtls_client_cert: none,
       signing_key: none,
       secret: none,
+      broker: none,
       headers,
       expires_at: none,
       metadata: fc.dictionary(

@@ -381,45 +381,7 @@ export interface Endpoint {
   slack_webhook_url: string;
   teams_webhook_url: string;
   headers: Record<string, string>;
-  broker: {
-    type: 'kafka' | 'amqp' | 'sqs' | 'google';
-    kafka: {
-      brokers: string[];
-      topic: string;
-      auth: {
-        type: 'plain' | 'scram' | '';
-        hash: 'SHA256' | 'SHA512' | '';
-        username: string;
-        password: string;
-        tls: boolean;
-      } | null;
-    } | null;
-    amqp: {
-      schema: 'amqp' | 'amqps' | '';
-      host: string;
-      port: string;
-      vhost: string | null;
-      auth: {
-        user: string;
-        password: string;
-      } | null;
-      exchange: string;
-      routing_key: string;
-    } | null;
-    sqs: {
-      queue_name: string;
-      access_key_id: string;
-      secret_key: string;
-      default_region: string;
-      endpoint: string;
-    } | null;
-    google: {
-      project_id: string;
-      topic_id: string;
-      service_account: string;
-      endpoint: string;
-    } | null;
-  } | null;
+  broker: Broker | null;
   /** Deliveries created so far. */
   events: number;
   /** Percentage of failed attempts in the observed window. */
@@ -770,13 +732,7 @@ export interface Project {
 export interface PubSub {
   type: 'sqs' | 'google' | 'kafka' | 'amqp' | '';
   workers: number;
-  sqs: {
-    queue_name: string;
-    access_key_id: string;
-    secret_key: string;
-    default_region: string;
-    endpoint: string;
-  } | null;
+  sqs: SqsSettings | null;
   google: {
     project_id: string;
     subscription_id: string;
@@ -788,13 +744,7 @@ export interface PubSub {
     brokers: string[];
     topic_name: string;
     consumer_group_id: string;
-    auth: {
-      type: 'plain' | 'scram' | '';
-      hash: 'SHA256' | 'SHA512' | '';
-      username: string;
-      password: string;
-      tls: boolean;
-    } | null;
+    auth: KafkaSignIn | null;
   } | null;
   amqp: {
     schema: string;
@@ -810,6 +760,50 @@ export interface PubSub {
     bindedExchange: string | null;
     routingKey: string;
   } | null;
+}
+
+export interface Broker {
+  type: 'kafka' | 'amqp' | 'sqs' | 'google';
+  kafka: {
+    brokers: string[];
+    topic: string;
+    auth: KafkaSignIn | null;
+  } | null;
+  amqp: {
+    schema: 'amqp' | 'amqps' | '';
+    host: string;
+    port: string;
+    vhost: string | null;
+    auth: {
+      user: string;
+      password: string;
+    } | null;
+    exchange: string;
+    routing_key: string;
+  } | null;
+  sqs: SqsSettings | null;
+  google: {
+    project_id: string;
+    topic_id: string;
+    service_account: string;
+    endpoint: string;
+  } | null;
+}
+
+export interface KafkaSignIn {
+  type: 'plain' | 'scram' | '';
+  hash: 'SHA256' | 'SHA512' | '';
+  username: string;
+  password: string;
+  tls: boolean;
+}
+
+export interface SqsSettings {
+  queue_name: string;
+  access_key_id: string;
+  secret_key: string;
+  default_region: string;
+  endpoint: string;
 }
 
 export interface Source {
@@ -1513,54 +1507,7 @@ export interface UpdateEndpoint {
   /** Headers of every delivery, at most 32. Stored sealed. They replace those of the event, and none of ours. */
   headers?: Record<string, string> | null;
   /** See Destinations. */
-  broker?: {
-    type?: 'kafka' | 'amqp' | 'sqs' | 'google' | '' | null;
-    kafka?: {
-      /** Each as host:port. */
-      brokers?: string[] | null;
-      topic?: string | null;
-      topic_name?: string | null;
-      auth?: {
-        type?: 'plain' | 'scram' | '' | null;
-        /** For scram. */
-        hash?: 'SHA256' | 'SHA512' | '' | null;
-        username?: string | null;
-        password?: string | null;
-        tls?: boolean | null;
-      } | null;
-    } | null;
-    amqp?: {
-      schema?: 'amqp' | 'amqps' | '' | null;
-      host?: string | null;
-      /** Default: 5672, with TLS 5671. */
-      port?: string | null;
-      vhost?: string | null;
-      auth?: {
-        user?: string | null;
-        password?: string | null;
-      } | null;
-      /** Empty: the default exchange. The routing key is the name of the queue then. */
-      exchange?: string | null;
-      /** Empty: the event type. */
-      routing_key?: string | null;
-    } | null;
-    sqs?: {
-      queue_name?: string | null;
-      access_key_id?: string | null;
-      secret_key?: string | null;
-      default_region?: string | null;
-      /** Another server with the same protocol, as an http or https URL. */
-      endpoint?: string | null;
-    } | null;
-    google?: {
-      project_id?: string | null;
-      topic_id?: string | null;
-      /** The key file: base64, or an array of byte values. */
-      service_account?: string | number[] | null;
-      /** Another server with the same protocol, as an http or https URL. */
-      endpoint?: string | null;
-    } | null;
-  } | null;
+  broker?: BrokerInput | null;
   /** True makes the endpoint inactive: its deliveries are discarded. False changes nothing. Use activate to activate it. */
   is_disabled?: boolean | null;
   /** Signs deliveries. Default: random. An update replaces all secrets at once. Use expire_secret to keep the old one signing for a while. */
@@ -1861,14 +1808,7 @@ export interface PubSubInput {
   type?: 'sqs' | 'google' | 'kafka' | 'amqp' | '' | null;
   /** Consumers per node; 1 by default. */
   workers?: number | null;
-  sqs?: {
-    queue_name?: string | null;
-    access_key_id?: string | null;
-    secret_key?: string | null;
-    default_region?: string | null;
-    /** Another server with the same protocol, as an http or https URL. */
-    endpoint?: string | null;
-  } | null;
+  sqs?: SqsSettingsInput | null;
   google?: {
     project_id?: string | null;
     subscription_id?: string | null;
@@ -1882,14 +1822,7 @@ export interface PubSubInput {
     brokers?: string[] | null;
     topic_name?: string | null;
     consumer_group_id?: string | null;
-    auth?: {
-      type?: 'plain' | 'scram' | '' | null;
-      /** For scram. */
-      hash?: 'SHA256' | 'SHA512' | '' | null;
-      username?: string | null;
-      password?: string | null;
-      tls?: boolean | null;
-    } | null;
+    auth?: KafkaSignInInput | null;
   } | null;
   amqp?: {
     schema?: 'amqp' | 'amqps' | '' | null;
@@ -1908,6 +1841,60 @@ export interface PubSubInput {
       routingKey?: string | null;
     } | null;
   } | null;
+}
+
+/** See Destinations. */
+export interface BrokerInput {
+  type?: 'kafka' | 'amqp' | 'sqs' | 'google' | '' | null;
+  kafka?: {
+    /** Each as host:port. */
+    brokers?: string[] | null;
+    topic?: string | null;
+    topic_name?: string | null;
+    auth?: KafkaSignInInput | null;
+  } | null;
+  amqp?: {
+    schema?: 'amqp' | 'amqps' | '' | null;
+    host?: string | null;
+    /** Default: 5672, with TLS 5671. */
+    port?: string | null;
+    vhost?: string | null;
+    auth?: {
+      user?: string | null;
+      password?: string | null;
+    } | null;
+    /** Empty: the default exchange. The routing key is the name of the queue then. */
+    exchange?: string | null;
+    /** Empty: the event type. */
+    routing_key?: string | null;
+  } | null;
+  sqs?: SqsSettingsInput | null;
+  google?: {
+    project_id?: string | null;
+    topic_id?: string | null;
+    /** The key file: base64, or an array of byte values. */
+    service_account?: string | number[] | null;
+    /** Another server with the same protocol, as an http or https URL. */
+    endpoint?: string | null;
+  } | null;
+}
+
+export interface KafkaSignInInput {
+  type?: 'plain' | 'scram' | '' | null;
+  /** For scram. */
+  hash?: 'SHA256' | 'SHA512' | '' | null;
+  username?: string | null;
+  password?: string | null;
+  tls?: boolean | null;
+}
+
+export interface SqsSettingsInput {
+  queue_name?: string | null;
+  access_key_id?: string | null;
+  secret_key?: string | null;
+  default_region?: string | null;
+  /** Another server with the same protocol, as an http or https URL. */
+  endpoint?: string | null;
 }
 
 export interface CreateSource extends UpdateSource {

@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import {
   type BrokerField,
   type BrokerFieldsKind,
+  brokerFields,
   fieldsFor,
   isSecretField,
 } from '../../domain/resources/broker-fields.ts';
@@ -18,21 +19,32 @@ export const brokerInput = (kind: BrokerFieldsKind, use: 'source' | 'destination
 export const brokerOutput = (kind: BrokerFieldsKind, use: 'source' | 'destination'): TObject =>
   nested(kind, use, outputOf, (group) => Type.Union([group, Type.Null()]));
 
+/** The fields of a group alone. */
+export const groupInput = (kind: BrokerFieldsKind, group: string): TObject =>
+  Type.Object(groupOf(kind, group, (field) => Type.Optional(inputOf(field))));
+export const groupOutput = (kind: BrokerFieldsKind, group: string): TObject =>
+  Type.Object(groupOf(kind, group, outputOf));
+
+type Schemas = Record<string, TSchema>;
+
+const groupOf = (kind: BrokerFieldsKind, group: string, schemaOf: (field: BrokerField) => TSchema): Schemas =>
+  Object.fromEntries(
+    Object.entries<BrokerField>(brokerFields[kind])
+      .filter(([name]) => name.startsWith(`${group}.`))
+      .map(([name, field]) => [name.slice(group.length + 1), schemaOf(field)]),
+  );
+
 function nested(
   kind: BrokerFieldsKind,
   use: 'source' | 'destination',
   schemaOf: (field: BrokerField) => TSchema,
   ofGroup: (group: TObject) => TSchema = Type.Optional,
 ): TObject {
-  const fields: Record<string, TSchema> = {};
-  const groups: Record<string, Record<string, TSchema>> = {};
+  const fields: Schemas = {};
   for (const [name, field] of fieldsFor(kind, use)) {
     const [group = '', leaf] = name.split('.');
-    if (leaf === undefined) fields[name] = schemaOf(field);
-    else {
-      groups[group] = { ...groups[group], [leaf]: schemaOf(field) };
-      fields[group] = ofGroup(Type.Object(groups[group]));
-    }
+    fields[group] =
+      leaf === undefined ? schemaOf(field) : ofGroup(Type.Object(groupOf(kind, group, schemaOf)));
     if (field.alias !== undefined && ofGroup === Type.Optional) fields[field.alias] = schemaOf(field);
   }
   return Type.Object(fields);

@@ -40,7 +40,7 @@ export function readDestination(input: Static<typeof BrokerInput>): Destination 
   if (settings === undefined) throw invalid(`broker.${kind}`, `is required when broker.type is ${kind}`);
   const problems = new Problems();
   const path = `broker.${kind}`;
-  const read = readBroker<Given>({ kind, use: 'destination' }, settings, { path, problems });
+  const read = readBroker({ kind, use: 'destination' }, settings, { path, problems });
   problems.throwIfAny();
   return { type: kind, [kind]: read } as unknown as Destination;
 }

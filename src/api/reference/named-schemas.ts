@@ -5,6 +5,7 @@ import {
   Strategy,
 } from '../../domain/config/project-config.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
+import { brokerInput, brokerOutput, groupInput, groupOutput } from '../brokers/broker-schema.ts';
 import {
   DeliveryAttempt,
   EventDelivery,
@@ -12,6 +13,7 @@ import {
   WholeEventDelivery,
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
+import { Broker, BrokerInput } from '../endpoints/broker-of-endpoint.ts';
 import { Device } from '../endpoints/device-schema.ts';
 import { PeriodFailureRate } from '../endpoints/endpoint-checks.ts';
 import {
@@ -107,6 +109,9 @@ export const answerSchemas = {
   ListedProject,
   Project,
   PubSub,
+  Broker,
+  KafkaSignIn: groupOutput('kafka', 'auth'),
+  SqsSettings: brokerOutput('sqs', 'source'),
   Source,
   Subscription,
   CircuitBreaker,
@@ -154,6 +159,9 @@ export const requestSchemas = {
   UpdatePortalLink,
   PartialProjectConfig,
   PubSubInput,
+  BrokerInput,
+  KafkaSignInInput: groupInput('kafka', 'auth'),
+  SqsSettingsInput: brokerInput('sqs', 'source'),
   CreateSource,
   UpdateSource,
   VerifierInput,

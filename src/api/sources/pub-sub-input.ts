@@ -18,7 +18,7 @@ export function readPubSub(given: PubSubInput, problems: Problems): SourcePubSub
     return null;
   }
   const at = { path: `pub_sub.${type}`, problems };
-  const read = readBroker<Record<string, unknown>>({ kind: type, use: 'source' }, settings, at);
+  const read = readBroker({ kind: type, use: 'source' }, settings, at);
   return { type, workers, [type]: type === 'amqp' ? boundTo(read) : read } as unknown as SourcePubSub;
 }
 

@@ -91,12 +91,13 @@ class AmqpProducer implements Producer {
   #lost(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = amqpError(error);
-    for (const lane of this.#lanes.values())
-      void lane.then(
-        (one) => one.fail(this.#failure as Error),
-        () => undefined,
-      );
+    void this.#failLanes(this.#failure);
     this.#context.lost(this.#failure);
+  }
+
+  async #failLanes(error: Error): Promise<void> {
+    const lanes = await Promise.allSettled(this.#lanes.values());
+    for (const lane of lanes) if (lane.status === 'fulfilled') lane.value.fail(error);
   }
 
   async close(): Promise<void> {
@@ -104,11 +105,7 @@ class AmqpProducer implements Producer {
     this.#failure ??= new BrokerError('The connection to the broker was closed.');
     await goodbye(this.#model.close(), this.#context.log);
     stream.destroy();
-    for (const lane of this.#lanes.values())
-      void lane.then(
-        (one) => one.fail(this.#failure as Error),
-        () => undefined,
-      );
+    await this.#failLanes(this.#failure);
   }
 }
 

@@ -29,7 +29,7 @@ const OVERHEAD_BYTES = 512;
 const PARTITIONS_FOR_MS = 30_000;
 const ALL_REPLICAS = -1;
 
-type KafkaClient = Client<Buffer, Buffer, Buffer, Buffer>;
+type KafkaClient = Client;
 
 export const kafkaDestination: DestinationModule = {
   connectionOf: (destination) => {

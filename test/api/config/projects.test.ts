@@ -32,6 +32,7 @@ const DEFAULTS = {
   multiple_endpoint_subscriptions: true,
   verify_dynamic_events: false,
   allow_unmatched_dynamic_urls: true,
+  portal_brokers: false,
   portal: {
     title: '',
     logo_url: '',

@@ -103,6 +103,8 @@ const endpoint: Resource = {
     metadata: field({ plan: 'gold' }, { 'next.one': '' }, leaves({}, {})),
     user_agent: field('First/1.0', 'Next (2)', leaves('')),
     headers: field({ 'X-First': 'a' }, { 'X-Next': 'b' }, leaves({}, {})),
+    // The cases of endpoints that call a URL: a broker stays away.
+    broker: field({ type: '' }, {}, { shown: (data) => data.broker, as: [null, null] }),
     // Clients send false with every change; activate is what makes an endpoint active.
     is_disabled: field(true, false, { shown: (data) => data.status, as: ['inactive', 'inactive'] }),
     secret: field('the first secret', 'the next secret', {
@@ -283,6 +285,7 @@ const portalLink: Resource = {
     can_retry: field(false, true),
     can_see_secrets: field(true, false, leaves(null, null)),
     can_edit_functions: field(true, false, leaves(null, null)),
+    can_use_brokers: field(true, false),
     event_types: field(['first.*'], ['next'], leaves([], [])),
     auth_type: field('refresh_token', 'static_token', keeps()),
     expires_at: field('2999-01-31T15:04:05.000Z', '2999-02-01T00:00:00.000Z', leaves(null, null)),
@@ -357,6 +360,7 @@ const project: Resource = {
     'config.circuit_breaker.minimum_request_count': field(5, 6, refuses(0)),
     'config.circuit_breaker.observability_window': field(5, 6, refuses(0)),
     'config.circuit_breaker.consecutive_failure_threshold': field(5, 6, refuses(0)),
+    'config.portal_brokers': field(true, false),
     'config.portal.title': field('First', 'Next', leaves('')),
     'config.portal.logo_url': field('https://a.example/1.png', 'https://a.example/2.png', leaves('')),
     'config.portal.logo_url_dark': field('https://a.example/3.png', 'https://a.example/4.png', leaves('')),

@@ -26,6 +26,7 @@ describe('a portal link', () => {
       can_retry: true,
       can_see_secrets: null,
       can_edit_functions: null,
+      can_use_brokers: false,
       event_types: [],
       endpoints: [],
       endpoint_count: 0,

@@ -17,7 +17,7 @@ export async function kafkaTargets(): Promise<DestinationDriver | string> {
 export class KafkaTargets {
   readonly side: KafkaSide;
   readonly #brokers: string[];
-  readonly #consumers: Consumer<Buffer, Buffer, Buffer, Buffer>[] = [];
+  readonly #consumers: Consumer[] = [];
 
   constructor(port: number) {
     this.side = new KafkaSide(port);

@@ -50,6 +50,7 @@ export function LinkDialog({ link, onClose }: { link?: PortalLink; onClose(): vo
           hint="Only together with changing subscriptions."
         />
         <ResourceField {...field} name="can_create_events" />
+        <ResourceField {...field} name="can_use_brokers" hint="Only where the project allows it." />
       </fieldset>
       <Fold title="Event types, token and expiry" open={link !== undefined}>
         <ResourceField
