@@ -4,8 +4,9 @@ import type { DestinationModule } from './module/producer.ts';
 /** The kinds of broker that deliveries go to. The library of a kind is loaded when an endpoint first needs it. */
 const modules = {
   kafka: async () => (await import('./kafka/kafka-producer.ts')).kafkaDestination,
+  google: async () => (await import('./google/google-producer.ts')).googleDestination,
+  sqs: async () => (await import('./sqs/sqs-producer.ts')).sqsDestination,
   amqp: async () => (await import('./amqp/amqp-producer.ts')).amqpDestination,
-} satisfies Partial<Record<DestinationKind, () => Promise<DestinationModule>>>;
+} satisfies Record<DestinationKind, () => Promise<DestinationModule>>;
 
-export const destinationModule = (kind: DestinationKind): Promise<DestinationModule> =>
-  (modules as Record<string, () => Promise<DestinationModule>>)[kind]!();
+export const destinationModule = (kind: DestinationKind): Promise<DestinationModule> => modules[kind]();

@@ -21,6 +21,7 @@ const MAX_LINKS = 256;
 /** After these the connection is as good as before. */
 const ABOUT_MESSAGE: ReadonlySet<string> = new Set([
   'message_too_large',
+  'message_unfit',
   'unroutable',
   'target_not_found',
   'not_permitted',
@@ -39,11 +40,11 @@ export class Destinations implements MessageSender {
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
-  constructor(context: Omit<NetworkContext, 'signal'>, { maxLinks = MAX_LINKS } = {}) {
+  constructor(context: Omit<NetworkContext, 'signal'>, { maxLinks = MAX_LINKS, idleMs = IDLE_MS } = {}) {
     this.#context = context;
     this.#log = context.log;
     this.#maxLinks = maxLinks;
-    this.#timer = setInterval(() => this.#closeIdle(IDLE_MS), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => this.#closeIdle(idleMs), Math.min(idleMs, LOOK_EVERY_MS));
     this.#timer.unref();
   }
 

@@ -220,6 +220,7 @@ export const errorCodes = [
   'not_permitted',
   'unroutable',
   'message_too_large',
+  'message_unfit',
   'broker_refused',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];

@@ -56,8 +56,9 @@ export class KafkaSide {
     };
   }
 
-  async createTopic(topic: string, partitions: number): Promise<void> {
-    await this.#admin.createTopics({ topics: [topic], partitions, replicas: 1 });
+  async createTopic(topic: string, partitions: number, maxBytes = 20_000_000): Promise<void> {
+    const configs = [{ name: 'max.message.bytes', value: String(maxBytes) }];
+    await this.#admin.createTopics({ topics: [topic], partitions, replicas: 1, configs });
   }
 
   async deleteTopic(topic: string): Promise<void> {

@@ -1,130 +1,38 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { v1 } from '@google-cloud/pubsub';
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  type ClientUnaryCall,
-  credentials,
-  Metadata,
-} from '@grpc/grpc-js';
 import type { GoogleSettings } from '../../domain/config/source.ts';
-import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
-import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
-import { ServiceAccount } from './service-account.ts';
-
-/**
- * The calls to one subscription. The library's own subscriber is not used: it hides a lost connection, and its limits
- * of memory are advisory. The calls go to the library's stub, without its retries: what fails is said and tried again
- * by our own rules.
- *
- * The stub gets an address that the egress rule allows instead of the name; the certificate is checked for the name.
- */
-const HOST = 'pubsub.googleapis.com';
-const TLS_PORT = 443;
-const CONNECT_MS = 10_000;
-const KEEPALIVE_MS = 30_000;
+import type { NetworkContext } from '../module/broker-module.ts';
+import { GoogleCalls } from './google-calls.ts';
 
 type Method = 'pull' | 'acknowledge' | 'modifyAckDeadline' | 'getSubscription';
-type Call = (
-  request: object,
-  metadata: Metadata,
-  options: CallOptions,
-  callback: (error: Error | null, answer: unknown) => void,
-) => ClientUnaryCall;
-type Stub = Record<Method, Call> & { close(): void };
 
+/** The calls to one subscription. */
 export class Subscription {
   readonly name: string;
-  readonly #stub: Stub;
-  readonly #metadata = new Metadata();
+  readonly #calls: GoogleCalls<Method>;
 
-  private constructor(stub: Stub, name: string) {
+  private constructor(calls: GoogleCalls<Method>, name: string) {
     this.name = name;
-    this.#stub = stub;
-    this.#metadata.set('x-goog-request-params', `subscription=${encodeURIComponent(name)}`);
+    this.#calls = calls;
   }
 
-  static async connect(settings: GoogleSettings, context: ConnectContext): Promise<Subscription> {
-    const account = ServiceAccount.read(settings.service_account);
-    const { host, port, isSecure } = endpointOf(settings.endpoint);
-    const address = await reachableAddress(host, port, context);
-    const sslCreds = isSecure ? secure(account, context) : credentials.createInsecure();
-    const client = new v1.SubscriberClient({
-      servicePath: address.includes(':') ? `[${address}]` : address,
-      port,
-      sslCreds,
-      // Keeps the library from looking for credentials of this machine.
-      universeDomain: 'googleapis.com',
-      clientOptions: { universeDomain: 'googleapis.com' },
-      'grpc.default_authority': `${host}:${port}`,
-      ...(isSecure && { 'grpc.ssl_target_name_override': host }),
-      'grpc.enable_http_proxy': 0,
-      'grpc.keepalive_time_ms': KEEPALIVE_MS,
-      'grpc.keepalive_timeout_ms': KEEPALIVE_MS / 3,
-      'grpc.use_local_subchannel_pool': 1,
-    } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
-    const stub = (await client.initialize()) as unknown as Stub;
+  static async connect(settings: GoogleSettings, context: NetworkContext): Promise<Subscription> {
     const { project_id: project, subscription_id: subscription } = settings;
-    return new Subscription(stub, `projects/${project}/subscriptions/${subscription}`);
+    const name = `projects/${project}/subscriptions/${subscription}`;
+    const target = `subscription=${encodeURIComponent(name)}`;
+    return new Subscription(
+      await GoogleCalls.connect('SubscriberClient', { settings, target }, context),
+      name,
+    );
   }
 
   call<Answer>(
     method: Method,
     request: object,
-    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+    limits: { timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const asked = { subscription: this.name, ...request };
-      const options = { deadline: Date.now() + timeoutMs };
-      const call = this.#stub[method](asked, this.#metadata, options, (error, answer) => {
-        signal?.removeEventListener('abort', cancel);
-        if (error === null) resolve(answer as Answer);
-        else reject(error);
-      });
-      const cancel = () => call.cancel();
-      signal?.addEventListener('abort', cancel);
-      if (signal?.aborted === true) cancel();
-    });
+    return this.#calls.call(method, { subscription: this.name, ...request }, limits);
   }
 
   close(): void {
-    this.#stub.close();
+    this.#calls.close();
   }
-}
-
-/** The library connects to one address. A name may have several, and some of them may not be reachable from here. */
-async function reachableAddress(
-  host: string,
-  port: number,
-  { egress, signal }: ConnectContext,
-): Promise<string> {
-  // No lookup is made for an address.
-  await vettedAddresses(egress, host);
-  const socket = connect({ host, port, lookup: vettedLookup(egress), autoSelectFamily: true });
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
-    return socket.remoteAddress ?? host;
-  } finally {
-    socket.destroy();
-  }
-}
-
-function secure(account: ServiceAccount, { secureContext }: ConnectContext): ChannelCredentials {
-  const calls = credentials.createFromMetadataGenerator((_, done) => {
-    const metadata = new Metadata();
-    metadata.set('authorization', `Bearer ${account.token()}`);
-    done(null, metadata);
-  });
-  return credentials.combineChannelCredentials(credentials.createFromSecureContext(secureContext()), calls);
-}
-
-function endpointOf(endpoint: string): { host: string; port: number; isSecure: boolean } {
-  if (endpoint === '') return { host: HOST, port: TLS_PORT, isSecure: true };
-  const url = URL.parse(endpoint);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BrokerError('The endpoint is not an http or https URL.');
-  const isSecure = url.protocol === 'https:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  return { host, port: Number(url.port) || (isSecure ? TLS_PORT : 80), isSecure };
 }

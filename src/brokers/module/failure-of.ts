@@ -19,9 +19,11 @@ const BY_CODE: Record<string, ErrorCode> = {
 /** For sentences of the modules, whose errors carry no code. */
 const BY_TEXT: readonly (readonly [RegExp, ErrorCode])[] = [
   [/does not answer|did not answer/, 'timeout'],
-  [/user name|password|access key|service account|authentication|virtual host/i, 'sign_in_refused'],
+  [/virtual host/, 'sign_in_refused'],
+  [/no right/, 'not_permitted'],
+  [/user name|password|access key|service account|authentication/i, 'sign_in_refused'],
   [/does not exist|was deleted/, 'target_not_found'],
-  [/may not|no right/, 'not_permitted'],
+  [/may not/, 'not_permitted'],
   [/closed the connection/, 'connection_reset'],
 ];
 

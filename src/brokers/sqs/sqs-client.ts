@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SqsSettings } from '../../domain/config/source.ts';
-import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
+import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 
 /**
@@ -13,7 +13,11 @@ const CONNECT_MS = 10_000;
 /** Longer than a long poll. */
 const REQUEST_MS = 40_000;
 
-export async function connect(settings: SqsSettings, context: ConnectContext): Promise<SQSClient> {
+export async function connect(
+  settings: Omit<SqsSettings, 'queue_name'>,
+  context: NetworkContext,
+  { maxAttempts = 3 } = {},
+): Promise<SQSClient> {
   const { egress, secureContext, log } = context;
   const { default_region: region, access_key_id: accessKeyId, secret_key: secretAccessKey } = settings;
   const lookup = vettedLookup(egress);
@@ -25,7 +29,7 @@ export async function connect(settings: SqsSettings, context: ConnectContext): P
     useQueueUrlAsEndpoint: false,
     // TLS protects bodies. One wrong checksum would fail the whole answer.
     md5: false,
-    maxAttempts: 3,
+    maxAttempts,
     logger: {
       trace: () => undefined,
       debug: () => undefined,

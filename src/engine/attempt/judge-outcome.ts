@@ -30,6 +30,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'sign_in_refused',
   'unroutable',
   'message_too_large',
+  'message_unfit',
 ]);
 
 export function judgeOutcome(

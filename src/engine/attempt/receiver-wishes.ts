@@ -25,7 +25,7 @@ export function finalReason(
   finalCodes: readonly number[],
 ): { verdict: 'gone' | 'failed'; note: string } | null {
   if (outcome.kind !== 'response')
-    return outcome.code === 'message_too_large'
+    return outcome.code === 'message_too_large' || outcome.code === 'message_unfit'
       ? { verdict: 'failed', note: '; it will never fit, so it is not retried' }
       : null;
   if (asksToDisable(outcome))

@@ -53,6 +53,26 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
       expect(await target.received()).toEqual([]);
     });
 
+    check('a message that is too large fails alone, for good and with that reason', async ({ skip }) => {
+      const scene = await DestinationScene.on(app);
+      const target = await driver.open();
+      const { tooLargeBytes } = target;
+      if (tooLargeBytes === undefined) return skip('the server of the tests takes messages of any size');
+      const endpoint = await scene.endpoint(target.broker);
+      const text = (n: number) => ({ data: { n, text: 'x'.repeat(n === 7 ? tooLargeBytes : 900) } });
+      await scene.sendMany(endpoint, 0, 40, text);
+      await scene.succeeded(39);
+      expect(await scene.count('Failure')).toBe(1);
+      const numbers = (await scene.received(target, 39)).map(numberOf);
+      expect(numbers.toSorted((a, b) => a - b)).toEqual(range(0, 40).filter((n) => n !== 7));
+      const { content } = await scene.project.get('/eventdeliveries?status=Failure');
+      expect(content[0]).toMatchObject({ last_outcome: 'message_too_large' });
+      expect(content[0].metadata.num_trials).toBe(1);
+      expect(content[0].description).toMatch(
+        /^The message is larger than .*; it will never fit, so it is not retried$/,
+      );
+    });
+
     check('an endpoint can be tried before it is saved', async () => {
       const scene = await DestinationScene.on(app);
       const target = await driver.open();

@@ -11,6 +11,8 @@ export interface Target {
   broker: object;
   /** Settings with which nothing can be sent, the outcome of the attempt, and its reason. */
   refused: readonly (readonly [broker: object, outcome: string, error: string])[];
+  /** A body of this size is too large for it, and smaller ones are not. Absent: the server of the tests takes all. */
+  tooLargeBytes?: number;
   /** All messages so far, in their order. */
   received(): Promise<ReceivedMessage[]>;
 }

@@ -7,6 +7,9 @@ import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
 import { KafkaSide } from '../kafka-driver.ts';
 import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
 
+/** Of a batch, too: so a batch of small messages can be too large. */
+const MAX_TOPIC_BYTES = 20_000;
+
 export async function kafkaTargets(): Promise<DestinationDriver | string> {
   const ports = await brokerFacts<KafkaPorts>('kafka');
   if (typeof ports === 'string') return ports;
@@ -26,7 +29,7 @@ export class KafkaTargets {
 
   async open(ports: KafkaPorts, partitions = 3): Promise<Target> {
     const topic = `t-${randomBytes(6).toString('hex')}`;
-    await this.side.createTopic(topic, partitions);
+    await this.side.createTopic(topic, partitions, MAX_TOPIC_BYTES);
     const broker = (kafka: object) => ({
       type: 'kafka',
       kafka: { brokers: [`127.0.0.1:${ports.plaintext}`], topic, ...kafka },
@@ -57,6 +60,7 @@ export class KafkaTargets {
         ],
         [broker({ topic: 'none' }), 'target_not_found', 'The topic does not exist.'],
       ],
+      tooLargeBytes: MAX_TOPIC_BYTES,
       received: await this.reader(topic),
     };
   }

@@ -10,6 +10,8 @@ export interface TcpRelay {
   to(port: number): void;
   mute(): void;
   unmute(): void;
+  /** Ends every connection, and refuses new ones until there is a target again. */
+  cut(): void;
   close(): void;
 }
 
@@ -59,6 +61,10 @@ export async function startTcpRelay(): Promise<TcpRelay> {
     },
     unmute: () => {
       isMuted = false;
+    },
+    cut: () => {
+      target = 1;
+      for (const socket of sockets) socket.destroy();
     },
     close: () => {
       for (const socket of sockets) socket.destroy();

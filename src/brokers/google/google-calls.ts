@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { v1 } from '@google-cloud/pubsub';
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  type ClientUnaryCall,
+  credentials,
+  Metadata,
+} from '@grpc/grpc-js';
+import type { GoogleSettings } from '../../domain/config/source.ts';
+import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
+import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
+import { ServiceAccount } from './service-account.ts';
+
+/**
+ * The calls to one subscription or topic. The library's own subscriber and publisher are not used: they hide a lost
+ * connection, and their limits of memory are advisory. The calls go to the library's stub, without its retries: what fails
+ * is said and tried again by our own rules.
+ *
+ * The stub gets an address that the egress rule allows instead of the name; the certificate is checked for the name.
+ */
+const HOST = 'pubsub.googleapis.com';
+const TLS_PORT = 443;
+const CONNECT_MS = 10_000;
+const KEEPALIVE_MS = 30_000;
+
+type Call = (
+  request: object,
+  metadata: Metadata,
+  options: CallOptions,
+  callback: (error: Error | null, answer: unknown) => void,
+) => ClientUnaryCall;
+type Stub<Method extends string> = Record<Method, Call> & { close(): void };
+
+export type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint'>;
+
+export class GoogleCalls<Method extends string> {
+  /** The address that was connected to. */
+  readonly address: string;
+  readonly #stub: Stub<Method>;
+  readonly #metadata = new Metadata();
+
+  private constructor(stub: Stub<Method>, address: string, target: string) {
+    this.#stub = stub;
+    this.address = address;
+    this.#metadata.set('x-goog-request-params', target);
+  }
+
+  /** `target`: the parameter by which the service finds the place of the subscription or topic. */
+  static async connect<Method extends string>(
+    client: 'SubscriberClient' | 'PublisherClient',
+    { settings, target }: { settings: GooglePlace; target: string },
+    context: NetworkContext,
+  ): Promise<GoogleCalls<Method>> {
+    const account = ServiceAccount.read(settings.service_account);
+    const { host, port, isSecure } = endpointOf(settings.endpoint);
+    const address = await reachableAddress(host, port, context);
+    const sslCreds = isSecure ? secure(account, context) : credentials.createInsecure();
+    const made = new v1[client]({
+      servicePath: address.includes(':') ? `[${address}]` : address,
+      port,
+      sslCreds,
+      // Keeps the library from looking for credentials of this machine.
+      universeDomain: 'googleapis.com',
+      clientOptions: { universeDomain: 'googleapis.com' },
+      'grpc.default_authority': `${host}:${port}`,
+      ...(isSecure && { 'grpc.ssl_target_name_override': host }),
+      'grpc.enable_http_proxy': 0,
+      'grpc.keepalive_time_ms': KEEPALIVE_MS,
+      'grpc.keepalive_timeout_ms': KEEPALIVE_MS / 3,
+      'grpc.use_local_subchannel_pool': 1,
+    } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
+    const stub = (await made.initialize()) as unknown as Stub<Method>;
+    return new GoogleCalls(stub, address, target);
+  }
+
+  call<Answer>(
+    method: Method,
+    request: object,
+    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const options = { deadline: Date.now() + timeoutMs };
+      const call = this.#stub[method](request, this.#metadata, options, (error, answer) => {
+        signal?.removeEventListener('abort', cancel);
+        if (error === null) resolve(answer as Answer);
+        else reject(error);
+      });
+      const cancel = () => call.cancel();
+      signal?.addEventListener('abort', cancel);
+      if (signal?.aborted === true) cancel();
+    });
+  }
+
+  close(): void {
+    this.#stub.close();
+  }
+}
+
+/** The library connects to one address. A name may have several, and some of them may not be reachable from here. */
+async function reachableAddress(
+  host: string,
+  port: number,
+  { egress, signal }: NetworkContext,
+): Promise<string> {
+  // No lookup is made for an address.
+  await vettedAddresses(egress, host);
+  const socket = connect({ host, port, lookup: vettedLookup(egress), autoSelectFamily: true });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    return socket.remoteAddress ?? host;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function secure(account: ServiceAccount, { secureContext }: NetworkContext): ChannelCredentials {
+  const calls = credentials.createFromMetadataGenerator((_, done) => {
+    const metadata = new Metadata();
+    metadata.set('authorization', `Bearer ${account.token()}`);
+    done(null, metadata);
+  });
+  return credentials.combineChannelCredentials(credentials.createFromSecureContext(secureContext()), calls);
+}
+
+function endpointOf(endpoint: string): { host: string; port: number; isSecure: boolean } {
+  if (endpoint === '') return { host: HOST, port: TLS_PORT, isSecure: true };
+  const url = URL.parse(endpoint);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new BrokerError('The endpoint is not an http or https URL.');
+  const isSecure = url.protocol === 'https:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return { host, port: Number(url.port) || (isSecure ? TLS_PORT : 80), isSecure };
+}

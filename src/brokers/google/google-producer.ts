@@ -1,0 +1,113 @@
+import { status } from '@grpc/grpc-js';
+import type { Destination, GoogleDestination } from '../../domain/config/destination.ts';
+import { Batcher } from '../../platform/batcher.ts';
+import { BrokerError } from '../module/broker-module.ts';
+import {
+  type BrokerMessageOut,
+  type DestinationModule,
+  type Producer,
+  type Receipt,
+  SendFailure,
+} from '../module/producer.ts';
+import { GoogleCalls } from './google-calls.ts';
+import { googleError, isStatus } from './google-error.ts';
+
+/**
+ * Google Pub/Sub as a destination. The service takes a request as a whole or not at all, so the halves of one that it finds
+ * invalid are sent, down to the message that it means. The ordering key is that of the delivery.
+ */
+const MAX_BATCH_BYTES = 4_000_000;
+/** The service takes 1,000 messages of a request. */
+const LEAST_WEIGHT = MAX_BATCH_BYTES / 1_000;
+const REQUEST_MS = 60_000;
+const AT_ONCE = 4;
+
+export const googleDestination: DestinationModule = {
+  // A connection is to one topic: the service finds its place by the name.
+  connectionOf: googleOf,
+  open: async (destination, context) => {
+    const settings = googleOf(destination);
+    const topic = `projects/${settings.project_id}/topics/${settings.topic_id}`;
+    const target = `topic=${encodeURIComponent(topic)}`;
+    try {
+      const calls = await GoogleCalls.connect<'publish'>('PublisherClient', { settings, target }, context);
+      return new GoogleProducer(calls, topic);
+    } catch (error) {
+      throw googleError(error);
+    }
+  },
+};
+
+function googleOf(destination: Destination): GoogleDestination {
+  if (destination.type !== 'google') throw new BrokerError('The settings are not those of Google Pub/Sub.');
+  return destination.google;
+}
+
+class GoogleProducer implements Producer {
+  readonly #calls: GoogleCalls<'publish'>;
+  readonly #topic: string;
+  readonly #batches = new Batcher<BrokerMessageOut, Receipt>({
+    run: (messages) => this.#sendAll(messages),
+    weigh: ({ body, headers }) => Math.max(LEAST_WEIGHT, body.length + JSON.stringify(headers).length),
+    maxWeight: MAX_BATCH_BYTES,
+    maxInFlight: AT_ONCE,
+    paceMs: 0,
+  });
+
+  constructor(calls: GoogleCalls<'publish'>, topic: string) {
+    this.#calls = calls;
+    this.#topic = topic;
+  }
+
+  send(message: BrokerMessageOut): Promise<Receipt> {
+    return this.#batches.add(message);
+  }
+
+  async close(): Promise<void> {
+    this.#calls.close();
+  }
+
+  async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+    try {
+      const request = { topic: this.#topic, messages: messages.map(toMessage) };
+      const { messageIds } = await this.#calls.call<{ messageIds: string[] }>('publish', request, {
+        timeoutMs: REQUEST_MS,
+      });
+      return messages.map(async (_, index) => ({
+        address: this.#calls.address,
+        facts: { 'message-id': messageIds[index] ?? '' },
+      }));
+    } catch (error) {
+      if (messages.length === 1 || !isStatus(error, status.INVALID_ARGUMENT)) throw publishError(error);
+      const half = Math.ceil(messages.length / 2);
+      const parts = [messages.slice(0, half), messages.slice(half)];
+      const sent = await Promise.allSettled(parts.map((part) => this.#sendAll(part)));
+      return sent.flatMap((end, index) => {
+        if (end.status === 'fulfilled') return end.value;
+        return (parts[index] ?? []).map(async () => Promise.reject(end.reason as Error));
+      });
+    }
+  }
+}
+
+const toMessage = ({ body, headers, orderingKey }: BrokerMessageOut) => ({
+  data: body,
+  attributes: Object.fromEntries(headers),
+  ...(orderingKey !== null && { orderingKey: orderingKey || '-' }),
+});
+
+function publishError(error: unknown): Error {
+  const { details = '' } = error as { details?: string };
+  if (isStatus(error, status.NOT_FOUND))
+    return new SendFailure('target_not_found', 'The topic does not exist: check project_id and topic_id.', {
+      cause: error,
+    });
+  if (
+    isStatus(error, status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED) &&
+    /too large|larger than/i.test(details)
+  )
+    return new SendFailure('message_too_large', 'The message is larger than the topic allows.', {
+      cause: error,
+    });
+  return googleError(error);
+}

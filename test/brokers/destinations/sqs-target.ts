@@ -1,0 +1,138 @@
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { brokerFacts } from '../../support/brokers/broker.ts';
+import { ElasticMqServer } from '../../support/brokers/elasticmq-server.ts';
+import { SqsGate } from '../../support/brokers/sqs-gate.ts';
+import { happened } from '../../support/eventually.ts';
+import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { queueName, SQS_KEY, SqsSide, sqsSettings } from '../sqs-driver.ts';
+import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+
+export async function sqsTargets(): Promise<DestinationDriver | string> {
+  const facts = await brokerFacts<{ port: number }>('sqs');
+  if (typeof facts === 'string') return facts;
+  const gate = await SqsGate.start(facts.port, {
+    [SQS_KEY.id]: { secret: SQS_KEY.secret },
+    AKIDREADER: { secret: 'reader', denied: ['SendMessageBatch'] },
+  });
+  const targets = new SqsTargets(facts.port);
+  return {
+    open: () => targets.open(gate.port),
+    startOwn,
+    close: async () => {
+      gate.close();
+      await targets.close();
+    },
+  };
+}
+
+const brokerOf = (port: number, sqs: object): { type: string; sqs: object } => {
+  const { workers: _, ...broker } = sqsSettings(port, sqs);
+  return broker;
+};
+
+export class SqsTargets {
+  readonly side: SqsSide;
+  readonly #client: SQSClient;
+  readonly #end = new AbortController();
+
+  constructor(port: number) {
+    this.side = new SqsSide(port);
+    this.#client = new SQSClient({
+      region: 'eu-west-1',
+      endpoint: `http://127.0.0.1:${port}`,
+      credentials: { accessKeyId: 'tests', secretAccessKey: 'tests' },
+    });
+  }
+
+  /** `port`: where the service finds it. */
+  async open(port: number, name = queueName()): Promise<Target> {
+    const url = await this.side.create(name);
+    const broker = (sqs: object) => brokerOf(port, { queue_name: name, ...sqs });
+    const wrongKey = 'The broker refused the access key: check access_key_id and secret_key.';
+    return {
+      broker: broker({}),
+      refused: [
+        [
+          broker({ endpoint: 'http://127.0.0.1:1' }),
+          'connection_refused',
+          'The broker refused the connection: check the address and that it is running.',
+        ],
+        [
+          broker({ endpoint: 'http://no-such-name.invalid' }),
+          'dns_not_found',
+          'The name no-such-name.invalid does not exist.',
+        ],
+        [broker({ secret_key: 'wrong' }), 'sign_in_refused', wrongKey],
+        [
+          broker({ queue_name: 'none' }),
+          'target_not_found',
+          'The queue does not exist: check queue_name and default_region.',
+        ],
+      ],
+      tooLargeBytes: 300_000,
+      received: this.reader(url),
+    };
+  }
+
+  reader(url: string): () => Promise<ReceivedMessage[]> {
+    const all: ReceivedMessage[] = [];
+    void this.#read(url, all);
+    return async () => all;
+  }
+
+  async #read(url: string, all: ReceivedMessage[]): Promise<void> {
+    const abortSignal = this.#end.signal;
+    const request = { QueueUrl: url, MaxNumberOfMessages: 10, WaitTimeSeconds: 2 };
+    while (!abortSignal.aborted) {
+      try {
+        const command = new ReceiveMessageCommand({
+          ...request,
+          MessageAttributeNames: ['All'],
+          MessageSystemAttributeNames: ['All'],
+        });
+        const { Messages = [] } = await this.#client.send(command, { abortSignal });
+        if (Messages.length === 0) continue;
+        for (const { Body = '', MessageAttributes = {}, Attributes } of Messages) {
+          const named = Object.entries(MessageAttributes).map(([name, value]) => [name, value.StringValue]);
+          all.push({
+            body: Buffer.from(Body),
+            headers: Object.fromEntries(named) as Record<string, string>,
+            key: Attributes?.MessageGroupId ?? null,
+          });
+        }
+        const Entries = Messages.map(({ ReceiptHandle }, n) => ({ Id: String(n), ReceiptHandle }));
+        await this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }), { abortSignal });
+        happened();
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    this.#client.destroy();
+    this.side.close();
+  }
+}
+
+/** A FIFO queue, which keeps the order of a group. */
+async function startOwn(): Promise<OwnTarget> {
+  const relay = await startTcpRelay();
+  const server = await ElasticMqServer.start('file');
+  relay.to(server.port);
+  const targets = new SqsTargets(server.port);
+  return {
+    target: await targets.open(relay.port, `${queueName()}.fifo`),
+    connections: () => relay,
+    kill: () => server.kill(),
+    resume: () => server.resume(),
+    mute: () => relay.mute(),
+    unmute: () => relay.unmute(),
+    stop: async () => {
+      await targets.close();
+      relay.close();
+      await server.stop();
+    },
+  };
+}
