@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
 import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
 
-/** A request takes ten messages, which have so many bytes together. */
+/** A request takes ten messages. So many bytes together were always allowed; a larger message goes alone. */
 const MAX_ENTRIES = 10;
-export const MAX_MESSAGE_BYTES = 262_144;
+const SHARED_BYTES = 262_144;
 const MAX_ATTRIBUTES = 10;
 
 /**
@@ -29,7 +29,7 @@ const CARRIED = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 const GROUP = /^[\x21-\x7e]{1,128}$/;
 
 export const weightOf = ({ body, headers }: BrokerMessageOut): number =>
-  Math.max(1 / MAX_ENTRIES, (body.length + sizeOf(kept(headers))) / MAX_MESSAGE_BYTES);
+  Math.max(1 / MAX_ENTRIES, (body.length + sizeOf(kept(headers))) / SHARED_BYTES);
 
 const sizeOf = (headers: BrokerMessageOut['headers']): number =>
   headers.reduce((sum, [name, value]) => sum + name.length + Buffer.byteLength(value) + 'String'.length, 0);

@@ -16,7 +16,7 @@ import {
   SendFailure,
 } from '../module/producer.ts';
 import { connect } from './sqs-client.ts';
-import { MAX_MESSAGE_BYTES, toEntry, weightOf } from './sqs-entry.ts';
+import { toEntry, weightOf } from './sqs-entry.ts';
 import { sqsError } from './sqs-error.ts';
 
 /**
@@ -122,13 +122,9 @@ function refusal(failed: BatchResultErrorEntry | undefined): SendFailure {
   );
 }
 
-/** A message of more than the service ever takes goes alone, and the service refuses the whole request. */
-function tooLarge(error: unknown, [only, ...others]: readonly BrokerMessageOut[]): SendFailure | null {
-  if (only === undefined || others.length > 0) return null;
+/** A large message goes alone, and the service refuses the whole request. */
+function tooLarge(error: unknown, { length }: readonly BrokerMessageOut[]): SendFailure | null {
   const { name = '', message = '' } = error as Error;
-  const isMeant = /TooLong/.test(name) || /shorter than|too long/i.test(message);
-  return isMeant ||
-    (only.body.length > MAX_MESSAGE_BYTES && /InvalidParameter|413/.test(`${name} ${message}`))
-    ? new SendFailure('message_too_large', TOO_LARGE, { cause: error })
-    : null;
+  const isMeant = /TooLong|shorter than|too long/i.test(`${name} ${message}`);
+  return isMeant && length === 1 ? new SendFailure('message_too_large', TOO_LARGE, { cause: error }) : null;
 }

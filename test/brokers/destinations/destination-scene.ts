@@ -20,7 +20,10 @@ export class DestinationScene {
     // A breaker would hold back what the tests wait for.
     const circuit_breaker = { failure_threshold: 100, minimum_request_count: 100_000 };
     const strategy = { type: 'linear', duration: 1, retry_count: 300 };
-    return new DestinationScene(app, await app.newProject({ strategy, circuit_breaker, ...config }));
+    return new DestinationScene(
+      app,
+      await app.newProject({ strategy, circuit_breaker, max_payload_read_size: 2_000_000, ...config }),
+    );
   }
 
   async endpoint(broker: object, fields: object = {}, subscription: object = {}): Promise<Json> {
@@ -66,19 +69,29 @@ export class DestinationScene {
     return row?.['count'] as number;
   }
 
-  async succeeded(count: number): Promise<void> {
+  succeeded(count: number): Promise<void> {
+    return this.ended('Success', count);
+  }
+
+  async ended(status: string, count: number): Promise<void> {
     await eventually(
-      () => this.count('Success'),
+      () => this.count(status),
       (found) => found >= count,
       PATIENCE_MS,
     );
-    expect(await this.count('Success')).toBe(count);
+    expect(await this.count(status)).toBe(count);
   }
 
   /** The attempts of the only delivery. */
   async attempts(): Promise<Json[]> {
     const { content } = await this.project.get('/eventdeliveries');
     return this.project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
+  }
+
+  /** The numbers of all messages, in their order, once there are so many different ones. */
+  async receivedNumbers(target: Target, count: number): Promise<number[]> {
+    const numbers = async () => (await target.received()).map(numberOf);
+    return eventually(numbers, (all) => new Set(all).size >= count, PATIENCE_MS);
   }
 
   async received(target: Target, count: number): Promise<ReceivedMessage[]> {
