@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { startTestApp } from '../../support/app.ts';
+import { ApiClient, type Json } from '../../support/client.ts';
+import { shared } from '../../support/shared.ts';
+
+/** The settings of endpoints that send to brokers. No broker is needed to save them. */
+const app = await shared(startTestApp());
+
+const kafka = { brokers: ['127.0.0.1:9'], topic: 'orders', auth: null };
+const amqp = {
+  schema: 'amqps',
+  host: 'rabbit.example.org',
+  port: '5671',
+  vhost: 'v',
+  auth: { user: 'u', password: 'find me' },
+  exchange: 'x',
+  routing_key: '',
+};
+const sqs = {
+  queue_name: 'q',
+  access_key_id: 'id',
+  secret_key: 'find me',
+  default_region: 'eu-west-1',
+  endpoint: '',
+};
+const google = { project_id: 'p', topic_id: 't', service_account: 'e30=', endpoint: '' };
+const NONE = { kafka: null, amqp: null, sqs: null, google: null };
+
+const make = (fields: object, expected = 201): Promise<Json> =>
+  app.project.post('/endpoints', { name: 'broker', delivery: 'broker', ...fields }, expected);
+const made = (type: string, settings: object) => make({ broker: { type, [type]: settings } });
+const problemsOf = (answer: Json): string[] =>
+  answer.fields.map(({ field, problem }: Json) => `${field} ${problem}`);
+
+describe('an endpoint that sends to a broker', () => {
+  test.each([
+    ['kafka', kafka],
+    ['amqp', amqp],
+    ['sqs', sqs],
+    ['google', google],
+  ])('has the settings of %s as they were given, and no others', async (type, settings) => {
+    const endpoint = await made(type, settings);
+    expect(endpoint).toMatchObject({
+      delivery: 'broker',
+      url: '',
+      broker: { ...NONE, type, [type]: settings },
+    });
+    expect(await app.project.get(`/endpoints/${endpoint.uid}`)).toEqual(endpoint);
+  });
+
+  test('may leave out what has a default, and call the topic as sources do', async () => {
+    const { broker: one } = await made('amqp', { host: 'h', routing_key: 'q' });
+    const usual = { schema: 'amqp', port: '5672', vhost: null, auth: null, exchange: '' };
+    expect(one.amqp).toEqual({ ...usual, host: 'h', routing_key: 'q' });
+    const { broker: other } = await made('kafka', {
+      brokers: ['h:1'],
+      topic_name: 't',
+      auth: { type: 'scram', username: 'u', password: 'p' },
+    });
+    expect(other.kafka).toMatchObject({ topic: 't', auth: { hash: 'SHA512', tls: false } });
+  });
+
+  test('is refused with every problem of its settings, and nothing is stored', async () => {
+    const count = async () => (await app.project.get('/endpoints?perPage=100')).content.length;
+    const before = await count();
+    const refused = async (fields: object) => problemsOf(await make(fields, 400));
+    expect(await refused({})).toEqual(['broker is required when delivery is broker']);
+    expect(await refused({ broker: { type: 'kafka' } })).toEqual([
+      'broker.kafka is required when broker.type is kafka',
+    ]);
+    expect(await refused({ broker: { kafka } })).toEqual(['broker.type is required']);
+    expect(
+      await refused({ broker: { type: 'kafka', kafka: { brokers: ['no port'], auth: { type: 'plain' } } } }),
+    ).toEqual([
+      'broker.kafka.brokers.0 must be host:port',
+      'broker.kafka.topic is required',
+      'broker.kafka.auth.username is required',
+      'broker.kafka.auth.password is required',
+    ]);
+    expect(
+      await refused({ broker: { type: 'amqp', amqp: { port: '70000', exchange: 'x'.repeat(256) } } }),
+    ).toEqual([
+      'broker.amqp.host is required',
+      'broker.amqp.port must be a port number from 1 to 65535',
+      'broker.amqp.exchange must have at most 255 bytes',
+    ]);
+    expect(await refused({ broker: { type: 'amqp', amqp: { host: 'h' } } })).toEqual([
+      'broker.amqp.routing_key is required',
+    ]);
+    expect(await refused({ broker: { type: 'kafka', kafka }, url: 'https://example.org' })).toEqual([
+      'url must be empty when delivery is broker',
+    ]);
+    expect(await refused({ delivery: 'pull', broker: { type: 'kafka', kafka } })).toEqual([
+      'broker is allowed only when delivery is broker',
+    ]);
+    expect(await refused({ delivery: 'push' })).toEqual(['url is required']);
+    expect(await count()).toBe(before);
+  });
+
+  // proves Endpoints: delivery
+  test('changes from and to other kinds of delivery', async () => {
+    const endpoint = await app.project.post('/endpoints', { name: 'a', url: 'http://127.0.0.1:9/' });
+    const path = `/endpoints/${endpoint.uid}`;
+    const broker = { type: 'kafka', kafka };
+    expect(await app.project.put(path, { delivery: 'broker', broker })).toMatchObject({ url: '', broker });
+    expect(await app.project.put(path, { name: 'b' })).toMatchObject({ name: 'b', broker });
+    expect(await app.project.put(path, { delivery: 'pull' })).toMatchObject({
+      delivery: 'pull',
+      broker: null,
+    });
+  });
+
+  test('is stored without a readable credential, and shows none to the audit log', async () => {
+    await made('amqp', amqp);
+    const rows = await app.database.query('select e::text as text from endpoints e');
+    expect(JSON.stringify(rows)).not.toContain('find me');
+    const { content } = await app.project.get('/audit?perPage=100');
+    const noted = JSON.stringify(content);
+    expect(noted).toContain('rabbit.example.org');
+    expect(noted).not.toContain('find me');
+  });
+
+  test('must use TLS where the project wants it', async () => {
+    const strict = await app.newProject({ ssl: { enforce_secure_endpoints: true } });
+    const create = (broker: object, expected: number) =>
+      strict.post('/endpoints', { name: 'a', delivery: 'broker', broker }, expected);
+    expect(problemsOf(await create({ type: 'kafka', kafka }, 400))).toEqual([
+      'broker must use TLS in this project',
+    ]);
+    await create({ type: 'amqp', amqp }, 201);
+  });
+});
+
+describe('a portal link', () => {
+  const linkOf = async (project: ApiClient, fields: object): Promise<ApiClient> => {
+    const rights = { can_manage_endpoint: true, ...fields };
+    const link = await project.post('/portal-links', { name: 'l', owner_id: 'o', ...rights });
+    return new ApiClient(`${app.url}/portal-api`, link.token ?? link.auth_key);
+  };
+  const broker = { type: 'amqp', amqp };
+  const wanted = { name: 'theirs', delivery: 'broker', broker };
+
+  // proves Portal links: can_use_brokers
+  // proves Projects: portal_brokers
+  test('sends to brokers only if it and its project allow it', async () => {
+    for (const [portal_brokers, can_use_brokers, status] of [
+      [false, false, 403],
+      [false, true, 403],
+      [true, false, 403],
+      [true, true, 201],
+    ] as const) {
+      const project = await app.newProject({ portal_brokers });
+      const link = await linkOf(project, { can_use_brokers });
+      await link.post('/endpoints', wanted, status);
+      const tried = { endpoint: { delivery: 'broker', broker: { type: 'kafka', kafka } } };
+      if (status === 403) await link.post('/endpoints/test', tried, 403);
+      expect((await project.get('/endpoints')).content).toHaveLength(status === 201 ? 1 : 0);
+    }
+  });
+
+  test('that sees no secrets sees the kind of the broker alone', async () => {
+    const project = await app.newProject({ portal_brokers: true });
+    await project.post('/endpoints', { ...wanted, owner_id: 'o' });
+    const shown = async (fields: object) => {
+      const link = await linkOf(project, fields);
+      return (await link.get('/endpoints')).content[0].broker;
+    };
+    expect(await shown({ can_see_secrets: false })).toEqual({ ...NONE, type: 'amqp' });
+    expect(await shown({ can_see_secrets: true })).toMatchObject(broker);
+  });
+});
