@@ -3,7 +3,7 @@ import { type CellFacts, cellFacts, databaseUse } from '../store/cells/cell-fact
 import type { Database } from '../store/database/database.ts';
 import { listMigrations } from '../store/upkeep/migrate.ts';
 
-/** What is wrong with a cell, in sentences. None: it is well. */
+/** The problems of a cell, in sentences. None: it is well. */
 export interface CheckedCell {
   problems: string[];
   /** Null: it could not be read. */

@@ -214,7 +214,7 @@ export const errorCodes = [
   'local_resource',
   'reported_failure',
   'no_result',
-  // Of brokers.
+  // By brokers.
   'sign_in_refused',
   'target_not_found',
   'not_permitted',

@@ -51,7 +51,7 @@ test('a database becomes a cell once, if it is empty and of no other instance', 
   ).not.toContain(second.name);
   const { stdout } = await run('cells', 'list');
   expect(stdout).toBe(
-    `1  DATABASE_URL, the home\n2  localhost:${URL.parse(second.url)?.port}/${second.name}\n`,
+    `1  DATABASE_URL, the home\n2  ${URL.parse(second.url)?.searchParams.get('host')}:${URL.parse(second.url)?.port}/${second.name}\n`,
   );
   const checked = await run('cells', 'check');
   expect([checked.code, checked.stdout.split('\n').length]).toEqual([0, 3]);

@@ -172,7 +172,7 @@ async function until(
   }
 }
 
-/** What would make a move fail at its end. */
+/** Reasons for which a move would fail at its end. */
 export async function refuseObstacles(
   deps: { source: Queryable; target: Queryable },
   projectId: string,

@@ -14,7 +14,7 @@ export interface BrokerField {
   /** The value of a text that is not given. */
   readonly usual?: string;
   readonly maxChars?: number;
-  /** What the protocol has room for. */
+  /** The room of the protocol. */
   readonly maxBytes?: number;
   readonly rule?: { readonly pattern: RegExp; readonly says: string };
   /** Absent: both have it. */

@@ -75,7 +75,7 @@ export function buildRequest(
   };
 }
 
-/** Of a message it is the address of the broker, which neither an event nor a function changes. */
+/** For a message it is the address of the broker, which neither an event nor a function changes. */
 function urlOf(row: EndpointRow, { urlQueryParams }: Content, made: FunctionRequest | null): string {
   const { broker = null } = row.delivery === 'broker' ? row.secret.reveal() : {};
   if (broker !== null) return destinationUrl(broker);
