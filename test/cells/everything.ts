@@ -17,7 +17,7 @@ export interface Everything {
 
 const LATER = { type: 'linear', duration: '300s', retry_count: 20 };
 
-/** Deliveries to `/failing` fail until the receiver answers otherwise. */
+/** Deliveries to `/failing` fail. */
 export async function everything(app: TestApp, receiver: Receiver): Promise<Everything> {
   receiver.answerAlways(({ path }, response) => {
     response.writeHead(path === '/failing' ? 503 : 200).end('ok');

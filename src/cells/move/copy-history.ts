@@ -8,7 +8,7 @@ import type { Mover } from './mover.ts';
 
 /**
  * Copies the history of a project while it works: all of it, then in rounds what changed since the round before began,
- * until a round is short. Rows that changed are known by the transaction that wrote them, so no clock decides. A chunk is one
+ * until a round is short. The transaction that wrote a row says whether it changed, so no clock decides. A chunk is one
  * transaction on each side: the source keeps no old snapshot, and the target takes no rows once the move is abandoned.
  */
 export interface Sessions {

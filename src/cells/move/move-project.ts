@@ -3,7 +3,7 @@ import { StartupError } from '../../platform/startup-error.ts';
 import { takenName } from '../../store/cells/cell-facts.ts';
 import { CopySession, readShapes, type TableShape } from '../../store/cells/copy-rows.ts';
 import { stillOpen, writersNow } from '../../store/cells/open-transactions.ts';
-import { parkSome } from '../../store/cells/queue-parking.ts';
+import { parkChunk } from '../../store/cells/queue-parking.ts';
 import { registry } from '../../store/cells/registry.ts';
 import {
   beginDraining,
@@ -135,7 +135,8 @@ async function drain(mover: Mover, atMs: number): Promise<void> {
     return `${rows} deliveries of the project did not end within ${drainMs / 1000} s`;
   });
   // Most of the queue is parked before the project closes, so that it closes quickly.
-  while ((await parkSome(source, projectId)) > 0) mover.check();
+  for (let after: string | null = ''; after !== null; after = await parkChunk(source, projectId, after))
+    mover.check();
 }
 
 async function seenByNodes(mover: Mover, atMs: number): Promise<void> {
@@ -172,7 +173,7 @@ async function until(
   }
 }
 
-/** Reasons for which a move would fail at its end. */
+/** Refuses a move that would fail at its end. */
 export async function refuseObstacles(
   deps: { source: Queryable; target: Queryable },
   projectId: string,

@@ -1,7 +1,7 @@
 import { type Move, MoveLost, renewMove } from '../../store/cells/source-moves.ts';
 import type { Database } from '../../store/database/database.ts';
 
-/** The steps of a move, in order. Each is reported when it has happened. */
+/** The steps of a move, in order. `onStep` gets each after it has happened. */
 export type MoveStep =
   | 'begun'
   | 'copied'

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { type CellIdentity, readIdentity } from './cell-identity.ts';
 
-/** The contents of a database, before it becomes a cell. */
+/** The content of a database before it becomes a cell. */
 export interface DatabaseUse {
   /** No table at all. */
   isEmpty: boolean;
@@ -58,7 +58,7 @@ export interface CellFacts {
   nowMs: number;
 }
 
-/** The database must have the schema of cells. */
+/** Reads a database that has the schema of cells. */
 export async function cellFacts(db: Queryable): Promise<CellFacts> {
   const [row] = await db.query<Omit<CellFacts, 'identity'>>(
     `select array(select name from schema_migrations order by name) as migrations,

@@ -25,15 +25,22 @@ export async function parkLeased(tx: Queryable, projectId: string): Promise<void
 
 const CHUNK = 5_000;
 
-/** Rows that no node has, so many at most. Returns how many it parked. */
-export async function parkSome(db: Queryable, projectId: string): Promise<number> {
-  const parked = await db.query(
-    `${PARK} and node_id is null and delivery_id = any(array(
-       select delivery_id from delivery_queue where project_id = $1 and node_id is null and not (${IS_PARKED})
-       order by delivery_id limit ${CHUNK})) returning 1`,
-    [projectId],
+/** Parks the rows that no node has, of a chunk behind an id. Returns the last id of the chunk. Null: there are no more. */
+export async function parkChunk(db: Queryable, projectId: string, after: string): Promise<string | null> {
+  const [chunk] = await db.query<{ last: string | null }>(
+    `select max(delivery_id) as last from (
+       select delivery_id from delivery_queue where project_id = $1 and delivery_id > $2 order by delivery_id limit ${CHUNK}
+     ) chunk`,
+    [projectId, after],
   );
-  return parked.length;
+  const last = chunk?.last ?? null;
+  if (last !== null)
+    await db.query(`${PARK} and delivery_id > $2 and delivery_id <= $3 and node_id is null`, [
+      projectId,
+      after,
+      last,
+    ]);
+  return last;
 }
 
 export async function parkAll(tx: Queryable, projectId: string): Promise<void> {

@@ -6,7 +6,7 @@ import { type Move, MoveLost } from './source-moves.ts';
 
 /**
  * The side of a move that the project goes to. The row of the move is the decision: `copying` becomes `arrived` in the
- * transaction that brings the project, or `abandoned`, the first to commit. While it is `copying` the mover may write
+ * transaction that brings the project, or `abandoned`. The first commit decides. While it is `copying` the mover may write
  * rows of the project, and no other process may remove them; once it is `abandoned` it is the other way round.
  */
 /** `over`: abandoned, and a later move has begun. */
