@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { moveProject } from '../../src/cells/move/move-project.ts';
+import { lockExpansion } from '../../src/store/queue/expansions.ts';
+import { look } from '../../src/store/upkeep/look.ts';
+import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliveryOf } from '../support/settled.ts';
@@ -59,6 +62,54 @@ test('a draining project takes events and sends none; a closed one and one that 
     ({ status }) => status === 'Success',
   );
   expect(receiver.at(path)).toHaveLength(2);
+});
+
+test('brokers, jobs, expiries and fan-outs of a project that moves rest, and its roles outlive its row', async () => {
+  const { client } = await cells.project(1);
+  const id = client.projectId;
+  const { database, app } = cells.app;
+  const person = { email: 'ann@example.com', name: 'Ann', role: 'developer' };
+  await cells.app.instance.post(`/projects/${id}/people`, person);
+  const schedule = { cron: '0 0 1 1 *', time_zone: 'UTC', event_type: 'yearly' };
+  await client.post('/sources', { name: 'yearly', type: 'schedule', schedule });
+  const work = async () => {
+    const { hasJob, hasExpiry, brokers } = await look(app.db, new Map());
+    return { hasJob, hasExpiry, hasSource: brokers !== null };
+  };
+  const resting: object[] = [];
+  await moveProject(
+    {
+      ...cells.deps(),
+      onStep: async (step) => {
+        if (step !== 'draining') return;
+        await database.query(
+          `insert into jobs (id, project_id, type, status, input, actor_type) values ('j', $1, 'batch_cancel', 'queued', '{}', 'instance')`,
+          [id],
+        );
+        await database.query('insert into delivery_expiries values (now(), $1, $2)', [id, 'd']);
+        const event = {
+          project_id: id,
+          event_id: String(
+            (await database.query('select id from events where project_id = $1', [id]))[0]?.['id'],
+          ),
+        };
+        await database.query(
+          `insert into expansions (id, event_id, project_id, subscription_ids, lane) values ('x', $1, $2, '{}', 0)`,
+          [event.event_id, event.project_id],
+        );
+        resting.push(await work());
+        resting.push({ expansion: await app.db.transaction((tx) => lockExpansion(tx, [])) });
+      },
+    },
+    cells.move(client),
+  );
+  expect(resting).toEqual([{ hasJob: false, hasExpiry: false, hasSource: false }, { expansion: undefined }]);
+
+  const roles = () => database.query('select role from memberships where project_id = $1', [id]);
+  const before = { retentionMs: 0, configMs: Date.now() + 60_000 };
+  for (let run = 0; run < 2; run += 1) await removeLeftovers(app.db, before, AbortSignal.timeout(60_000));
+  expect(await database.query('select 1 from projects where id = $1', [id])).toEqual([]);
+  expect(await roles()).toEqual([{ role: 'developer' }]);
 });
 
 test('under load nothing is lost or sent twice, and the lists keep their order', async () => {

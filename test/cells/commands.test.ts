@@ -41,6 +41,12 @@ test('a database becomes a cell once, if it is empty and of no other instance', 
   await Promise.all([stranger.stop(), other.stop()]);
   expect(await listed()).toEqual(['1']);
 
+  await app.database.query(
+    "insert into nodes (id, roles, seal_keys, knows) values ('old', 'deliver', (select seal_keys from nodes limit 1), '0003')",
+  );
+  const old = await run('cells', 'add', '--name', '2', '--url', second.url);
+  expect(old.stderr).toContain('these are of an older version: old');
+  await app.database.query("delete from nodes where id = 'old'");
   const added = await run('cells', 'add', '--name', '2', '--url', second.url);
   expect([added.stderr, added.stdout]).toEqual(['', expect.stringContaining('Added cell 2 (number 2)')]);
   const again = await run('cells', 'add', '--name', '3', '--url', second.url);
