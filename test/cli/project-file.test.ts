@@ -358,6 +358,29 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
     expect((await posthorn(target, 'plan', '-f', of({}))).code).toBe(0);
   });
 
+  it('has endpoints that send to brokers, without their credentials', async () => {
+    const client = await app.newProject();
+    const amqp = { host: 'rabbit.example.org', exchange: 'x', auth: { user: 'u', password: 'a password' } };
+    await client.post('/endpoints', { name: 'q', delivery: 'broker', broker: { type: 'amqp', amqp } });
+    const text = await exported(client);
+    expect(text).toContain('rabbit.example.org');
+    expect(text).not.toContain('a password');
+    const document = parse(text) as Json;
+    document.endpoints[0].broker.amqp.auth.password = 'env:PASSWORD';
+    const copy = await app.newProject();
+    const saved = save('broker.yaml', document);
+    const applied = await posthorn(copy, 'apply', '-f', saved);
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    const [made] = (await copy.get('/endpoints')).content;
+    expect(made).toMatchObject({ delivery: 'broker', broker: { type: 'amqp', amqp } });
+    for (const same of [saved, save('plain-broker.yaml', text)])
+      expect(await posthorn(copy, 'plan', '-f', same)).toMatchObject({ code: 0, stdout: 'No changes.\n' });
+    document.endpoints[0].broker = undefined;
+    document.endpoints[0].delivery = 'pull';
+    expect((await posthorn(copy, 'apply', '-f', save('pulled.yaml', document))).code).toBe(0);
+    expect((await copy.get('/endpoints')).content).toMatchObject([{ delivery: 'pull', broker: null }]);
+  });
+
   it('removes the schema of an event type that has none in the file', async () => {
     const target = await app.newProject();
     const of = (json_schema: object | null) =>

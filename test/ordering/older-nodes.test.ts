@@ -57,6 +57,11 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   for (const setting of [
     { envelope: 'standard' },
     { cloudevents: 'binary' },
+    {
+      delivery: 'broker',
+      url: '',
+      broker: { type: 'kafka', kafka: { brokers: ['127.0.0.1:9'], topic: 't' } },
+    },
     { headers: { 'X-Tenant': 'acme' } },
     { webhook_id: 'event' },
     { expires_at: '2199-01-31T15:04:05Z' },

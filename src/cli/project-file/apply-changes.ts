@@ -103,6 +103,7 @@ const REMOVABLE = [
   'authentication',
   'mtls_client_cert',
   'signing_key',
+  'broker',
   'alert_config',
   'rate_limit_config',
   'retry_config',

@@ -55,6 +55,7 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
     slack_webhook_url: '',
     teams_webhook_url: '',
     headers: '',
+    broker: null,
     secret: '',
     status: '',
   },
@@ -93,6 +94,10 @@ const SECRET_PATHS: Record<Kind | 'settings', readonly string[]> = {
     'slack_webhook_url',
     'teams_webhook_url',
     'headers',
+    'broker.sqs.secret_key',
+    'broker.google.service_account',
+    'broker.kafka.auth.password',
+    'broker.amqp.auth.password',
   ],
 };
 

@@ -26,7 +26,14 @@ export interface Change {
 }
 
 /** Parts that services complete with values of their own. Only what the file names is compared. */
-const COMPLETED = new Set(['authentication', 'pub_sub', 'db_change_stream', 'schedule', 'mtls_client_cert']);
+const COMPLETED = new Set([
+  'authentication',
+  'pub_sub',
+  'db_change_stream',
+  'schedule',
+  'mtls_client_cert',
+  'broker',
+]);
 
 /** The changes of an apply, in its order. Items without a stored key are not of the file, and stay as they are. */
 export async function makePlan(

@@ -150,6 +150,7 @@ function endpointItem(key: string, endpoint: Endpoint): Item {
     ...plainFields('endpoints', endpoint),
     authentication: authentication?.type ? chosen(authentication) : null,
     mtls_client_cert: mtls_client_cert ?? null,
+    broker: endpoint.broker ? chosen(endpoint.broker) : null,
     signing_key: signing_key?.type ? { type: signing_key.type } : null,
     content_type: endpoint.content_type || 'application/json',
     secret: live.at(-1)?.value ?? '',
