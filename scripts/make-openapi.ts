@@ -27,6 +27,7 @@ export async function makeOpenApi(): Promise<string> {
     readiness: async () => ({ problem: null, parts: [] }),
     metrics: createMetrics().metrics,
     tracer: null,
+    more: [],
     metricsPage: null,
   });
   await server.ready();

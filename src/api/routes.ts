@@ -114,6 +114,8 @@ export async function registerRoutes(
     metrics: Metrics;
     /** Null: tracing is off. */
     tracer: Tracer | null;
+    /** Further routes of callers who are known, of rooms above this one. */
+    more: readonly ((app: FastifyInstance, context: ApiContext) => void)[];
     /** Null: not served. */
     metricsPage: Parameters<typeof registerMetrics>[1] | null;
   },
@@ -132,7 +134,7 @@ export async function registerRoutes(
   registerReference(app, context, built);
   registerPages(app, context, built);
   await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
-    for (const register of resources) register(scope, context);
+    for (const register of [...resources, ...deps.more]) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });
     registerListen(scope, { ...context, authenticator: deps.authenticator });
   });

@@ -155,6 +155,18 @@ export const settings = {
     doc: 'Largest request body of the API in bytes.',
     parse: integer(1024, 1_073_741_824),
   },
+  mcp: {
+    env: 'POSTHORN_MCP',
+    fallback: 'off',
+    doc: 'on: assistants and agents may use this service by the Model Context Protocol, at /mcp. See agents.md.',
+    parse: oneOf('off', 'on'),
+  },
+  mcpSubscriptions: {
+    env: 'POSTHORN_MCP_SUBSCRIPTIONS',
+    fallback: '100',
+    doc: 'Maximum live subscriptions of agents per project and owner.',
+    parse: integer(1, 10_000),
+  },
   apiRate: {
     env: 'POSTHORN_API_RATE',
     fallback: '0',

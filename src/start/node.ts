@@ -1,3 +1,4 @@
+import { agentsOf } from '../agents/agents.ts';
 import { Authenticator } from '../api/http/access/auth.ts';
 import type { ApiContext, CellView } from '../api/http/context.ts';
 import type { Readiness } from '../api/operator/health.ts';
@@ -248,6 +249,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     bodies: parts.bodies,
     pages: parts.pages,
     roles: config.roles,
+    more: agentsOf(config),
     readiness: options.readiness,
     metrics,
     tracer: tracing.tracer,

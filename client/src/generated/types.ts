@@ -19,6 +19,8 @@ export interface AuditEntry {
     credential: string | null;
     /** Where the call came from. */
     address: string | null;
+    /** The tool that made the call, as it names itself, such as `mcp/retry_write`. */
+    via: string | null;
   };
   action:
     | 'project.created'

@@ -7,6 +7,7 @@ import {
   CONFIG_VERSION_HEADER,
   type ConfigVersion,
   INSTANCE,
+  VIA_HEADER,
 } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { invalid } from '../../domain/errors.ts';
@@ -167,5 +168,5 @@ export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefine
 }
 
 function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {
-  return { address: ip, cliUser: headers[CLI_USER_HEADER] };
+  return { address: ip, cliUser: headers[CLI_USER_HEADER], via: headers[VIA_HEADER] };
 }

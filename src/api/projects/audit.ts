@@ -28,6 +28,9 @@ export const AuditEntry = Type.Object({
       description: 'The session of a person, or the key of a command.',
     }),
     address: Type.Union([Type.String(), Type.Null()], { description: 'Where the call came from.' }),
+    via: Type.Union([Type.String(), Type.Null()], {
+      description: 'The tool that made the call, as it names itself, such as `mcp/retry_write`.',
+    }),
   }),
   action: oneOf(actions),
   resource: Type.Object({ type: Type.String(), uid: NullableText }),
@@ -96,7 +99,13 @@ function toAuditEntry(row: AuditRow): Static<typeof AuditEntry> {
   return {
     uid: row.id,
     project_id: row.project_id,
-    actor: { type: row.actor_type, uid: row.actor_id, credential: row.credential_id, address: row.address },
+    actor: {
+      type: row.actor_type,
+      uid: row.actor_id,
+      credential: row.credential_id,
+      address: row.address,
+      via: row.via,
+    },
     action: row.action,
     resource: { type: row.resource_type, uid: row.resource_id },
     before: row.before as Static<typeof Snapshot>,

@@ -15,6 +15,7 @@ export interface AuditRow {
   actor_id: string | null;
   credential_id: string | null;
   address: string | null;
+  via: string | null;
   action: AuditAction;
   resource_type: string;
   resource_id: string | null;
@@ -23,7 +24,7 @@ export interface AuditRow {
 }
 
 const COLUMNS =
-  'id, project_id, actor_type, actor_id, credential_id, address, action, resource_type, resource_id, before, after';
+  'id, project_id, actor_type, actor_id, credential_id, address, via, action, resource_type, resource_id, before, after';
 
 /** The actor of a change and its project. */
 export interface AuditPlace {
@@ -77,10 +78,10 @@ export async function insertAudit(
 ): Promise<void> {
   if (notes.length === 0) return;
   const views = notes.map(auditView);
-  const { credentialId = null, address = null } = actor.type === 'instance' ? {} : actor;
+  const { credentialId = null, address = null, via = null } = actor.type === 'instance' ? {} : actor;
   await tx.query(
-    `insert into audit_entries (id, project_id, actor_type, actor_id, credential_id, address, action, resource_type, resource_id, before, after)
-     select id, $1, $2, $3, $4, $5, action, split_part(action, '.', 1), resource_id, before, after
+    `insert into audit_entries (id, project_id, actor_type, actor_id, credential_id, address, via, action, resource_type, resource_id, before, after)
+     select id, $1, $2, $3, $4, $5, $11, action, split_part(action, '.', 1), resource_id, before, after
      from unnest($6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) as e(id, action, resource_id, before, after)`,
     [
       projectId,
@@ -93,6 +94,7 @@ export async function insertAudit(
       notes.map(({ resourceId }) => resourceId),
       views.map(({ before }) => toJson(before)),
       views.map(({ after }) => toJson(after)),
+      via,
     ],
   );
 }

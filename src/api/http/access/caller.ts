@@ -36,11 +36,24 @@ export function callerIdOf(caller: Caller): string {
   return caller.kind === 'person' ? caller.personId : caller.keyId;
 }
 
-/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
+type Header = string | string[] | undefined;
+
+/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER, `via`: that of VIA_HEADER. */
 export function actorOf(
   caller: Caller,
-  { address, cliUser }: { address: string; cliUser?: string | string[] | undefined },
+  { via, ...origin }: { address: string; cliUser?: Header; via?: Header },
 ): Actor {
+  const actor = credentialOf(caller, origin);
+  return typeof via === 'string' && VIA.test(via) ? { ...actor, via } : actor;
+}
+
+/** An unreadable name is ignored. */
+const VIA = /^[A-Za-z0-9][\w.:/-]{0,63}$/;
+
+function credentialOf(
+  caller: Caller,
+  { address, cliUser }: { address: string; cliUser?: Header },
+): Exclude<Actor, { type: 'instance' }> {
   switch (caller.kind) {
     case 'instance': {
       const user = cliUserOf(cliUser);

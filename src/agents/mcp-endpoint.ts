@@ -1,0 +1,114 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../api/http/access/caller.ts';
+import type { ApiContext } from '../api/http/context.ts';
+import { AppError } from '../domain/errors.ts';
+import { asId, type ProjectId } from '../domain/ids.ts';
+import { queryValue } from '../domain/pagination.ts';
+import {
+  errorMessage,
+  invalidParams,
+  parseMessage,
+  RPC,
+  RpcError,
+  type RpcMessage,
+  type RpcRequest,
+  resultMessage,
+} from './protocol/json-rpc.ts';
+import { checkRevision, complete, discoverResult, initializeResult, isModern } from './protocol/revision.ts';
+import { callTool, listTools } from './tools/call-tool.ts';
+import { OwnApi } from './tools/project-api.ts';
+
+/**
+ * The Model Context Protocol at `/mcp`: Streamable HTTP, each request answered as one JSON object. Nothing is kept between
+ * requests, so any node answers any of them. The caller is that of the API: a key or portal token as bearer.
+ */
+const PATH = '/mcp';
+
+/** A request of a caller who is known, in its project. */
+export interface AgentCall {
+  request: FastifyRequest;
+  caller: Exclude<Caller, { kind: 'person' }>;
+  projectId: ProjectId;
+}
+
+/** A method of the protocol. */
+type Method = (params: Record<string, unknown>, call: AgentCall) => object | Promise<object>;
+
+export function registerMcp(
+  app: FastifyInstance,
+  context: ApiContext,
+  more: Readonly<Record<string, Method>>,
+): void {
+  const methods: Readonly<Record<string, Method>> = {
+    initialize: initializeResult,
+    'server/discover': discoverResult,
+    ping: () => ({}),
+    'tools/list': listTools,
+    'tools/call': (params, { request, projectId }) =>
+      callTool(params, (tool) => new OwnApi(app, request, { projectId, via: `mcp/${tool}` })),
+    ...more,
+  };
+  app.post(PATH, { schema: { hide: true } }, async (request, reply) => {
+    refuseOtherOrigins(request, context.publicUrl());
+    return answer(request, reply, (message) => respond(methods, message, callOf(request)));
+  });
+}
+
+/** A page of another origin gets no answer, as the protocol asks: its name may lead to this address. */
+function refuseOtherOrigins({ headers: { origin } }: FastifyRequest, publicUrl: string): void {
+  if (origin !== undefined && origin !== new URL(publicUrl).origin) throw new AppError('cross_site');
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  handle: (message: RpcRequest) => Promise<object>,
+): Promise<unknown> {
+  let id: RpcMessage['id'] = null;
+  reply.type('application/json').header('cache-control', 'no-store').serializer(JSON.stringify);
+  try {
+    const message = parseMessage(request.body);
+    id = message.id;
+    checkRevision(message, request.headers);
+    if (id === null) return reply.code(202).serializer(String).send('');
+    return resultMessage(id, await handle({ ...message, id }));
+  } catch (error) {
+    const refusal = refusalOf(error);
+    return reply.code(refusal.httpStatus).send(errorMessage(id, refusal));
+  }
+}
+
+/** Refusals of the API within a method are for the caller. Anything else is a fault of ours. */
+function refusalOf(error: unknown): RpcError {
+  if (error instanceof RpcError) return error;
+  if (error instanceof AppError && error.status < 500) return invalidParams(error.message);
+  throw error;
+}
+
+async function respond(
+  methods: Readonly<Record<string, Method>>,
+  message: RpcRequest,
+  call: AgentCall,
+): Promise<object> {
+  const method = Object.hasOwn(methods, message.method) ? methods[message.method] : undefined;
+  if (method === undefined) {
+    const httpStatus = isModern(message) ? 404 : 200;
+    throw new RpcError(RPC.method, `There is no method ${message.method}.`, { httpStatus });
+  }
+  const result = await method(message.params, call);
+  return complete(result, /^(server\/discover|.*\/list)$/.test(message.method));
+}
+
+/** The project of a key or portal link is its own. The instance key names one in the address. */
+function callOf(request: FastifyRequest): AgentCall {
+  const { caller } = request;
+  if (caller === undefined) throw new Error(`${PATH} has no caller`);
+  // A session is a cookie, which a browser adds by itself.
+  if (caller.kind === 'person') throw new AppError('unauthenticated');
+  const named = queryValue(request.query as Record<string, string>, 'project_id');
+  const own = caller.kind === 'instance' ? undefined : caller.projectId;
+  const projectId = named ?? own;
+  if (projectId === undefined) throw new AppError('project_required');
+  if (own !== undefined && own !== projectId) throw new AppError('project_forbidden', { project: projectId });
+  return { request, caller, projectId: asId(projectId) };
+}

@@ -1,0 +1,77 @@
+import type { Json } from './project-api.ts';
+
+/*
+ * What a tool shows: named fields only, short, without secrets. Text that others wrote is under names that begin with
+ * `untrusted_`.
+ */
+const MAX_TEXT = 500;
+const MAX_PAYLOAD = 4_000;
+export const MAX_ROWS = 20;
+
+/** These fields of a row, without those that are empty. */
+export function pick(row: Json, names: readonly string[]): Record<string, Json> {
+  return compact(Object.fromEntries(names.map((name) => [name, shorten(row[name])])));
+}
+
+export function compact(fields: Record<string, Json>): Record<string, Json> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+}
+
+const isEmpty = (value: Json) => value === null || value === undefined || value === '';
+
+const shorten = (value: Json) => (typeof value === 'string' ? cut(value, MAX_TEXT) : value);
+
+export function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}… (${text.length - length} more characters)`;
+}
+
+/** A payload or an answer, as text. */
+export function untrusted(value: Json): string | undefined {
+  if (isEmpty(value)) return undefined;
+  return cut(typeof value === 'string' ? value : JSON.stringify(value), MAX_PAYLOAD);
+}
+
+/** The first rows, and how many there are. */
+export function rows(all: readonly Json[], show: (row: Json) => object, most = MAX_ROWS): object[] {
+  return all.slice(0, most).map(show);
+}
+
+/** A URL may have a credential in its user, its query or its fragment. */
+export function shownUrl(url: Json): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  const { origin, pathname, search } = new URL(url);
+  return cut(`${origin}${pathname}${search === '' ? '' : '?…'}`, MAX_TEXT);
+}
+
+export const endpointOf = (row: Json) => ({
+  ...pick(row, ['uid', 'name', 'owner_id', 'status', 'cb_state', 'delivery', 'expires_at', 'created_at']),
+  ...compact({ url: shownUrl(row.url), agent: row.metadata?.agent }),
+});
+
+const DELIVERY = [
+  'uid',
+  'event_id',
+  'event_type',
+  'endpoint_id',
+  'subscription_id',
+  'status',
+  'description',
+  'waiting_for',
+  'last_outcome',
+  'created_at',
+];
+
+export const deliveryOf = (row: Json) => ({
+  ...pick(row, DELIVERY),
+  attempts: row.metadata?.num_trials,
+  ...compact({ next_send_time: row.status === 'Retry' ? row.metadata?.next_send_time : null }),
+});
+
+export const attemptOf = (row: Json) => ({
+  ...pick(row, ['uid', 'http_status', 'error', 'ip_address', 'created_at']),
+  succeeded: row.status,
+  ...compact({ untrusted_answer: untrusted(row.response_data)?.slice(0, MAX_TEXT) }),
+});
+
+const JOB = ['uid', 'type', 'status', 'total', 'done', 'failed', 'error', 'created_at', 'finished_at'];
+export const jobOf = (row: Json) => pick(row, JOB);

@@ -1,0 +1,23 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Json } from './client.ts';
+
+/** The official client at a server, with a key or portal token. `mode`: which era of the protocol it speaks. */
+export async function connectMcp(
+  url: string,
+  key: string,
+  { query = '', mode = 'auto' }: { query?: string; mode?: 'auto' | 'legacy' } = {},
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const headers = { authorization: `Bearer ${key}` };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`), { requestInit: { headers } }),
+  );
+  return client;
+}
+
+/** Calls a tool and reads its answer. */
+export async function callTool(client: Client, name: string, given: object = {}): Promise<Json> {
+  const { content, isError } = await client.callTool({ name, arguments: { ...given } });
+  const [{ text = '' } = {}] = content as { text?: string }[];
+  return isError === true ? { refused: text } : JSON.parse(text);
+}
