@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSecrets } from '../domain/config/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
@@ -20,6 +21,8 @@ const KNOWN_SINCE = {
   cloudevents: '0003',
   expires_at: '0003',
   verification: '0003',
+  envelope_fields: '0006',
+  max_body_bytes: '0006',
   headers: '0003',
   // To an older node the `export` of a version is a syntax error.
   function: '0003',
@@ -49,7 +52,15 @@ export async function needNodesThatKnow(
 }
 
 /** Settings of endpoints without which a receiver would not understand its deliveries, or get too many. */
-const FORMS = ['envelope', 'webhook_id', 'cloudevents', 'expires_at', 'verification'] as const;
+const FORMS = [
+  'envelope',
+  'envelope_fields',
+  'max_body_bytes',
+  'webhook_id',
+  'cloudevents',
+  'expires_at',
+  'verification',
+] as const;
 
 interface Endpoint {
   fields: EndpointFields;
@@ -63,8 +74,8 @@ export async function needNodesThatSendSo(
   known: Endpoint | null,
 ): Promise<void> {
   const before = known?.fields ?? usualValues(endpointFields);
-  const field = FORMS.find((name) => made.fields[name] !== before[name]);
-  if (field !== undefined) await needNewerNodes(tx, field);
+  const changed = FORMS.filter((name) => !isDeepStrictEqual(made.fields[name], before[name]));
+  for (const field of changed) await needNewerNodes(tx, field);
   if (made.fields.delivery === 'broker' && before.delivery !== 'broker') await needNewerNodes(tx, 'delivery');
   if (headersOf(made).length > 0 && (known === null || headersOf(known).length === 0))
     await needNewerNodes(tx, 'headers');

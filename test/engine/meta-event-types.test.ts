@@ -54,6 +54,8 @@ const endpoint = {
   support_email: text,
   metadata: object,
   user_agent: text,
+  envelope_fields: object,
+  max_body_bytes: integer,
   verification: oneOf('none', 'challenge'),
   expires_at: nullable(time),
   envelope: oneOf('project', 'none', 'standard'),

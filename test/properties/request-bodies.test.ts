@@ -83,6 +83,8 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       'headers',
       'metadata',
       'user_agent',
+      'envelope_fields',
+      'max_body_bytes',
     ],
   },
   '/sources': {

@@ -349,6 +349,10 @@ export interface Endpoint {
   metadata: Record<string, string>;
   /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
   envelope: 'project' | 'none' | 'standard';
+  /** An envelope with names of its own in place of `envelope`: each member holds the `id` (that of `webhook-id`), `type`, `time` or `data` of the event, or `null`. */
+  envelope_fields: Record<string, 'id' | 'type' | 'time' | 'data' | 'null'>;
+  /** Largest body of a request. A delivery with a larger one is not sent and ends as `Failure`. 0: any size. */
+  max_body_bytes: number;
   /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
   webhook_id: 'delivery' | 'event';
   /** `User-Agent` of the deliveries. Empty: that of the project. */
@@ -1490,6 +1494,10 @@ export interface UpdateEndpoint {
   metadata?: Record<string, string> | null;
   /** `standard`: JSON bodies are `{"type", "timestamp", "data"}` around the payload, unless they are CloudEvents. `none`: the payload. `project`: as the project. */
   envelope?: 'project' | 'none' | 'standard' | '' | null;
+  /** An envelope with names of its own in place of `envelope`: each member holds the `id` (that of `webhook-id`), `type`, `time` or `data` of the event, or `null`. */
+  envelope_fields?: Record<string, 'id' | 'type' | 'time' | 'data' | 'null'> | null;
+  /** Largest body of a request. A delivery with a larger one is not sent and ends as `Failure`. 0: any size. */
+  max_body_bytes?: number | null;
   /** `webhook-id` of the requests: the id of the delivery, or `event`: that of the event. Then no two subscriptions of the endpoint may match the same event. */
   webhook_id?: 'delivery' | 'event' | '' | null;
   /** `User-Agent` of the deliveries. Empty: that of the project. */

@@ -84,7 +84,7 @@ export const discoverResult = (): object => ({
   instructions: INSTRUCTIONS,
 });
 
-/** What modern results have besides their content. Older clients ignore it. */
+/** Adds the members that every modern result has. Older clients ignore them. */
 export function complete(result: object, isList: boolean): object {
   return {
     resultType: 'complete',

@@ -1,7 +1,7 @@
 import type { Json } from './project-api.ts';
 
 /*
- * What a tool shows: named fields only, short, without secrets. Text that others wrote is under names that begin with
+ * A tool shows named fields only, short and without secrets. Text that others wrote is under names that begin with
  * `untrusted_`.
  */
 const MAX_TEXT = 500;

@@ -25,7 +25,7 @@ export interface Tool {
   description: string;
   properties: Readonly<Record<string, Argument>>;
   required?: readonly string[];
-  /** Of a tool that writes. Absent: it only reads. */
+  /** Present: the tool writes. Absent: it only reads. */
   writes?: { isDestructive: boolean; isIdempotent: boolean };
   run(api: ProjectApi, given: Arguments): Promise<object>;
 }

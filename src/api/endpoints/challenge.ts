@@ -92,13 +92,27 @@ async function challenge(
   one: OneEndpoint,
   { row, config }: { row: EndpointRow; config: ProjectConfig },
 ): Promise<EndpointRow> {
+  const asked = await askChallenge(context, { row, config });
+  if (!asked.isEchoed) throw notVerified(asked.reason);
+  return verifyEndpoint(context.changes, one, row.url);
+}
+
+/** `outcome`: that of the request, as deliveries have it. Null: nothing was sent. */
+export type Challenged = { isEchoed: true } | { isEchoed: false; reason: string; outcome: string | null };
+
+/** Sends a challenge to an endpoint, which may not be saved, and reads the answer. `messageId`: the id of the request. */
+export async function askChallenge(
+  context: ApiContext,
+  { row, config, messageId }: { row: EndpointRow; config: ProjectConfig; messageId?: string },
+): Promise<Challenged> {
   const text = randomText(CHALLENGE_CHARS);
-  const { project } = await context.cache.get(one.projectId);
+  const { project } = await context.cache.get(row.project_id);
   const result = await context.tryEndpoint({
     // The challenge is its own body, in every form of deliveries.
     row: {
       ...row,
       envelope: 'none',
+      envelope_fields: {},
       cloudevents: '',
       content_type: 'application/json',
       http_timeout: Math.min(timeoutSeconds(row, config), MOST_SECONDS),
@@ -107,14 +121,16 @@ async function challenge(
     keys: project.keys,
     body: Buffer.from(JSON.stringify({ type: 'verification', challenge: text })),
     mark: MARK,
+    ...(messageId !== undefined && { messageId }),
   });
-  if (result.kind === 'untried') throw notVerified(result.reason);
-  const { succeeded, error, httpStatus, responseBody } = result.attempt;
-  if (error !== null) throw notVerified(error);
-  if (!succeeded) throw notVerified(`it answered ${httpStatus ?? 'nothing'}`);
+  if (result.kind === 'untried') return { isEchoed: false, reason: result.reason, outcome: null };
+  const { succeeded, error, httpStatus, responseBody, outcome } = result.attempt;
+  const failed = (reason: string): Challenged => ({ isEchoed: false, reason, outcome });
+  if (error !== null) return failed(error);
+  if (!succeeded) return failed(`it answered ${httpStatus ?? 'nothing'}`);
   if (!echoes(responseBody ?? Buffer.alloc(0), text))
-    throw notVerified('its answer is not the challenge, as text or as {"challenge": ...}');
-  return verifyEndpoint(context.changes, one, row.url);
+    return failed('its answer is not the challenge, as text or as {"challenge": ...}');
+  return { isEchoed: true };
 }
 
 const notVerified = (reason: string) => wrongState(`The endpoint is still pending: ${reason}.`);

@@ -79,6 +79,7 @@ export interface ApiContext {
     keys: ProjectRow['keys'];
     body: Buffer;
     mark?: string;
+    messageId?: string;
   }): Promise<{ kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string }>;
   /** Hands out deliveries of pull endpoints. */
   pull: PullDoor;

@@ -80,6 +80,10 @@ export const envelopes = ['none', 'standard'] as const;
 export const endpointEnvelopes = ['project', ...envelopes] as const;
 export type EndpointEnvelope = (typeof endpointEnvelopes)[number];
 
+/** Members of an envelope of the endpoint's own, and what each of them holds. */
+export const envelopeParts = ['id', 'type', 'time', 'data', 'null'] as const;
+export type EnvelopeFields = Readonly<Record<string, (typeof envelopeParts)[number]>>;
+
 /** The id that receivers drop repeats by. */
 export const webhookIds = ['delivery', 'event'] as const;
 export type WebhookId = (typeof webhookIds)[number];

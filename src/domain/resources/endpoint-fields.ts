@@ -5,8 +5,10 @@ import {
   deliveryKinds,
   type EndpointEnvelope,
   type EndpointStatus,
+  type EnvelopeFields,
   endpointEnvelopes,
   endpointStatuses,
+  envelopeParts,
   StatusCodes,
   type Verification,
   verifications,
@@ -158,6 +160,27 @@ export const endpointFields = {
       meta: true,
     },
   ),
+  envelope_fields: field(
+    {
+      usual: {} as EnvelopeFields,
+      input: Type.Record(Type.String(), oneOf(envelopeParts), {
+        maxProperties: 10,
+        propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$' },
+      }),
+      output: Type.Record(Type.String(), oneOf(envelopeParts)),
+    },
+    {
+      text: 'An envelope with names of its own in place of `envelope`: each member holds the `id` (that of `webhook-id`), `type`, `time` or `data` of the event, or `null`.',
+      label: { why: 'the formats of few receivers need it' },
+      portal: true,
+      meta: true,
+    },
+  ),
+  max_body_bytes: count(1_073_741_824, {
+    text: 'Largest body of a request. A delivery with a larger one is not sent and ends as `Failure`. 0: any size.',
+    label: { why: 'few receivers have such a limit' },
+    meta: true,
+  }),
   webhook_id: choice(
     { of: webhookIds, usual: 'delivery' as WebhookId },
     {

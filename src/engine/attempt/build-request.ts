@@ -55,10 +55,10 @@ export function buildRequest(
   context: RequestContext,
 ): BuiltRequest {
   const { nowMs, made } = context;
-  const body = enveloped(delivery, endpoint.row, context);
+  const id = webhookId(delivery, endpoint.row);
+  const body = enveloped(delivery, endpoint.row, { ...context, id });
   const headers = new HeaderList();
   headers.put('Content-Type', delivery.contentType ?? 'application/json');
-  const id = webhookId(delivery, endpoint.row);
   headers.putAll(endpoint.signer.headers({ id, timestampSeconds: Math.floor(nowMs / 1000), nowMs, body }));
   putOurs(headers, delivery, context);
   const userAgent = endpoint.row.user_agent || context.config.user_agent;

@@ -187,6 +187,8 @@ export class DeliverySender {
       trace,
       hops: nextHops(this.#deps.sealer, event.headers, routing.isIncoming(delivery.sourceId)),
     });
+    const tooLarge = oversize(delivery, request, row);
+    if (tooLarge !== null) return tooLarge;
     if (!this.#deps.maySend()) return back(delivery);
     // At most once: a delivery that expired is not marked as begun.
     const tooLate = expired(delivery, this.#deps.now());
@@ -234,6 +236,17 @@ export class DeliverySender {
     const made = { ...rest, outcome, isStrain: isStrain(outcome) };
     return requestResult(delivery, made, { attemptId: ids.next(), nowMs: now(), finalCodes });
   }
+}
+
+/** The result of a delivery whose body its endpoint does not take. Null: it does. */
+function oversize(
+  delivery: LeasedDelivery,
+  { body }: BuiltRequest,
+  { max_body_bytes: most }: RoutedEndpoint['row'],
+): Sent | null {
+  if (most === 0 || body.length <= most) return null;
+  const reason = `The body has ${body.length} bytes, and the endpoint takes at most ${most} (max_body_bytes).`;
+  return ended(delivery, 'Failure', reason);
 }
 
 function isStrain(outcome: Outcome): boolean {

@@ -4,7 +4,7 @@ import type { MessageSender } from '../../dispatch/client/message-sender.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
-import type { IdFactory } from '../../domain/ids.ts';
+import { asId, type IdFactory } from '../../domain/ids.ts';
 import { routeEndpoint } from '../../routing/project-routing.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -27,6 +27,8 @@ export interface EndpointTrial {
   body: Buffer;
   /** Names the header that marks the request, if it is no test. */
   mark?: string;
+  /** The id of the request, where receivers see that of an event. */
+  messageId?: string;
 }
 
 /** The attempt, or why there was none. */
@@ -38,12 +40,13 @@ export type TrialResult = { kind: 'tried'; attempt: Attempt } | { kind: 'untried
  */
 export async function tryEndpoint(
   deps: { http: HttpClient; messages: MessageSender; ids: IdFactory; now(): number },
-  { row, config, keys, body, mark = TEST_HEADER }: EndpointTrial,
+  { row, config, keys, body, mark = TEST_HEADER, messageId }: EndpointTrial,
 ): Promise<TrialResult> {
   const auth = await credentialsOf(new EndpointAuth(deps.http), row);
   if (auth.kind === 'failed') return { kind: 'untried', reason: auth.message };
   const id = deps.ids.next<never>();
-  const event = { id, eventId: id, isReplay: false, idempotencyKey: null, urlQueryParams: null };
+  const eventId = asId<never>(messageId ?? id);
+  const event = { id, eventId, isReplay: false, idempotencyKey: null, urlQueryParams: null };
   const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
   const subject = {
     projectId: row.project_id,

@@ -33,6 +33,8 @@ const everything = {
   expires_at: '2199-01-31T15:04:05.000Z',
   envelope: 'standard',
   webhook_id: 'event',
+  envelope_fields: { eventId: 'id', payload: 'data' },
+  max_body_bytes: 4096,
 };
 
 const make = (fields: object = {}): Promise<Json> =>
@@ -149,6 +151,9 @@ describe('an endpoint', () => {
     [{ user_agent: 'x'.repeat(257) }, 'user_agent'],
     [{ envelope: 'cloudevents' }, 'envelope'],
     [{ webhook_id: 'random' }, 'webhook_id'],
+    [{ envelope_fields: { a: 'secret' } }, 'envelope_fields.a'],
+    [{ envelope_fields: { 'a"b': 'data' } }, 'envelope_fields'],
+    [{ max_body_bytes: -1 }, 'max_body_bytes'],
   ])('is refused with %j', async (fields, field) => {
     const existing = await make();
     const before = await storedRows(app.database);

@@ -100,6 +100,8 @@ const endpoint: Resource = {
     verification: field('none', 'challenge', keeps()),
     envelope: field('standard', 'none', keeps()),
     webhook_id: field('event', 'delivery', keeps()),
+    envelope_fields: field({ id: 'id', body: 'data' }, { event: 'type' }, leaves({}, {})),
+    max_body_bytes: field(1024, 2048, ZERO),
     metadata: field({ plan: 'gold' }, { 'next.one': '' }, leaves({}, {})),
     user_agent: field('First/1.0', 'Next (2)', leaves('')),
     headers: field({ 'X-First': 'a' }, { 'X-Next': 'b' }, leaves({}, {})),

@@ -61,6 +61,24 @@ describe('an envelope', () => {
     expect((await receiver.received(1, '/form'))[0]?.body.toString()).toBe('n=1');
   });
 
+  // proves Endpoints: envelope_fields
+  test('may have names of its own; its id is the webhook-id, of a replay too', async () => {
+    const { endpoint } = await subscribe(project, `${receiver.url}/named`, {
+      endpoint: {
+        secret: 'the secret',
+        webhook_id: 'event',
+        envelope_fields: { eventId: 'id', kind: 'type', at: 'time', body: 'data', cursor: 'null' },
+      },
+    });
+    const event = await send(project, endpoint, { data: { n: 1.5 } });
+    await project.put(`/events/${event.uid}/replay`, undefined, 200);
+    const [first, replayed] = (await receiver.received(2, '/named')) as [Received, Received];
+    const others = { kind: 'order.paid', at: event.created_at, body: { n: 1.5 }, cursor: null };
+    expect(first.json).toEqual({ eventId: event.uid, ...others });
+    expect(replayed.json).toEqual({ eventId: replayed.headers['webhook-id'], ...others });
+    for (const request of [first, replayed]) expect(isSigned(request, 'the secret')).toBe(true);
+  });
+
   test('is not put around bytes that are no JSON', async () => {
     const source = await project.post('/sources', { name: 'text', type: 'http' });
     await subscribe(project, `${receiver.url}/text`, {
@@ -159,4 +177,19 @@ describe('webhook-id', () => {
       compared.mockRestore();
     }
   });
+});
+
+// proves Endpoints: max_body_bytes
+test('a body that is larger than the endpoint takes is not sent, envelope included, and ends with the reason', async () => {
+  const { endpoint } = await subscribe(project, `${receiver.url}/small`, {
+    endpoint: { max_body_bytes: 100, envelope: 'standard' },
+  });
+  const envelope = '{"type":"order.paid","timestamp":"2026-01-31T15:04:05.123Z","data":""}'.length;
+  await send(project, endpoint, { data: 'x'.repeat(100 - envelope) });
+  expect((await receiver.received(1, '/small'))[0]?.body.length).toBe(100);
+  await send(project, endpoint, { data: 'x'.repeat(101 - envelope) });
+  const failed = await newestDelivery(project, `endpointId=${endpoint.uid}`, 'Failure');
+  expect(failed).toMatchObject({ endpoint_id: endpoint.uid, metadata: { num_trials: 0 } });
+  expect(failed.description).toContain('101 bytes');
+  expect(receiver.at('/small').length).toBe(1);
 });
