@@ -1,9 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../api/http/access/caller.ts';
 import type { ApiContext } from '../api/http/context.ts';
 import { AppError } from '../domain/errors.ts';
-import { asId, type ProjectId } from '../domain/ids.ts';
-import { queryValue } from '../domain/pagination.ts';
 import {
   errorMessage,
   invalidParams,
@@ -15,21 +12,14 @@ import {
   resultMessage,
 } from './protocol/json-rpc.ts';
 import { checkRevision, complete, discoverResult, initializeResult, isModern } from './protocol/revision.ts';
+import { type AgentCall, agentCall } from './tools/agent-call.ts';
 import { callTool, listTools } from './tools/call-tool.ts';
-import { OwnApi } from './tools/project-api.ts';
 
 /**
  * The Model Context Protocol at `/mcp`: Streamable HTTP, each request answered as one JSON object. Nothing is kept between
  * requests, so any node answers any of them. The caller is that of the API: a key or portal token as bearer.
  */
 const PATH = '/mcp';
-
-/** A request of a caller who is known, in its project. */
-export interface AgentCall {
-  request: FastifyRequest;
-  caller: Exclude<Caller, { kind: 'person' }>;
-  projectId: ProjectId;
-}
 
 /** A method of the protocol. */
 type Method = (params: Record<string, unknown>, call: AgentCall) => object | Promise<object>;
@@ -44,13 +34,12 @@ export function registerMcp(
     'server/discover': discoverResult,
     ping: () => ({}),
     'tools/list': listTools,
-    'tools/call': (params, { request, projectId }) =>
-      callTool(params, (tool) => new OwnApi(app, request, { projectId, via: `mcp/${tool}` })),
+    'tools/call': (params, call) => callTool(params, call.api),
     ...more,
   };
   app.post(PATH, { schema: { hide: true } }, async (request, reply) => {
     refuseOtherOrigins(request, context.publicUrl());
-    return answer(request, reply, (message) => respond(methods, message, callOf(request)));
+    return answer(request, reply, (message) => respond(methods, message, agentCall(app, request)));
   });
 }
 
@@ -97,18 +86,4 @@ async function respond(
   }
   const result = await method(message.params, call);
   return complete(result, /^(server\/discover|.*\/list)$/.test(message.method));
-}
-
-/** The project of a key or portal link is its own. The instance key names one in the address. */
-function callOf(request: FastifyRequest): AgentCall {
-  const { caller } = request;
-  if (caller === undefined) throw new Error(`${PATH} has no caller`);
-  // A session is a cookie, which a browser adds by itself.
-  if (caller.kind === 'person') throw new AppError('unauthenticated');
-  const named = queryValue(request.query as Record<string, string>, 'project_id');
-  const own = caller.kind === 'instance' ? undefined : caller.projectId;
-  const projectId = named ?? own;
-  if (projectId === undefined) throw new AppError('project_required');
-  if (own !== undefined && own !== projectId) throw new AppError('project_forbidden', { project: projectId });
-  return { request, caller, projectId: asId(projectId) };
 }

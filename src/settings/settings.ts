@@ -165,7 +165,7 @@ export const settings = {
     env: 'POSTHORN_MCP_SUBSCRIPTIONS',
     fallback: '100',
     doc: 'Maximum live subscriptions of agents per project and owner.',
-    parse: integer(1, 10_000),
+    parse: integer(1, 1_000),
   },
   apiRate: {
     env: 'POSTHORN_API_RATE',
