@@ -82,7 +82,12 @@ describe('the installed package', () => {
     const files = globSync('**/*', { cwd: join(folder, 'node_modules/posthorn') });
     expect(files.filter((path) => /\.ts$|\.test\./.test(path))).toEqual([]);
     expect(files).toEqual(
-      expect.arrayContaining(['LICENSE', 'README.md', 'dist/migrations/0001_schema.sql']),
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'dist/migrations/0001_schema.sql',
+        'dist/docs/agents.md',
+      ]),
     );
   });
 

@@ -28,6 +28,24 @@ export function listTests(get: () => World): void {
       await page.getByText('live.second').first().waitFor();
     });
 
+    it('of endpoints and of subscriptions marks those of agents', async () => {
+      const { page, open, app } = get();
+      const metadata = { agent: 'mcp', agent_subscription: 'sub_of_an_agent' };
+      const endpoint = { name: 'Agent: ticket.closed', metadata };
+      await subscribe(app.project, 'https://receiver.posthorn.invalid/agent', {
+        eventTypes: ['ticket.closed'],
+        endpoint,
+      });
+      for (const list of ['subscriptions', 'endpoints']) {
+        await open(list);
+        const row = page.getByRole('row').filter({ hasText: 'Agent: ticket.closed' });
+        await row.getByTitle('Subscribed by an agent.').waitFor();
+      }
+      expect(await page.getByTitle('Subscribed by an agent.').count()).toBe(1);
+      await page.getByRole('link', { name: 'Agent: ticket.closed' }).first().click();
+      await page.getByText('sub_of_an_agent', { exact: true }).waitFor();
+    });
+
     it('of events has those for later, with their time, and their deliveries say why they wait', async () => {
       const { page, open, app } = get();
       const { endpoint } = await subscribe(app.project, 'https://receiver.posthorn.invalid/later', {

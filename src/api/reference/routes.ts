@@ -5,6 +5,7 @@ import type { ApiContext } from '../http/context.ts';
 import { ADDRESS, addressFor } from './address.ts';
 import type { OpenApiDocument } from './document.ts';
 import { html } from './html.ts';
+import { registerPlainDocs } from './plain-docs.ts';
 import type { ReferenceSite } from './reference-site.ts';
 
 /** Scripts, styles and fonts of this host only, and nothing inline. */
@@ -47,6 +48,7 @@ export function registerReference(
   const sendFile = (reply: FastifyReply, type: string, text: string) =>
     reply.type(type).header('cache-control', 'public, max-age=300').serializer(String).send(text);
 
+  registerPlainDocs(app, () => context.publicUrl());
   app.get('/openapi.json', hidden, () => app.openApi());
   app.get('/docs', hidden, async (request, reply) => sendPage(request, reply, (await site()).page('') ?? ''));
   app.get<{ Params: { page: string } }>('/docs/:page', hidden, async (request, reply) => {

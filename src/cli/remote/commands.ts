@@ -251,6 +251,14 @@ const body: Flag = {
 const simple: Flag = { summary: 'The Convoy scheme without a time.' };
 
 const tools = inGroup('Tools', {
+  mcp: {
+    summary: 'Serves the tools of a service to an assistant on this machine, by the Model Context Protocol.',
+    details:
+      'It reads messages from stdin and prints the answers. The service needs POSTHORN_MCP=on. The assistant may do what the key may.',
+    flags: connectionFlags,
+    examples: ['posthorn mcp', 'posthorn mcp --url https://posthorn.example.com'],
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
   types: {
     summary: 'Prints TypeScript types of the payloads of event types with a JSON Schema.',
     flags: connectionFlags,

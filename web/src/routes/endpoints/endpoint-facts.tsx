@@ -1,4 +1,5 @@
 import type { Endpoint } from 'posthorn-client';
+import { agentSubscription } from '../../dashboard/agent-mark.tsx';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { useProject } from '../../data/project.ts';
 import { Facts } from '../../ui/tables/facts.tsx';
@@ -22,6 +23,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
     <Facts
       items={[
         ['Customer', <CustomerLink key="" owner={owner} />],
+        ['Agent', agentSubscription(endpoint)],
         ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],

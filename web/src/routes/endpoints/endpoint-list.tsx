@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, EndpointHealth } from 'posthorn-client';
 import { useMemo, useState } from 'react';
+import { AgentMark } from '../../dashboard/agent-mark.tsx';
 import { createCommand } from '../../dashboard/commands.ts';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
@@ -25,7 +26,17 @@ type Healths = ReadonlyMap<string, EndpointHealth>;
 
 /** The health of an endpoint is another answer. Until it has come its cells are dashes. */
 const columnsOf = (health: Healths): Column<Endpoint>[] => [
-  { name: 'Name', width: 'minmax(8rem, 1fr)', line: 1, cell: ({ name }) => name },
+  {
+    name: 'Name',
+    width: 'minmax(8rem, 1fr)',
+    line: 1,
+    cell: (endpoint) => (
+      <>
+        {endpoint.name}
+        <AgentMark of={endpoint} />
+      </>
+    ),
+  },
   { name: 'State', width: '10rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
   {
     name: 'URL',

@@ -1,5 +1,6 @@
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { AgentMark } from '../../dashboard/agent-mark.tsx';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
 import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
@@ -33,8 +34,12 @@ const columns: Column<Subscription>[] = [
     width: 'minmax(7rem, 1fr)',
     from: 640,
     line: 2,
-    cell: ({ endpoint_metadata, device_metadata }) =>
-      endpoint_metadata?.name ?? device_metadata?.host_name ?? '–',
+    cell: ({ endpoint_metadata: endpoint, device_metadata: device }) => (
+      <>
+        {endpoint?.name ?? device?.host_name ?? '–'}
+        <AgentMark of={endpoint} />
+      </>
+    ),
   },
   {
     name: 'Customer',
