@@ -33,7 +33,7 @@ async function newProject(): Promise<{ id: string; client: ApiClient; keyId: str
 
 test('the actor of the first start is the service, and the instance key belongs to no project', async () => {
   const entries = await list('&sort=ASC', app.instance);
-  const service = { type: 'instance', uid: null, credential: null, address: null };
+  const service = { type: 'instance', uid: null, credential: null, address: null, via: null };
   expect(entries.slice(0, 3).map(({ action, actor, project_id }) => ({ action, actor, project_id }))).toEqual(
     [
       { action: 'project.created', actor: service, project_id: app.projectId },
@@ -44,7 +44,7 @@ test('the actor of the first start is the service, and the instance key belongs 
 });
 
 test.each([
-  ['j%C3%B6rg', { type: 'cli', uid: 'jörg', credential: /^\w{26}$/, address: '127.0.0.1' }],
+  ['j%C3%B6rg', { type: 'cli', uid: 'jörg', credential: /^\w{26}$/, address: '127.0.0.1', via: null }],
   ['%', 'instance_key'],
   ['%00', 'instance_key'],
   ['x'.repeat(257), 'instance_key'],
@@ -60,6 +60,20 @@ test.each([
   await client.call('POST', '/keys', { body, headers, expected: 201 });
   const actors = (await list('&action=key.created', client)).map(({ actor }) => actor.type);
   expect(actors[0]).toBe('api_key');
+});
+
+test.each([
+  ['mcp/retry_write', 'mcp/retry_write'],
+  ['x'.repeat(64), 'x'.repeat(64)],
+  ['x'.repeat(65), null],
+  ['two words', null],
+  ['', null],
+])('any caller may name the tool that it uses: %j', async (given, via) => {
+  const { client, keyId } = await newProject();
+  const headers = { 'X-Posthorn-Via': given };
+  const made = await client.call('POST', '/keys', { body: { name: 'k' }, headers, expected: 201 });
+  const [entry] = await list(`&resourceId=${made.uid}`, client);
+  expect(entry?.actor).toMatchObject({ type: 'api_key', uid: keyId, via });
 });
 
 test('an endpoint disabled by the service is recorded with the service as actor and the reason', async () => {
