@@ -27,7 +27,7 @@ const KNOWN_SINCE = {
   // To an older node the `export` of a version is a syntax error.
   function: '0003',
   // An older node would send deliveries of a project that moves.
-  cells: '0008',
+  cells: '0007',
   // An older node takes any kind that it does not know for pull.
   delivery: '0005',
 } as const;

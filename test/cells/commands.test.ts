@@ -72,14 +72,14 @@ test('a check names what is wrong with a cell', async () => {
   await second.query("delete from schema_migrations where name like '0008%'");
   const { code, stdout } = await run('cells', 'check');
   expect(code).not.toBe(0);
-  for (const problem of ['says that it is cell 7', 'lacks the migrations 0008', 'another lookup key'])
+  for (const problem of ['says that it is cell 7', 'lacks the migrations 0007', 'another lookup key'])
     expect(stdout).toContain(problem);
   await second.query('update cell_identity set cell_id = 2');
   await second.query("update instance_secrets set name = 'lookup key'");
   await second
-    .query("insert into schema_migrations (name, needs) values ('0008_cells.sql', '')")
+    .query("insert into schema_migrations (name, needs) values ('0007_cells.sql', '')")
     .catch(async () => {
-      await second.query("insert into schema_migrations (name) values ('0008_cells.sql')");
+      await second.query("insert into schema_migrations (name) values ('0007_cells.sql')");
     });
   expect((await run('cells', 'check')).code).toBe(0);
 });

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { moveProject, runMove, startMove } from '../../src/cells/move/move-project.ts';
 import type { MoveDeps } from '../../src/cells/move/mover.ts';
 import { subscribe } from '../support/app.ts';
-import { startTwoCells } from '../support/cells.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { startTwoCells } from './service.ts';
 
 const cells = await shared(startTwoCells());
 const receiver = await shared(Receiver.start());

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { subscribe } from '../support/app.ts';
-import { startTwoCells, type TwoCells } from '../support/cells.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
+import { startTwoCells, type TwoCells } from './service.ts';
 
 let cells: TwoCells;
 let receiver: Receiver;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { addCell } from '../../src/cells/add-cell.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
 import type { App } from '../../src/start/app.ts';
-import { SECRET_KEY, startNode, startTestApp, type TestApp } from './app.ts';
-import { ApiClient } from './client.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { quietLog } from './quiet-log.ts';
-import { type DatabaseRelay, startDatabaseRelay } from './servers/database-relay.ts';
+import { SECRET_KEY, startNode, startTestApp, type TestApp } from '../support/app.ts';
+import { ApiClient } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 
 /** A service with two cells, `1` (the home) and `2`, on two databases of the test server. */
 export interface TwoCells {
