@@ -116,10 +116,10 @@ test('under load nothing is lost or sent twice, and the lists keep their order',
   const { client, path } = await cells.project(0);
   const there = cells.other(client);
   const accepted: string[] = [];
-  let isMoved = false;
+  const move = { isDone: false };
   const send = async (): Promise<void> => {
-    while (!isMoved || accepted.length < 50) {
-      const response = await (isMoved ? there : client).raw('POST', '/events/broadcast', { body: event });
+    while (!move.isDone || accepted.length < 50) {
+      const response = await (move.isDone ? there : client).raw('POST', '/events/broadcast', { body: event });
       const said = (await response.json()) as Json;
       if (response.status === 201) accepted.push(said.data.uid);
       else if (said.code !== 'project_moving') throw new Error(JSON.stringify(said));
@@ -131,7 +131,7 @@ test('under load nothing is lost or sent twice, and the lists keep their order',
     (count) => count > 20,
   );
   await moveProject(cells.deps(), cells.move(client));
-  isMoved = true;
+  move.isDone = true;
   await senders;
   const requests = await receiver.received(accepted.length, path);
   expect(requests).toHaveLength(accepted.length);
