@@ -37,7 +37,7 @@ import { readKey, readSubscription, type SubscriptionKey, subscriptionId } from 
  * The row of the project is locked where one is created, so two calls with the same key make one, on any nodes.
  */
 const MAX_REMOVED = 10;
-const PAGE = { perPage: 1000, direction: 'next', cursor: null, order: 'ASC' } as const;
+const FIRST = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
 
 /** The caller of a call, and the part of the project that it acts for. */
 interface Agent {
@@ -105,7 +105,7 @@ export class AgentSubscriptions {
 
   async #find(db: Queryable, project: ProjectRow, id: string): Promise<EndpointRow | undefined> {
     const metadata = { ...AGENT, [ID_FIELD]: id };
-    return (await this.#context.endpoints.list(db, project.id, { page: PAGE, metadata })).rows[0];
+    return (await this.#context.endpoints.list(db, project.id, { page: FIRST, metadata })).rows[0];
   }
 
   async #put(agent: Agent, wanted: Wanted): Promise<{ row: EndpointRow; wasLive: boolean }> {
@@ -123,7 +123,7 @@ export class AgentSubscriptions {
     const { project, principal } = agent;
     const { request } = wanted;
     await checkEndpoint(this.#context, project.config, { url: request.url });
-    const { live } = await this.#of(this.#context.db, agent);
+    const { live } = await this.#of(agent);
     if (live.length >= this.#most) throw exhausted('subscriptions', this.#most);
     const isKnown = live.some(
       ({ verified_url, metadata }) =>
@@ -135,17 +135,14 @@ export class AgentSubscriptions {
     if (!isKnown) await this.#callbacks.pass(project, made);
   }
 
-  /** The subscriptions of the owner. */
-  async #of(
-    db: Queryable,
-    { project, ownerId }: Agent,
-  ): Promise<{ live: EndpointRow[]; lapsed: EndpointRow[] }> {
-    const filter = { page: PAGE, ownerId, metadata: AGENT };
-    const { rows } = await this.#context.endpoints.list(db, project.id, filter);
-    const { live = [], lapsed = [] } = Object.groupBy(rows, (row) =>
-      isExpired(row, this.#context.now()) ? 'lapsed' : 'live',
-    );
-    return { live, lapsed };
+  /** The subscriptions of the owner as this node knows them. Other nodes may have changed some within a second. */
+  async #of({ project, ownerId }: Agent): Promise<{ live: EndpointRow[]; lapsed: EndpointRow[] }> {
+    const { endpoints } = await this.#context.cache.get(project.id);
+    const rows = [...endpoints.values()]
+      .map(({ row }) => row)
+      .filter(({ owner_id, metadata }) => owner_id === ownerId && metadata['agent'] === AGENT.agent);
+    const isLapsed = (row: EndpointRow) => isExpired(row, this.#context.now());
+    return { live: rows.filter((row) => !isLapsed(row)), lapsed: rows.filter(isLapsed) };
   }
 
   /** Undefined: there is one by now. */
@@ -155,7 +152,9 @@ export class AgentSubscriptions {
     return changes.change(agent.by, async (change) => {
       if ((await this.#find(change, agent.project, wanted.id)) !== undefined)
         return { result: undefined, audit: [] };
-      if ((await this.#of(change, agent)).live.length >= this.#most)
+      const { project, ownerId } = agent;
+      const owners = { ownerId, metadata: AGENT, nowMs: this.#context.now() };
+      if ((await this.#context.endpoints.countOf(change, project.id, owners)) >= this.#most)
         throw exhausted('subscriptions', this.#most);
       return this.#add(change, agent, wanted);
     });
@@ -179,7 +178,7 @@ export class AgentSubscriptions {
   }
 
   async #removeLapsed(agent: Agent): Promise<void> {
-    const { lapsed } = await this.#of(this.#context.db, agent);
+    const { lapsed } = await this.#of(agent);
     for (const row of lapsed.slice(0, MAX_REMOVED)) await this.#remove(agent, row);
   }
 

@@ -76,6 +76,21 @@ export class EndpointStore extends SealedTable<EndpointRow> {
     );
   }
 
+  /** How many endpoints of an owner have these texts in their metadata and have not expired. */
+  async countOf(
+    db: Queryable,
+    projectId: ProjectId,
+    of: { ownerId: string; metadata: Readonly<Record<string, string>>; nowMs: number },
+  ): Promise<number> {
+    const [row] = await db.query<{ count: number }>(
+      `select count(*)::int as count from endpoints
+       where project_id = $1 and deleted_at is null and owner_id = $2 and metadata @> $3::jsonb
+         and (expires_at is null or expires_at > to_timestamp($4::float8 / 1000))`,
+      [projectId, of.ownerId, JSON.stringify(of.metadata), of.nowMs],
+    );
+    return row?.count ?? 0;
+  }
+
   /** The endpoints of owners, oldest first. */
   async byOwners(
     db: Queryable,
