@@ -214,7 +214,7 @@ export const errorCodes = [
   'local_resource',
   'reported_failure',
   'no_result',
-  // By brokers.
+  // These come from brokers.
   'sign_in_refused',
   'target_not_found',
   'not_permitted',

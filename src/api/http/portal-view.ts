@@ -29,7 +29,7 @@ const views: FieldViews<PortalViewer> = {
   response_http_header: maskedHeaders,
   secrets: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : []),
   standard_webhooks_secret: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
-  // A caller who sees no secrets learns only the kind of a broker.
+  // A link that sees no secrets learns the kind of the broker alone.
   broker: (schema) => (value, viewer) => (viewer.scope.canSeeSecrets ? value : onlyKind(schema, value)),
   authentication: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
   slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),

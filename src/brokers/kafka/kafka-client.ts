@@ -2,7 +2,7 @@ import type { BaseOptions } from '@platformatic/kafka';
 import type { NetworkContext } from '../module/broker-module.ts';
 import { vettedLookup } from '../module/vetted-lookup.ts';
 
-/** The common part of consumers and producers: where the brokers are, TLS, sign-in and limits of time. */
+/** The settings that consumers and producers have in common: where the brokers are, TLS, sign-in and limits of time. */
 export interface KafkaPlace {
   brokers: string[];
   auth: { type: string; hash: string; username: string; password: string; tls: boolean } | null;

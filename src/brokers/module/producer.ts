@@ -19,7 +19,7 @@ export interface ProducerContext extends NetworkContext {
 export interface Producer {
   /** Resolves when the broker has the message for good. Rejects, with a `SendFailure` where the reason is known. */
   send(message: BrokerMessageOut): Promise<Receipt>;
-  /** Messages under way fail. */
+  /** Messages that are under way fail. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface BrokerMessageOut {
   orderingKey: string | null;
 }
 
-/** The answer of the broker to a message that it took. */
+/** The answer of the broker for a message that it took. */
 export interface Receipt {
   address: string | null;
   /** Such as partition and offset. */

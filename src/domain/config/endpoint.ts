@@ -26,7 +26,7 @@ export interface EndpointSecrets {
   teams_webhook_url: string;
   /** Absent in rows that were saved before endpoints had them. */
   headers?: EndpointHeaders;
-  /** For deliveries that go to a broker. Absent in older rows. */
+  /** The broker that deliveries go to. Absent in older rows. */
   broker?: Destination | null;
 }
 

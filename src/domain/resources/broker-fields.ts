@@ -14,7 +14,7 @@ export interface BrokerField {
   /** The value of a text that is not given. */
   readonly usual?: string;
   readonly maxChars?: number;
-  /** The room of the protocol. */
+  /** The protocol has no room for more. */
   readonly maxBytes?: number;
   readonly rule?: { readonly pattern: RegExp; readonly says: string };
   /** Absent: both have it. */

@@ -7,7 +7,7 @@ import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
 import { KafkaSide } from '../kafka-driver.ts';
 import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
 
-/** A batch has this limit too: one of small messages can be too large. */
+/** It also holds for a batch: so a batch of small messages can be too large. */
 const MAX_TOPIC_BYTES = 20_000;
 
 export async function kafkaTargets(): Promise<DestinationDriver | string> {

@@ -35,7 +35,7 @@ export const maySendNow = ({
   waiting_for: waiting,
   endpoint_metadata: endpoint,
 }: Pick<EventDelivery, 'waiting_for' | 'endpoint_metadata'>): boolean =>
-  SENDABLE.has(waiting?.gate ?? '') && endpoint?.status === 'active' && endpoint.delivery === 'push';
+  SENDABLE.has(waiting?.gate ?? '') && endpoint?.status === 'active' && endpoint.delivery !== 'pull';
 
 /** The customer whose endpoint it goes to. Empty: none. */
 export const customerOf = ({

@@ -224,3 +224,132 @@ export const portalLinkForm = {
     kind: 'text',
   },
 } as const;
+
+export const brokerForms = {
+  kafka: {
+    brokers: {
+      label: 'Brokers',
+      kind: 'list',
+      hint: 'Each as host:port.',
+      required: true,
+    },
+    topic: {
+      label: 'Topic',
+      kind: 'text',
+      required: true,
+    },
+    'auth.type': {
+      label: 'Authentication',
+      kind: 'choice',
+      choices: ['', 'plain', 'scram'],
+    },
+    'auth.hash': {
+      label: 'Hash',
+      kind: 'choice',
+      choices: ['', 'SHA256', 'SHA512'],
+      hint: 'For scram.',
+    },
+    'auth.username': {
+      label: 'User name',
+      kind: 'text',
+    },
+    'auth.password': {
+      label: 'Password',
+      kind: 'secret',
+    },
+    'auth.tls': {
+      label: 'TLS',
+      kind: 'flag',
+    },
+  },
+  amqp: {
+    schema: {
+      label: 'Protocol',
+      kind: 'choice',
+      choices: ['', 'amqp', 'amqps'],
+    },
+    host: {
+      label: 'Host',
+      kind: 'text',
+      required: true,
+    },
+    port: {
+      label: 'Port',
+      kind: 'text',
+      hint: 'Default: 5672, with TLS 5671.',
+    },
+    vhost: {
+      label: 'Virtual host',
+      kind: 'text',
+    },
+    'auth.user': {
+      label: 'User name',
+      kind: 'text',
+      required: true,
+    },
+    'auth.password': {
+      label: 'Password',
+      kind: 'secret',
+    },
+    exchange: {
+      label: 'Exchange',
+      kind: 'text',
+      hint: 'Empty: the default exchange. The routing key is the name of the queue then.',
+    },
+    routing_key: {
+      label: 'Routing key',
+      kind: 'text',
+      hint: 'Empty: the event type.',
+    },
+  },
+  sqs: {
+    queue_name: {
+      label: 'Queue',
+      kind: 'text',
+      required: true,
+    },
+    access_key_id: {
+      label: 'Access key id',
+      kind: 'text',
+      required: true,
+    },
+    secret_key: {
+      label: 'Secret key',
+      kind: 'secret',
+      required: true,
+    },
+    default_region: {
+      label: 'Region',
+      kind: 'text',
+      required: true,
+    },
+    endpoint: {
+      label: 'Endpoint',
+      kind: 'text',
+      hint: 'Another server with the same protocol, as an http or https URL.',
+    },
+  },
+  google: {
+    project_id: {
+      label: 'Google project',
+      kind: 'text',
+      required: true,
+    },
+    topic_id: {
+      label: 'Topic',
+      kind: 'text',
+      required: true,
+    },
+    service_account: {
+      label: 'Service account',
+      kind: 'bytes',
+      hint: 'The key file: base64, or an array of byte values.',
+      required: true,
+    },
+    endpoint: {
+      label: 'Endpoint',
+      kind: 'text',
+      hint: 'Another server with the same protocol, as an http or https URL.',
+    },
+  },
+} as const;

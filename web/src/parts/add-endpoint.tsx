@@ -19,6 +19,7 @@ interface Props {
   fieldsOf?(form: FormData): Partial<CreateEndpoint>;
   isTested(form: FormData): boolean;
   isPull?: boolean;
+  isBroker?: boolean;
   /** A field before the address, and further ones at the end. */
   before?: ReactNode;
   /** More to say of an endpoint that was not tested. */
@@ -35,7 +36,16 @@ interface Added {
 }
 
 /** One dialog adds an endpoint with its subscription, sends a test and shows the answer. */
-export function AddEndpoint({ fieldsOf, isTested, note, isPull, before, children, ...dialog }: Props) {
+export function AddEndpoint({
+  fieldsOf,
+  isTested,
+  note,
+  isPull,
+  isBroker,
+  before,
+  children,
+  ...dialog
+}: Props) {
   const { api, explain, test } = useSite();
   const add = async (form: FormData) => {
     const url = formText(form, 'url');
@@ -57,7 +67,7 @@ export function AddEndpoint({ fieldsOf, isTested, note, isPull, before, children
   return (
     <ActDialog {...dialog} onSubmit={add}>
       {before}
-      <AddressAndName isPull={isPull} />
+      <AddressAndName isPull={isPull} isBroker={isBroker} />
       {children}
     </ActDialog>
   );

@@ -17,11 +17,13 @@ interface Props extends EndpointDialog {
   /** A field before the address, and further ones at the end. */
   before?: ReactNode;
   isPull?: boolean;
+  /** It has no URL: it sends to a broker. */
+  isBroker?: boolean;
   children: ReactNode;
 }
 
 /** The form of an endpoint: what every page can change, and the fields of the page. */
-export function EditEndpoint({ endpoint, onClose, changeOf, before, isPull = false, children }: Props) {
+export function EditEndpoint({ endpoint, onClose, changeOf, before, children, ...kind }: Props) {
   const { endpoints: t } = useWords();
   const { api } = useSite();
   return (
@@ -32,7 +34,7 @@ export function EditEndpoint({ endpoint, onClose, changeOf, before, isPull = fal
       onSubmit={(form) => api.endpoints.update(endpoint.uid, changeOf(form))}
     >
       {before}
-      <AddressAndName isPull={isPull} of={endpoint} />
+      <AddressAndName {...kind} of={endpoint} />
       <ResourceField form={endpointForm} of={endpoint} name="support_email" type="email" />
       {children}
     </ActDialog>
@@ -41,30 +43,33 @@ export function EditEndpoint({ endpoint, onClose, changeOf, before, isPull = fal
 
 interface Basics {
   isPull?: boolean | undefined;
+  isBroker?: boolean | undefined;
   of?: Endpoint;
 }
 
 /** The address and the name. An endpoint that fetches its deliveries needs no address, and then a name. */
-export function AddressAndName({ isPull = false, of }: Basics) {
+export function AddressAndName({ isPull = false, isBroker = false, of }: Basics) {
   const { endpoints: t } = useWords();
   const field = { form: endpointForm, ...(of && { of }) };
   const isNew = of === undefined;
   return (
     <>
-      <ResourceField
-        {...field}
-        {...(isNew && { 'data-first': '' })}
-        name="url"
-        type="url"
-        required={!isPull}
-        placeholder={isPull ? '' : 'https://example.com/webhooks'}
-        hint={isPull ? t.notCalled : undefined}
-      />
+      {!isBroker && (
+        <ResourceField
+          {...field}
+          {...(isNew && { 'data-first': '' })}
+          name="url"
+          type="url"
+          required={!isPull}
+          placeholder={isPull ? '' : 'https://example.com/webhooks'}
+          hint={isPull ? t.notCalled : undefined}
+        />
+      )}
       <ResourceField
         {...field}
         name="name"
-        required={isPull || !isNew}
-        hint={isNew && !isPull ? t.nameHint : undefined}
+        required={isPull || isBroker || !isNew}
+        hint={isNew && !isPull && !isBroker ? t.nameHint : undefined}
       />
     </>
   );

@@ -38,7 +38,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const { endpoints: t } = useWords();
   const { data: all } = useHealth();
   const health = all?.of.get(endpoint.uid);
-  const mayTest = mayRetry && endpoint.status === 'active' && endpoint.delivery === 'push';
+  const mayTest = mayRetry && endpoint.status === 'active' && endpoint.delivery !== 'pull';
   return (
     <>
       <PageHead

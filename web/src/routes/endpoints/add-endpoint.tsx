@@ -1,20 +1,34 @@
+import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { AddEndpoint as AddAnyEndpoint } from '../../parts/add-endpoint.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { BrokerFields, brokerOf } from './broker-fields.tsx';
 import { DeliveryField } from './edit-endpoint.tsx';
 
 export function AddEndpoint({ onClose }: { onClose(): void }) {
-  const [isPull, setPull] = useState(false);
+  const [delivery, setDelivery] = useState<Endpoint['delivery']>('push');
+  const isPull = delivery === 'pull';
+  const isBroker = delivery === 'broker';
   return (
     <AddAnyEndpoint
       title="Add endpoint"
       action={isPull ? 'Add endpoint' : 'Add and test'}
-      fieldsOf={(form) => ({ delivery: isPull ? 'pull' : 'push', owner_id: formText(form, 'owner_id') })}
+      fieldsOf={(form) => ({
+        delivery,
+        owner_id: formText(form, 'owner_id'),
+        ...(isBroker && { broker: brokerOf(form) }),
+      })}
       isTested={(form) => form.get('test') !== null}
       note={isPull ? 'Its page has the command that fetches them.' : undefined}
       isPull={isPull}
-      before={<DeliveryField of={{ delivery: 'push' }} onPull={setPull} />}
+      isBroker={isBroker}
+      before={
+        <>
+          <DeliveryField of={{ delivery: 'push' }} onDelivery={setDelivery} />
+          {isBroker && <BrokerFields />}
+        </>
+      }
       onClose={onClose}
     >
       <TextField

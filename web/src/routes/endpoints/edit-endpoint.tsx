@@ -1,9 +1,11 @@
+import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
 import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
+import { BrokerFields, brokerOf } from './broker-fields.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { ChatFields, chatsOf } from './chat-fields.tsx';
 import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
@@ -37,12 +39,20 @@ const VERIFICATIONS = { none: 'None', challenge: 'The URL has to echo a challeng
 /** Every field of an endpoint. */
 export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
   const field = { form: endpointForm, of: endpoint };
-  const [isPull, setPull] = useState(endpoint.delivery === 'pull');
+  const [delivery, setDelivery] = useState(endpoint.delivery);
+  const isPull = delivery === 'pull';
+  const isBroker = delivery === 'broker';
   return (
     <EditAnyEndpoint
       {...{ endpoint, onClose }}
       isPull={isPull}
-      before={<DeliveryField of={endpoint} onPull={setPull} />}
+      isBroker={isBroker}
+      before={
+        <>
+          <DeliveryField of={endpoint} onDelivery={setDelivery} />
+          {isBroker && <BrokerFields stored={endpoint.broker} />}
+        </>
+      }
       changeOf={(form) => ({
         ...formValues(endpointForm, form),
         expires_at: form.get('expires_at') ? new Date(formText(form, 'expires_at')) : null,
@@ -50,7 +60,8 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         ...signingKeyOf(form),
         ...headersOf(form),
         ...metadataOf(form),
-        ...(!isPull && {
+        ...(isBroker && { broker: brokerOf(form) }),
+        ...(delivery === 'push' && {
           ...signInOf(form, endpoint.authentication),
           ...certificateOf(form, endpoint.mtls_client_cert),
         }),
@@ -60,7 +71,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       <ResourceField {...field} name="description" />
       <ResourceField {...field} name="owner_id" />
       <MetadataField endpoint={endpoint} />
-      {!isPull && (
+      {delivery === 'push' && (
         <>
           <SignInFields authentication={endpoint.authentication} />
           <CertificateFields stored={endpoint.mtls_client_cert} />
@@ -92,15 +103,25 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
   );
 }
 
-const DELIVERIES = { push: 'Push: Posthorn calls an address', pull: 'Pull: a consumer fetches them' };
+const DELIVERIES = {
+  push: 'Push: Posthorn calls an address',
+  pull: 'Pull: a consumer fetches them',
+  broker: 'Broker: they go to a queue or topic',
+};
 
 /** How an endpoint gets its deliveries. */
-export const DeliveryField = ({ of, onPull }: { of: object; onPull(isPull: boolean): void }) => (
+export const DeliveryField = ({
+  of,
+  onDelivery,
+}: {
+  of: object;
+  onDelivery(delivery: Endpoint['delivery']): void;
+}) => (
   <ResourceField
     form={endpointForm}
     of={of}
     name="delivery"
     words={DELIVERIES}
-    onValue={(delivery) => onPull(delivery === 'pull')}
+    onValue={(delivery) => onDelivery(delivery as Endpoint['delivery'])}
   />
 );

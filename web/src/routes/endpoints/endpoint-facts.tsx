@@ -18,13 +18,13 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { at } = useProject();
   const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
   /** Keeps a fact that only requests to an address have. */
-  const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'pull' ? undefined : value);
+  const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'push' ? value : undefined);
   return (
     <Facts
       items={[
         ['Customer', <CustomerLink key="" owner={owner} />],
         ['Agent', agentSubscription(endpoint)],
-        ['Delivery', endpoint.delivery === 'pull' ? 'pull' : 'push'],
+        ['Delivery', endpoint.broker === null ? endpoint.delivery : `broker: ${endpoint.broker.type}`],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
         ['Timeout', sent(endpoint.http_timeout === 0 ? 'as the project' : `${endpoint.http_timeout} s`)],

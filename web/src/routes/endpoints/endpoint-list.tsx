@@ -24,6 +24,11 @@ import { AddEndpoint } from './add-endpoint.tsx';
 
 type Healths = ReadonlyMap<string, EndpointHealth>;
 
+function addressOf({ url, delivery, broker }: Endpoint): string {
+  if (delivery === 'pull') return 'Pull: a consumer fetches them';
+  return broker === null ? url : `Broker: ${broker.type}`;
+}
+
 /** The health of an endpoint is another answer. Until it has come its cells are dashes. */
 const columnsOf = (health: Healths): Column<Endpoint>[] => [
   {
@@ -43,9 +48,7 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
     line: 2,
-    cell: ({ url, delivery }) => (
-      <span className="text-muted">{delivery === 'pull' ? 'Pull: a consumer fetches them' : url}</span>
-    ),
+    cell: (endpoint) => <span className="text-muted">{addressOf(endpoint)}</span>,
   },
   {
     name: 'Customer',
