@@ -95,9 +95,9 @@ class AmqpProducer implements Producer {
     this.#context.lost(this.#failure);
   }
 
-  async #failLanes(error: Error): Promise<void> {
+  async #failLanes(failure: Error): Promise<void> {
     const lanes = await Promise.allSettled(this.#lanes.values());
-    for (const lane of lanes) if (lane.status === 'fulfilled') lane.value.fail(error);
+    for (const lane of lanes) if (lane.status === 'fulfilled') lane.value.fail(failure);
   }
 
   async close(): Promise<void> {

@@ -124,7 +124,7 @@ function refusal(failed: BatchResultErrorEntry | undefined): SendFailure {
 
 /** A large message goes alone, and the service refuses the whole request. */
 function tooLarge(error: unknown, { length }: readonly BrokerMessageOut[]): SendFailure | null {
-  const { name = '', message = '' } = error as Error;
+  const { name, message } = error as Error;
   const isMeant = /TooLong|shorter than|too long/i.test(`${name} ${message}`);
   return isMeant && length === 1 ? new SendFailure('message_too_large', TOO_LARGE, { cause: error }) : null;
 }

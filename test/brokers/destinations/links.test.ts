@@ -86,7 +86,7 @@ check('endpoints with the same connection share one, also for different exchange
   expect(outcomes[3]).toMatchObject({
     kind: 'error',
     code: 'unroutable',
-    message: 'No queue is bound to the exchange amq.direct for the routing key ' + `${queue}.`,
+    message: `No queue is bound to the exchange amq.direct for the routing key ${queue}.`,
   });
   expect(relay.accepted - before).toBe(1);
   expect(all.size).toBe(1);

@@ -4,6 +4,7 @@ import { brokerForms } from '../../data/form-fields.ts';
 import { Check, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 
+type Value = string | boolean | readonly string[] | null | undefined;
 type Kind = keyof typeof brokerForms;
 
 interface Field {
@@ -43,14 +44,14 @@ export function BrokerFields({ stored }: { stored?: Endpoint['broker'] | undefin
           key={inputName(kind, name)}
           name={inputName(kind, name)}
           field={field}
-          value={valueAt(known, name)}
+          value={valueAt(known, name) as Value}
         />
       ))}
     </>
   );
 }
 
-function BrokerField({ name, field, value }: { name: string; field: Field; value: unknown }) {
+function BrokerField({ name, field, value }: { name: string; field: Field; value: Value }) {
   const { label, kind, choices = [], hint, required = false } = field;
   const common = { label, name, hint };
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
@@ -58,11 +59,11 @@ function BrokerField({ name, field, value }: { name: string; field: Field; value
     return (
       <SelectField
         {...common}
-        defaultValue={String(value ?? '')}
+        defaultValue={typeof value === 'string' ? value : ''}
         choices={choices.map((choice) => [choice, choice || 'None'])}
       />
     );
-  const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');
+  const text = typeof value === 'object' ? (value ?? []).join(', ') : String(value ?? '');
   if (kind === 'bytes') return <TextArea {...common} required={required} defaultValue={text} />;
   return (
     <TextField
