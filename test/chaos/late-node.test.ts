@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import {
   asId,
   type DeliveryId,
@@ -8,13 +7,11 @@ import {
   IdFactory,
   type ProjectId,
 } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
 import { finishBatch } from '../../src/store/queue/batches.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
-import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, forgetNodes, freeInPages, leave } from '../../src/store/queue/nodes.ts';
@@ -22,6 +19,7 @@ import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { finishOf } from '../support/samples/finish-of.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 
 const EARLY = '00000000000000000000000001';
@@ -273,29 +271,3 @@ function deliveryRow(
 }
 
 const node = (nodeId: string) => ({ nodeId, templates: new AttemptTemplates() });
-
-function finishOf(
-  delivery: LeasedDelivery,
-  attemptId: string,
-  status: 'Success' | 'Failure' | 'Retry',
-): Finish<LeasedDelivery> {
-  return {
-    ...handedBack(delivery, null),
-    ...(status === 'Retry' ? { status, delayMs: 0 } : { status, delayMs: null }),
-    numTrials: 1,
-    attempt: {
-      id: attemptId,
-      url: 'http://127.0.0.1:9/',
-      ipAddress: null,
-      httpStatus: status === 'Success' ? '200 OK' : null,
-      outcome: status === 'Success' ? 'http_200' : 'timeout',
-      error: null,
-      succeeded: status === 'Success',
-      requestHeaders: {},
-      responseHeaders: null,
-      responseBody: null,
-      timings: { totalMs: 1 },
-      requestedAtMs: Date.now(),
-    },
-  };
-}

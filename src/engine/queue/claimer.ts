@@ -270,18 +270,23 @@ export class Claimer {
    */
   async #claim(chosen: Chosen[]): Promise<number[]> {
     const wants = chosen.map(({ want }) => want);
+    const { silences } = this.#deps.dispatcher;
     const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants).catch((error: unknown) => {
       if (!isUndone(error)) this.#doubts.claimLost();
       throw error;
     });
-    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim));
+    const started = claims.map((claim, n) => this.#take(chosen[n] as Chosen, claim, silences));
     const claimed = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     if (claimed > 0) this.#deps.metrics.batchSize.claim.observe(claimed);
     return started;
   }
 
-  /** How many were started. The next round releases those without a place. */
-  #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim): number {
+  /**
+   * How many were started. The next round releases those without a place, and those of an answer that outlasted a silence
+   * of this node: another one may have their rows.
+   */
+  #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim, silences: number): number {
+    const { dispatcher } = this.#deps;
     const now = this.#clock.elapsed();
     let nextAt = limited?.moreAt ?? now;
     if (deliveries.length < want.count)
@@ -291,14 +296,15 @@ export class Claimer {
     let started = 0;
     for (const delivery of deliveries) {
       const { id, projectId, target } = delivery;
-      if (!this.#deps.dispatcher.reserveClaimed(id, { projectId, endpointId: target })) {
+      const isOld = dispatcher.silences !== silences;
+      if (isOld || !dispatcher.reserveClaimed(id, { projectId, endpointId: target })) {
         this.unsure([delivery]);
         continue;
       }
       started += 1;
       if (delivery.kind === 'delivery') delivery.probeFence = probe?.fence ?? null;
       if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery);
-      this.#deps.dispatcher.start(delivery);
+      dispatcher.start(delivery);
     }
     return started;
   }

@@ -331,6 +331,18 @@ test('a node that was silent forgets what is unsent, and keeps what is being sen
   expect([dispatcher.has('a'), dispatcher.has('b'), dispatcher.free]).toEqual([true, false, 9]);
 });
 
+test('a delivery that was stored before a silence is not sent after it, and its row is in doubt', () => {
+  const { dispatcher, sending, calls, place } = dispatcherOf();
+  expect(place('late')).toBe(true);
+  dispatcher.forgetUnsent();
+  dispatcher.start(leasedDelivery({ id: asId('late') }));
+  expect([dispatcher.has('late'), sending.size]).toEqual([false, 0]);
+  expect(calls).toEqual([['unsure', 'p late']]);
+  expect(place('late')).toBe(true);
+  dispatcher.start(leasedDelivery({ id: asId('late') }));
+  expect(sending.size).toBe(1);
+});
+
 describe('a close', () => {
   test('gives out no more places and hands back what is unsent', async () => {
     const { dispatcher, place, claim, start, end } = dispatcherOf({ endpointConcurrency: 1 });

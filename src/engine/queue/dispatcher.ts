@@ -73,11 +73,12 @@ export class Dispatcher {
   readonly #endpoints = new Map<string, EndpointQueue>();
   readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
   /** Every place taken, by delivery id. */
-  readonly #places = new Map<string, Destination>();
+  readonly #places = new Map<string, Destination & { silences: number }>();
   readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
   readonly #sending = new Tasks();
   #closed = false;
+  #silences = 0;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
@@ -94,7 +95,7 @@ export class Dispatcher {
   /** The claimer checked the project's room before it claimed. */
   reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
-    this.#places.set(deliveryId, { projectId, endpointId });
+    this.#places.set(deliveryId, { projectId, endpointId, silences: this.#silences });
     this.#projects.take(projectId);
     this.#queue(endpointId).places += 1;
     return true;
@@ -112,10 +113,21 @@ export class Dispatcher {
     this.#deps.queue.roomFreed();
   }
 
+  /** One whose row was stored before a silence of this node is not sent: another node may have its row. */
   start(delivery: Leased): void {
+    if (this.#places.get(delivery.id)?.silences !== this.#silences) {
+      this.unreserve(delivery.id);
+      this.#deps.queue.unsure([delivery]);
+      return;
+    }
     const queue = this.#queue(delivery.target);
     queue.waiting.push(delivery);
     this.#pump(delivery.target, queue);
+  }
+
+  /** How often this node was silent for so long that others may have taken its rows. */
+  get silences(): number {
+    return this.#silences;
   }
 
   has(deliveryId: string): boolean {
@@ -166,6 +178,11 @@ export class Dispatcher {
 
   /** Drops leased unsent deliveries, because other nodes may have claimed their rows while this node was silent. */
   forgetUnsent(): Leased[] {
+    this.#silences += 1;
+    return this.#takeUnsent();
+  }
+
+  #takeUnsent(): Leased[] {
     const forgotten = [...this.#endpoints.values()].flatMap((queue) => queue.waiting.splice(0));
     for (const delivery of forgotten) {
       this.unreserve(delivery.id);
@@ -177,7 +194,7 @@ export class Dispatcher {
   /** Accepts no more. Resolves when all requests in flight are recorded. They are aborted `graceMs` from now. */
   async close(graceMs: number): Promise<Leased[]> {
     this.#closed = true;
-    const unsent = this.forgetUnsent();
+    const unsent = this.#takeUnsent();
     const cancelCutOff = this.#deps.clock.after(graceMs, () => this.#abort.abort());
     await this.#sending.settled();
     cancelCutOff();

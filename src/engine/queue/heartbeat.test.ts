@@ -143,6 +143,21 @@ describe('a node whose beats fail', () => {
     expect(sinceThen()).toEqual(['beat', 'forget unsent', 'unsure of 1', 'lapse', 'resume']);
   });
 
+  test('gives them back too where the beat was sent in time and reached the database late', async () => {
+    const { clock, database, sinceThen } = await startedNode();
+    database.isAway = true;
+    await clock.advance(8_000);
+    database.isAway = false;
+    const late = Promise.withResolvers<void>();
+    database.hang = late.promise;
+    await clock.advance(2_000);
+    await clock.advance(1);
+    sinceThen();
+    late.resolve();
+    await settle();
+    expect(sinceThen()).toEqual(['forget unsent', 'unsure of 1', 'lapse', 'resume']);
+  });
+
   test('counts a sleep of the machine as silence, though the monotonic clock stood still', async () => {
     const { clock, sinceThen } = await startedNode();
     clock.jump(60_000);

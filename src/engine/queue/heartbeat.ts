@@ -85,9 +85,10 @@ export class Heartbeat {
     const sentElapsed = clock.elapsed();
     databaseClock.measured(await this.#deps.beat(this.#inFlightFrom), sentAt);
     this.#inFlightFrom = this.#deps.inFlight.oldest();
-    // By both clocks, like the lease.
+    // By both clocks, like the lease. Until the answer: the database may have got this beat just before, and seen none for
+    // as long.
     const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
-    const silentMs = Math.max(sentElapsed - last.elapsed, sentAt - last.at);
+    const silentMs = Math.max(clock.elapsed() - last.elapsed, clock.now() - last.at);
     if (silentMs > SILENT_SECONDS * 1000) {
       this.#connectedSince = null;
       this.#giveBack();
