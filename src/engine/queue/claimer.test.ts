@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { asId, type EndpointId } from '../../domain/ids.ts';
+import { quietLog } from '../../../test/support/quiet-log.ts';
+import { NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { asId, type EndpointId, firstIdAt } from '../../domain/ids.ts';
+import { createMetrics } from '../../metrics/metrics.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
@@ -162,5 +165,59 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
   expect(values).toContain('closed');
   expect(values).not.toContain('half-open');
   probes.resolve([]);
+  await claimer.stop();
+});
+
+test('rows of a claim whose answer outlasts a silence of the node are released, not sent', async () => {
+  const released = Promise.withResolvers<void>();
+  const lease = new Lease(systemClock);
+  lease.confirmed(systemClock.now(), systemClock.elapsed());
+  const started: string[] = [];
+  const dispatcher = {
+    free: 100,
+    silences: 0,
+    projectRoom: () => 75,
+    room: () => 50,
+    has: () => false,
+    isBusy: () => false,
+    reserveClaimed: () => true,
+    start: ({ id }: { id: string }) => void started.push(id),
+  };
+  const row = {
+    n: 1,
+    next_due_in_ms: null,
+    delivery_id: 'claimed',
+    event_id: firstIdAt(NOON),
+    retry_schedule: null,
+    key: 'key',
+    lane: 0,
+  };
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock: systemClock,
+    lease,
+    db: {
+      hot: async (name: string) => {
+        if (name === 'release-if-leased') released.resolve();
+        if (name !== 'claim-deliveries') return [];
+        dispatcher.silences += 1;
+        return [row];
+      },
+    },
+    dispatcher,
+    metrics: createMetrics().metrics,
+    log: quietLog,
+    decideGate: ({ key }: { key: string }): GateDecision => ({
+      open: true,
+      endpointId: key,
+      limits: [],
+      isProbe: false,
+      probeSeconds: 15,
+      breakerChangedMs: 0,
+    }),
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('key'), lane: 0 }, 0);
+  await released.promise;
+  expect(started).toEqual([]);
   await claimer.stop();
 });

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+/**
+ * The fault matrix: what is done to a running service, the test that does it, and what a user sees. Each test asserts that
+ * nothing accepted is lost. A new fault is one more row here.
+ */
+interface Fault {
+  fault: string;
+  file: string;
+  /** The part of its name that selects the test. Null: all of the file. */
+  test: string | null;
+  seen: string;
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    fault: 'node and database killed under load',
+    file: 'test/crash/killed.test.ts',
+    test: 'node and database killed',
+    seen: 'calls fail until the restart; then everything accepted is delivered',
+  },
+  {
+    fault: 'node killed under load',
+    file: 'test/crash/killed.test.ts',
+    test: 'only the node killed',
+    seen: 'deliveries under way arrive twice, once at most',
+  },
+  {
+    fault: 'database killed under load',
+    file: 'test/crash/killed.test.ts',
+    test: 'only the database killed',
+    seen: 'calls wait or get 503; each delivery is sent once',
+  },
+  {
+    fault: 'one of two nodes killed',
+    file: 'test/crash/two-nodes.test.ts',
+    test: null,
+    seen: 'the other one goes on, within 15 s',
+  },
+  {
+    fault: 'node frozen and woken',
+    file: 'test/crash/paused.test.ts',
+    test: null,
+    seen: 'its deliveries go to others; no endpoint is blamed',
+  },
+  {
+    fault: 'holder of a rate limit killed or frozen',
+    file: 'test/crash/rate-lease.test.ts',
+    test: null,
+    seen: 'the limit holds; deliveries wait one duration',
+  },
+  {
+    fault: 'order by key under kills and freezes',
+    file: 'test/crash/order.test.ts',
+    test: null,
+    seen: 'each key keeps its order',
+  },
+  {
+    fault: 'consumers and their node killed',
+    file: 'test/crash/pull.test.ts',
+    test: null,
+    seen: 'leases end, deliveries are given again',
+  },
+  {
+    fault: 'machine asleep, clock set',
+    file: 'src/engine/queue/heartbeat.test.ts',
+    test: null,
+    seen: 'nothing is sent until the next beat',
+  },
+  {
+    fault: 'clock of a node an hour ahead',
+    file: 'test/start/start-stop.test.ts',
+    test: 'an hour ahead',
+    seen: 'ids and jobs follow the clock of the database',
+  },
+  {
+    fault: 'backup under load, restored',
+    file: 'test/backup/backup.test.ts',
+    test: null,
+    seen: 'one moment, without a gap; open deliveries go on',
+  },
+  {
+    fault: 'damaged, truncated or newer backup',
+    file: 'test/backup/refused.test.ts',
+    test: null,
+    seen: 'refused with the reason; nothing is written',
+  },
+  {
+    fault: 'upgrade under load, and one step back',
+    file: 'test/processes/two-versions.test.ts',
+    test: null,
+    seen: 'no call fails for it',
+  },
+  {
+    fault: 'disk full',
+    file: 'test/crash/broken-disk.test.ts',
+    test: 'full',
+    seen: '503; deliveries go on as space returns',
+  },
+  {
+    fault: 'corrupt page in a history table',
+    file: 'test/crash/broken-disk.test.ts',
+    test: 'corrupt',
+    seen: 'reads of that page fail; accepting and sending go on',
+  },
+];
+
+export interface TriedFault extends Fault {
+  passed: boolean;
+  seconds: number;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+async function runTest({ file, test }: Fault): Promise<boolean> {
+  const vitest = join(ROOT, 'node_modules', '.bin', 'vitest');
+  const named = test === null ? [] : ['--testNamePattern', test];
+  const child = spawn(vitest, ['run', '--maxWorkers', '1', file, ...named], {
+    cwd: ROOT,
+    env: { ...process.env, TEST_STRICT: '1' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = await new Promise<[number | null]>((resolve, reject) => {
+    child.once('close', (exit) => resolve([exit])).once('error', reject);
+  });
+  return code === 0;
+}
+
+export async function tryFaults(say: (line: string) => void): Promise<TriedFault[]> {
+  const tried: TriedFault[] = [];
+  for (const fault of FAULTS) {
+    const startedAt = performance.now();
+    const passed = await runTest(fault);
+    const seconds = (performance.now() - startedAt) / 1000;
+    tried.push({ ...fault, passed, seconds });
+    say(`${passed ? 'ok     ' : 'NOT OK '} ${fault.fault}, ${seconds.toFixed(0)} s`);
+  }
+  return tried;
+}

@@ -1,0 +1,57 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runChaos } from '../../test/chaos/chaos-run.ts';
+import { FAULT_KINDS } from '../../test/chaos/fault-schedule.ts';
+import { STRICT } from '../../test/chaos/judges/judge-limits.ts';
+import { tryFaults } from './faults.ts';
+import { checkModels } from './models.ts';
+import { type SeededChaos, showReport } from './report.ts';
+
+/**
+ * npm run proof -- --seeds 1,2,3 --minutes N --nodes N --models NAMES
+ *   --seeds A,B    a run of chaos for each (1,2,3)
+ *   --minutes N    how long each of them runs (5). A million events take hours
+ *   --nodes N      how many nodes (3)
+ *   --models A,B   only checks whose names begin so; `none`: no models
+ *   --out FILE     the page to write (docs/durability.md)
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1,2,3' },
+    minutes: { type: 'string', default: '5' },
+    nodes: { type: 'string', default: '3' },
+    models: { type: 'string', default: '' },
+    out: { type: 'string', default: join(import.meta.dirname, '..', '..', 'docs', 'durability.md') },
+  },
+});
+const say = (line: string) => console.log(line);
+
+async function chaosOf(seed: number): Promise<SeededChaos> {
+  const minutes = Number(values.minutes);
+  const report = await runChaos({
+    seed,
+    nodes: Number(values.nodes),
+    forMs: minutes * 60_000,
+    pauseMs: 8_000,
+    calmMs: 20_000,
+    kinds: FAULT_KINDS,
+    strictness: STRICT,
+    say,
+  });
+  for (const { promise, text } of report.problems) say(`PROBLEM: ${promise}: ${text}`);
+  return { ...report, seed, minutes };
+}
+
+const names = values.models.split(',').filter((name) => name !== '');
+const models = values.models === 'none' ? [] : await checkModels(names, say);
+const chaos: SeededChaos[] = [];
+for (const seed of values.seeds.split(',').map(Number)) chaos.push(await chaosOf(seed));
+const faults = await tryFaults(say);
+const command = `npm run proof -- --seeds ${values.seeds} --minutes ${values.minutes} --nodes ${values.nodes}${values.models && ` --models ${values.models}`}`;
+await writeFile(values.out, showReport({ models, chaos, faults, command }));
+const isProven =
+  models.every(({ isAsExpected }) => isAsExpected) &&
+  chaos.every(({ problems }) => problems.length === 0) &&
+  faults.every(({ passed }) => passed);
+process.exit(isProven ? 0 : 1);

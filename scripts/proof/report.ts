@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { ChaosReport } from '../../test/chaos/chaos-run.ts';
+import type { TriedFault } from './faults.ts';
+import type { CheckedModel } from './models.ts';
+
+/** docs/durability.md: what was tried, on which machine, and what came of it. */
+export type SeededChaos = ChaosReport & { seed: number; minutes: number };
+
+export interface Proof {
+  models: readonly CheckedModel[];
+  chaos: readonly SeededChaos[];
+  faults: readonly TriedFault[];
+  /** How to repeat it. */
+  command: string;
+}
+
+const grouped = (n: number): string => n.toLocaleString('en-US');
+const rowOf = (...cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
+const table = (head: readonly string[], rows: readonly string[]): string[] => [
+  rowOf(...head),
+  `|${'---|'.repeat(head.length)}`,
+  ...rows,
+];
+
+/** Counts of each value, most first: `kill node 4, pause node 3`. */
+function counted(values: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .map(([value, count]) => `${value} ${count}`)
+    .join(', ');
+}
+
+function machine(): string {
+  const { version } = JSON.parse(
+    readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'),
+  ) as { version: string };
+  const [cpu] = cpus();
+  return `Posthorn ${version}, Node ${process.versions.node}, Linux ${release()}, ${cpus().length} × ${cpu?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${new Date().toISOString().slice(0, 10)}.`;
+}
+
+function chaosRows(runs: readonly SeededChaos[]): string[] {
+  return runs.map((run) => {
+    const lost = run.problems.filter(
+      ({ promise }) => promise.includes('lost') || promise.includes('accepted'),
+    ).length;
+    const unexplained = run.duplicates.filter(({ faults }) => faults.length === 0).length;
+    return rowOf(
+      run.seed,
+      run.minutes,
+      grouped(run.accepted),
+      grouped(run.deliveries),
+      run.faults.length,
+      lost,
+      run.duplicates.length,
+      unexplained,
+      run.problems.length,
+      `${(run.drainedInMs / 1000).toFixed(0)} s`,
+    );
+  });
+}
+
+const causesOf = (runs: readonly SeededChaos[]): string =>
+  counted(runs.flatMap(({ duplicates }) => duplicates.map(({ faults }) => faults[0] ?? 'nothing')));
+
+function limitRows(runs: readonly SeededChaos[]): string[] {
+  return runs.flatMap(({ seed, limits }) =>
+    limits.map(({ character, most, limit }) => rowOf(seed, character, limit, most)),
+  );
+}
+
+export function showReport({ models, chaos, faults, command }: Proof): string {
+  const held = models.filter(({ breaks }) => breaks === null);
+  const broken = models.filter(({ breaks }) => breaks !== null);
+  return [
+    '# Durability',
+    '',
+    '`npm run proof` wrote this page. It checks the [models](model.md), runs nodes and a database under faults, and tries each fault of the matrix.',
+    '',
+    '```sh',
+    command,
+    '```',
+    '',
+    machine(),
+    '',
+    '## Under faults',
+    '',
+    'Nodes and a database under load, with faults by a seeded schedule. Then every event that was answered is looked for.',
+    '',
+    ...table(
+      [
+        'seed',
+        'minutes',
+        'accepted',
+        'deliveries',
+        'faults',
+        'lost',
+        'sent twice',
+        'unexplained',
+        'problems',
+        'drained in',
+      ],
+      chaosRows(chaos),
+    ),
+    '',
+    `Faults: ${counted(chaos.flatMap((run) => run.faults.map(({ kind }) => kind)))}. Sent twice because of: ${causesOf(chaos) || 'nothing'}.`,
+    '',
+    'Most requests in any window of a limit:',
+    '',
+    ...table(['seed', 'endpoint', 'limit', 'most'], limitRows(chaos)),
+    '',
+    '## Fault by fault',
+    '',
+    ...table(
+      ['fault', 'what a user sees', 'holds', 'seconds', 'test'],
+      faults.map((each) =>
+        rowOf(
+          each.fault,
+          each.seen,
+          each.passed ? 'yes' : '**no**',
+          each.seconds.toFixed(0),
+          `\`${each.file}\``,
+        ),
+      ),
+    ),
+    '',
+    '## Models',
+    '',
+    ...table(
+      ['check', 'states', 'distinct', 'depth', 'holds'],
+      held.map((each) =>
+        rowOf(
+          `\`${each.name}\``,
+          grouped(each.states),
+          grouped(each.distinct),
+          each.depth,
+          each.isAsExpected ? 'yes' : '**no**',
+        ),
+      ),
+    ),
+    '',
+    `Without a guard: ${broken.filter(({ isAsExpected }) => isAsExpected).length} of ${broken.length} checks find their counterexample.`,
+    '',
+  ].join('\n');
+}
