@@ -13,7 +13,7 @@ interface Fault {
   seen: string;
 }
 
-export const FAULTS: readonly Fault[] = [
+const FAULTS: readonly Fault[] = [
   {
     fault: 'node and database killed under load',
     file: 'test/crash/killed.test.ts',
@@ -127,9 +127,14 @@ async function runTest({ file, test }: Fault): Promise<boolean> {
   return code === 0;
 }
 
-export async function tryFaults(say: (line: string) => void): Promise<TriedFault[]> {
+/** With names only those that contain one of them. */
+export async function tryFaults(
+  names: readonly string[],
+  say: (line: string) => void,
+): Promise<TriedFault[]> {
   const tried: TriedFault[] = [];
-  for (const fault of FAULTS) {
+  const isChosen = ({ fault }: Fault) => names.length === 0 || names.some((name) => fault.includes(name));
+  for (const fault of FAULTS.filter(isChosen)) {
     const startedAt = performance.now();
     const passed = await runTest(fault);
     const seconds = (performance.now() - startedAt) / 1000;

@@ -9,11 +9,12 @@ import { checkModels } from './models.ts';
 import { type SeededChaos, showReport } from './report.ts';
 
 /**
- * npm run proof -- --seeds 1,2,3 --minutes N --nodes N --models NAMES
- *   --seeds A,B    a run of chaos for each (1,2,3)
+ * npm run proof -- --seeds 1,2,3 --minutes N --nodes N --models NAMES --faults NAMES
+ *   --seeds A,B    a run of chaos for each (1,2,3). Empty: none
  *   --minutes N    how long each of them runs (5). A million events take hours
  *   --nodes N      how many nodes (3)
  *   --models A,B   only checks whose names begin so; `none`: no models
+ *   --faults A,B   only faults whose names contain one of these
  *   --out FILE     the page to write (docs/durability.md)
  */
 const { values } = parseArgs({
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '5' },
     nodes: { type: 'string', default: '3' },
     models: { type: 'string', default: '' },
+    faults: { type: 'string', default: '' },
     out: { type: 'string', default: join(import.meta.dirname, '..', '..', 'docs', 'durability.md') },
   },
 });
@@ -43,12 +45,13 @@ async function chaosOf(seed: number): Promise<SeededChaos> {
   return { ...report, seed, minutes };
 }
 
-const names = values.models.split(',').filter((name) => name !== '');
+const listOf = (text: string) => text.split(',').filter((name) => name !== '');
+const names = listOf(values.models);
 const models = values.models === 'none' ? [] : await checkModels(names, say);
 const chaos: SeededChaos[] = [];
-for (const seed of values.seeds.split(',').map(Number)) chaos.push(await chaosOf(seed));
-const faults = await tryFaults(say);
-const command = `npm run proof -- --seeds ${values.seeds} --minutes ${values.minutes} --nodes ${values.nodes}${values.models && ` --models ${values.models}`}`;
+for (const seed of listOf(values.seeds).map(Number)) chaos.push(await chaosOf(seed));
+const faults = await tryFaults(listOf(values.faults), say);
+const command = ['npm run proof --', ...process.argv.slice(2)].join(' ');
 await writeFile(values.out, showReport({ models, chaos, faults, command }));
 const isProven =
   models.every(({ isAsExpected }) => isAsExpected) &&
