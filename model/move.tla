@@ -98,7 +98,7 @@ Close(m) == \* code: src/store/cells/source-moves.ts closeProject; src/store/cel
   /\ UNCHANGED <<target, open, copy, answered, odd, left>>
 
 \* Writers that began before the close have ended. The rows that they left are parked too.
-ParkAgain(m) == \* code: src/cells/move/move-project.ts writersEnd
+ParkAgain(m) == \* code: src/store/cells/source-moves.ts parkLate
   /\ Step(m, "closed", "parked") /\ (WAITS_FOR_WRITERS => ~ \E o \in open : o.c = "source")
   /\ Owns(m) /\ source.step = "closed"
   /\ rows' = IF PARKS_AGAIN THEN [rows EXCEPT !["source"] = [d \in Deliveries |-> Park(@[d])]] ELSE rows

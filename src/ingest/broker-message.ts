@@ -217,6 +217,20 @@ const MAX_ORDERING_KEY_CHARS = 512;
 const SECONDS = { delay_seconds: 0, ttl_seconds: 1 };
 const FIELDS = [...TEXTS, ...Object.keys(SECONDS), 'data', 'custom_headers'];
 
+/** Why a field cannot be used. Undefined: each can. */
+function wrongField(fields: Record<string, unknown>): string | undefined {
+  const wrong = TEXTS.find((name) => (fields[name] ?? '') !== '' && typeof fields[name] !== 'string');
+  if (wrong !== undefined) return `The field ${wrong} of the message must be a string.`;
+  for (const [name, least] of Object.entries(SECONDS))
+    if (fields[name] !== undefined && !isSeconds(fields[name], least))
+      return `The field ${name} of the message must be a whole number of seconds from ${least} up.`;
+  const { ordering_key: key } = fields;
+  if (typeof key !== 'string') return undefined;
+  if (key.length > MAX_ORDERING_KEY_CHARS)
+    return `The ordering_key of the message is longer than ${MAX_ORDERING_KEY_CHARS} characters.`;
+  return key.includes('\0') ? 'The ordering_key of the message has a zero character.' : undefined;
+}
+
 /** The envelope, or why there is none. */
 function readEnvelope(payload: Buffer): Envelope | string {
   const text = payload.toString();
@@ -225,16 +239,10 @@ function readEnvelope(payload: Buffer): Envelope | string {
   if (!isObject(fields)) return 'The message is not a JSON object.';
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) return `The message has an unknown field: ${unknown.slice(0, 100)}.`;
-  const wrong = TEXTS.find((name) => (fields[name] ?? '') !== '' && typeof fields[name] !== 'string');
-  if (wrong !== undefined) return `The field ${wrong} of the message must be a string.`;
-  for (const [name, least] of Object.entries(SECONDS))
-    if (fields[name] !== undefined && !isSeconds(fields[name], least))
-      return `The field ${name} of the message must be a whole number of seconds from ${least} up.`;
+  const wrong = wrongField(fields);
+  if (wrong !== undefined) return wrong;
   const { event_type: type, custom_headers: headers, ordering_key: key, ...others } = fields;
   const orderingKey = typeof key === 'string' && key !== '' ? key : null;
-  if ((orderingKey ?? '').length > MAX_ORDERING_KEY_CHARS)
-    return `The ordering_key of the message is longer than ${MAX_ORDERING_KEY_CHARS} characters.`;
-  if (orderingKey?.includes('\0')) return 'The ordering_key of the message has a zero character.';
   if (typeof type !== 'string' || type === '') return 'The message has no event_type.';
   if (type.length > MAX_EVENT_TYPE_CHARS)
     return `The event_type of the message is longer than ${MAX_EVENT_TYPE_CHARS} characters.`;

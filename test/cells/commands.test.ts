@@ -100,6 +100,10 @@ test('a project moves there and back, and a move that was left behind is settled
     const { code, stderr } = await run('project', 'move', ...args);
     expect([args, code === 0, stderr]).toEqual([args, false, expect.stringMatching(reason)]);
   }
+  expect((await run('project', 'move', id, '--to', '2')).stderr).toContain(
+    '0 of 1 running nodes serve cell 2',
+  );
+  const node = await startNode({ DATABASE_URL: second.url, POSTHORN_DATA_DIR: app.dataDir });
   const dry = await run('project', 'move', id, '--to', '2', '--dry-run');
   expect(dry.stdout).toMatch(/would move from cell 1 to cell 2[^]* 1 {2}events\n[^]* 1 {2}delivery_queue\n/);
 
@@ -122,7 +126,6 @@ test('a project moves there and back, and a move that was left behind is settled
     expect.stringMatching(/Closed\.[^]*is in cell 2: \d+ rows copied/),
   ]);
   expect((await project.raw('GET', '/events', {})).status).toBe(503);
-  const node = await startNode({ DATABASE_URL: second.url, POSTHORN_DATA_DIR: app.dataDir });
   const moved = new ApiClient(`${node.url}/api/v1/projects/${id}`, project.key);
   await moved.post('/events/broadcast', { event_type: 'x', data: { is: 'made there' } });
 

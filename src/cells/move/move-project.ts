@@ -13,6 +13,7 @@ import {
   heldRows,
   type Move,
   nodesBehind,
+  parkLate,
 } from '../../store/cells/source-moves.ts';
 import { expectProject, removeMovedRows, removeRows } from '../../store/cells/target-moves.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -106,6 +107,7 @@ async function runSteps(mover: Mover, sessions: Sessions): Promise<MoveResult> {
   const ready = seenByNodes(mover, closedAtMs);
   ready.catch(() => {});
   await writersEnd(mover);
+  await parkLate(source, move, owner);
   await switchProject(mover, { sessions, shapes, mark, ready });
   const closedMs = performance.now() - closing;
   await mover.step('switched');

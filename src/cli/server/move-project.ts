@@ -7,6 +7,9 @@ import type { Config } from '../../settings/settings.ts';
 import type { Cell } from '../../store/cells/cells.ts';
 import { countRows } from '../../store/cells/count-rows.ts';
 import { type OpenMove, openMove, projectHere } from '../../store/cells/source-moves.ts';
+import type { Database } from '../../store/database/database.ts';
+import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
+import { liveNodes } from '../../store/queue/nodes.ts';
 import { counted, line } from '../terminal/output.ts';
 import { required } from './call-api.ts';
 import { type Cells, withCells } from './with-cells.ts';
@@ -27,6 +30,7 @@ export async function moveProjectCommand(config: Config, values: Values): Promis
     if (from.id === to.id) throw new StartupError(`project ${id} is in cell ${to.name} already`);
     const deps = { source: cells.db(from), target: cells.db(to), owner: randomUUID() };
     await refuseObstacles(deps, id);
+    await refuseUnserved(cells, to);
     if (values['dry-run'] === 'true') return preview({ ...deps, from, to }, id);
     const progress = new Progress();
     const move = { projectId: id, fromCell: from.id, toCell: to.id };
@@ -35,6 +39,16 @@ export async function moveProjectCommand(config: Config, values: Values): Promis
       `Project ${id} is in cell ${to.name}: ${counted(copied, 'row')} copied, closed for ${(closedMs / 1000).toFixed(1)} s.`,
     );
   });
+}
+
+/** A process that does not serve the target would answer 404 for the project. */
+async function refuseUnserved(cells: Cells, to: Cell): Promise<void> {
+  const at = async (db: Database) => (await liveNodes(db, SILENT_SECONDS)).length;
+  const [all, there] = await Promise.all([at(cells.home), at(cells.db(to))]);
+  if (there < all)
+    throw new StartupError(
+      `${there} of ${all} running nodes serve cell ${to.name}: restart the others first`,
+    );
 }
 
 const SAID: Record<MoveStep, string> = {

@@ -191,6 +191,18 @@ export function closeProject(db: Database, move: Move, owner: string): Promise<n
   return step(db, move, { ...closed, owner, work });
 }
 
+/** Parks what a transaction stored that began before the project closed. Call when all of those have ended. */
+export async function parkLate(db: Database, move: Move, owner: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const mineStill = await tx.query(
+      `select 1 from project_moves where ${MINE} and state = 'closed' for update`,
+      mine(move, owner),
+    );
+    if (mineStill.length === 0) throw new MoveLost();
+    await parkAll(tx, move.projectId);
+  });
+}
+
 /** The project is open here again. A later move has another epoch. */
 export async function reopenProject(db: Database, move: Move, owner: string): Promise<void> {
   const open = {
