@@ -96,6 +96,9 @@ describe('a node that serves two cells', () => {
   test('people sign in at home and work in every cell', async () => {
     const person = await member({ ...cells.home, ...cells, url: cells.node.url } as never, 'admin', second);
     expect((await person.client.get('/endpoints')).content).toHaveLength(1);
+    const me = await person.auth.get('/me');
+    expect(me.projects).toMatchObject([{ uid: second.projectId, role: 'admin' }]);
+    expect(await person.client.get('/people')).toMatchObject([{ email: person.email }]);
     expect(await person.client.at(first.base).get('/endpoints', 403)).toMatchObject({ status: false });
   });
 

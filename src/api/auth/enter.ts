@@ -21,7 +21,7 @@ export async function enter(
   reply: FastifyReply,
   { token, session }: SignedIn,
 ): Promise<Static<typeof Me>> {
-  const me = await showMe(context, { personId: session.person_id, sessionId: session.id });
+  const me = await showMe(context, reply.request, { personId: session.person_id, sessionId: session.id });
   setSessionCookie(reply, context.publicUrl(), token);
   return me;
 }

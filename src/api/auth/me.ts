@@ -1,20 +1,25 @@
+import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
 import { getPerson, membershipsOf } from '../../store/people/people.ts';
 import { getSession } from '../../store/people/sessions.ts';
+import { overCells } from '../http/access/over-cells.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Me, toPerson, toSession } from './person-schema.ts';
 
 /** The person of a session, with the projects that are open to it. */
 export async function showMe(
-  { db, projects, people }: ApiContext,
+  context: ApiContext,
+  request: FastifyRequest,
   { personId, sessionId }: { personId: string; sessionId: string },
 ): Promise<Static<typeof Me>> {
+  const { people } = context;
+  const { db } = people;
   const [person, session, memberships, rows] = await Promise.all([
     getPerson(db, personId),
     getSession(db, sessionId),
     membershipsOf(db, personId),
-    projects.list(db),
+    overCells(context, request, (cell) => cell.projects.list(cell.db)),
   ]);
   if (person === undefined || session === undefined) throw new AppError('session_ended');
   const roles = new Map(memberships.map(({ project_id, role }) => [project_id, role]));

@@ -36,7 +36,7 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
     message: 'Person fetched',
     data: Me,
     access: 'session',
-    handle: (call) => showMe(context, selfOf(call)),
+    handle: (call, request) => showMe(context, request, selfOf(call)),
   });
   route.put(app, '/auth/me', {
     id: 'updateMe',
@@ -46,10 +46,10 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
     message: 'Person updated',
     data: Me,
     access: 'session',
-    handle: async (call) => {
+    handle: async (call, request) => {
       const self = selfOf(call);
       await changeAccount(people, { actor: self.actor, id: self.personId }, { name: call.body.name });
-      return showMe(context, self);
+      return showMe(context, request, self);
     },
   });
   route.put(app, '/auth/password', {
@@ -75,7 +75,7 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
 }
 
 function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
-  const { db, people } = context;
+  const { people } = context;
   route.get(app, '/auth/sessions', {
     id: 'listSessions',
     summary: 'List the own sessions, newest first.',
@@ -84,7 +84,7 @@ function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
     access: 'session',
     handle: async (call) => {
       const { personId, sessionId } = selfOf(call);
-      const rows = await listSessions(db, personId, people.rules.idleSeconds);
+      const rows = await listSessions(people.db, personId, people.rules.idleSeconds);
       return showRows(rows, (row) => toSession(row, sessionId));
     },
   });

@@ -43,7 +43,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   registerMembers(app, context);
   registerAccounts(app, context);
   const invited = async ({ id, secret }: MadeBefore) => ({
-    person: toPerson(found(await getPerson(context.db, id), 'person', id)),
+    person: toPerson(found(await getPerson(context.people.db, id), 'person', id)),
     link: secret,
   });
   route.post(app, '/api/v1/projects/:projectID/people', {
@@ -107,7 +107,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
 }
 
 function registerMembers(app: FastifyInstance, context: ApiContext): void {
-  const { db, people } = context;
+  const { people } = context;
   const path = '/api/v1/projects/:projectID/people';
   route.get(app, path, {
     id: 'listPeople',
@@ -115,7 +115,7 @@ function registerMembers(app: FastifyInstance, context: ApiContext): void {
     message: 'People fetched',
     data: Type.Array(Member),
     access: 'admin',
-    handle: async ({ project }) => showRows(await listMembers(db, project.id), toMember),
+    handle: async ({ project }) => showRows(await listMembers(people.db, project.id), toMember),
   });
   route.put(app, `${path}/:personID`, {
     id: 'changeRole',
@@ -139,7 +139,7 @@ function registerMembers(app: FastifyInstance, context: ApiContext): void {
 }
 
 function registerAccounts(app: FastifyInstance, context: ApiContext): void {
-  const { db, people } = context;
+  const { people } = context;
   route.get(app, '/api/v1/people', {
     id: 'listAccounts',
     summary: 'List all accounts, newest first.',
@@ -147,7 +147,7 @@ function registerAccounts(app: FastifyInstance, context: ApiContext): void {
     message: 'Accounts fetched',
     data: PageOf(Account),
     access: 'instance',
-    handle: async ({ query }) => mapPage(await listAccounts(db, parsePageRequest(query)), toAccount),
+    handle: async ({ query }) => mapPage(await listAccounts(people.db, parsePageRequest(query)), toAccount),
   });
   route.put(app, '/api/v1/people/:personID', {
     id: 'updateAccount',

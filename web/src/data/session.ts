@@ -42,13 +42,14 @@ export async function signOut(): Promise<void> {
 }
 
 /** The client of the API. Without a project only the calls of the instance work. */
-export function apiOf(project?: string): Posthorn {
+export function apiOf(project?: string, onWarnings?: (warnings: readonly string[]) => void): Posthorn {
   const key = sessionStorage.getItem(STORED);
   return new Posthorn({
     url: location.origin,
     ...(key === null ? {} : { key }),
     retries: 2,
     ...(project === undefined ? {} : { project }),
+    ...(onWarnings === undefined ? {} : { onWarnings }),
   });
 }
 

@@ -10,6 +10,7 @@ import { Button } from '../../ui/controls/button.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
+import { ErrorPanel } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link } from '../../ui/text/link.tsx';
@@ -29,9 +30,16 @@ const columns: TableColumn<Project>[] = [
   { name: 'ID', cell: ({ uid }) => <Id value={uid} what="project id" /> },
 ];
 
+/** A cell that is away is a warning: its projects are missing. */
+async function listProjects(): Promise<{ rows: Project[]; warnings: string[] }> {
+  const warnings: string[] = [];
+  const rows = await apiOf(undefined, (given) => warnings.push(...given)).projects.list();
+  return { rows, warnings };
+}
+
 export function Projects() {
   const [adding, setAdding] = useState(false);
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => apiOf().projects.list() });
+  const projects = useQuery({ queryKey: ['projects'], queryFn: listProjects });
   return (
     <PageBody>
       <PageHead title="Projects">
@@ -40,7 +48,14 @@ export function Projects() {
         </Button>
       </PageHead>
       <QueryView query={projects} label="Loading projects">
-        {(rows) => <PlainTable label="Projects" rows={rows} columns={columns} rowKey={({ uid }) => uid} />}
+        {({ rows, warnings }) => (
+          <>
+            {warnings.length > 0 && (
+              <ErrorPanel title="Not every project is listed" text={warnings.join(' ')} />
+            )}
+            <PlainTable label="Projects" rows={rows} columns={columns} rowKey={({ uid }) => uid} />
+          </>
+        )}
       </QueryView>
       {adding && <AddProject onClose={() => setAdding(false)} />}
     </PageBody>
