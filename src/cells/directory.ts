@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { isId } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { findApiKeys } from '../store/config/api-keys.ts';
@@ -47,6 +48,8 @@ export class Directory {
 
   /** Undefined: no cell has the project. */
   async cellOf(projectId: string): Promise<Cell | undefined> {
+    // A text that is no id, such as one with a zero byte, would fail the statement for all others in it.
+    if (!isId(projectId)) return undefined;
     const stopAt = performance.now() + WAIT_MS;
     for (;;) {
       const known = this.#known.get(projectId);

@@ -7,6 +7,8 @@ test.each([
   ['/api/v1/projects/01ABC/events?page=1', { kind: 'project', id: '01ABC' }],
   ['/api/v1/projects/01%41BC', { kind: 'project', id: '01ABC' }],
   ['/api/v1/projects/%E0%A4%A', { kind: 'project', id: '%E0%A4%A' }],
+  ['http://host/api/v1/projects/01ABC/events', { kind: 'project', id: '01ABC' }],
+  ['/%61pi/v1/projects', { kind: 'credential', value: 'CO.key' }],
   ['/ingest/mask?x=/api/v1/projects/01ABC', { kind: 'mask', value: 'mask' }],
   ['/portal?project=01ABC', { kind: 'project', id: '01ABC' }],
   ['/portal', { kind: 'any' }],

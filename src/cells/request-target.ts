@@ -20,11 +20,13 @@ const HOME = /^\/(?:api|auth)\//;
 const OF_CALLER = /^\/(?:api|portal-api|mcp)(?:[/?]|$)/;
 const PORTAL_PAGE = /^\/portal\/?\?(.*)$/;
 
-export function targetOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): RequestTarget {
+export function targetOf(request: Pick<IncomingMessage, 'url' | 'headers'>): RequestTarget {
+  const { headers } = request;
+  const url = asRouted(request.url ?? '/');
   const [, id] = PROJECT.exec(url) ?? [];
-  if (id !== undefined) return { kind: 'project', id: decoded(id) };
+  if (id !== undefined) return { kind: 'project', id };
   const [, mask] = INGEST.exec(url) ?? [];
-  if (mask !== undefined) return { kind: 'mask', value: decoded(mask) };
+  if (mask !== undefined) return { kind: 'mask', value: mask };
   if (PROCESS.test(url)) return { kind: 'process' };
   const credential = OF_CALLER.test(url) ? credentialOf(headers.authorization) : undefined;
   if (credential !== undefined) return { kind: 'credential', value: credential };
@@ -33,12 +35,14 @@ export function targetOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | '
   return { kind: HOME.test(url) ? 'home' : 'any' };
 }
 
-/** A part of a path that is not well formed names nothing. The cell refuses it. */
-function decoded(part: string): string {
+/** The path as the router of a cell reads it: without an origin, decoded. One that is not well formed it refuses. */
+function asRouted(url: string): string {
+  const [path = '', ...query] = url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split('?');
+  const rest = query.length === 0 ? '' : `?${query.join('?')}`;
   try {
-    return decodeURIComponent(part);
+    return `${decodeURIComponent(path)}${rest}`;
   } catch {
-    return part;
+    return `${path}${rest}`;
   }
 }
 

@@ -39,7 +39,9 @@ export function readPostgresUrl(text: string): PostgresUrl | string {
     return { name: nameOf(host, port), url: `${scheme}${login}${address}${path}${rest}` };
   });
   const bad = servers.find(({ url }) => !URL.canParse(url));
-  return bad === undefined ? { servers, target } : `a host and a port that can be read, not ${bad.name}`;
+  return bad === undefined
+    ? { servers, target }
+    : 'hosts and ports that can be read (a character such as / in a password is written as %2F)';
 }
 
 interface Place {

@@ -176,7 +176,7 @@ async function startCells(deps: CellsDeps): Promise<App> {
       await Promise.all([cells.closeDoors(), closeServer(server, stopBy)]);
     },
   };
-  const all: Service = { name: 'cells', stop: () => cells.stop() };
+  const all: Service = { name: 'cells', stop: (stopBy) => cells.stop(stopBy) };
   const keeper = cells.keepMoves();
   const moves: Service = { name: 'moves of projects', stop: () => keeper.stop() };
   const own: Service = { name: 'database server', stop: () => deps.database.close() };

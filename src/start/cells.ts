@@ -85,8 +85,9 @@ export class Cells {
       throw new StartupError(`no cell can be reached: ${await this.#kept[0].problem()}`);
   }
 
-  async stop(): Promise<void> {
-    const stopped = await Promise.allSettled(this.#kept.map((cell) => cell.stop()));
+  /** `stopBy`: the end of the grace. Absent: it begins now. */
+  async stop(stopBy?: number): Promise<void> {
+    const stopped = await Promise.allSettled(this.#kept.map((cell) => cell.stop(stopBy)));
     const failed = stopped.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }

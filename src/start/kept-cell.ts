@@ -78,10 +78,10 @@ export class KeptCell implements Cell {
     }
   }
 
-  async stop(): Promise<void> {
+  async stop(stopBy?: number): Promise<void> {
     await this.#tries.stop();
     try {
-      await this.#services?.stop();
+      await this.#services?.stop(stopBy);
     } finally {
       await this.db.close();
     }

@@ -41,8 +41,8 @@ export class Services {
   }
 
   /** Safe to call twice. One that fails to stop does not keep the others running. */
-  stop(): Promise<void> {
-    return (this.#stopped ??= this.#stopAll(performance.now() + this.#graceMs));
+  stop(stopBy = performance.now() + this.#graceMs): Promise<void> {
+    return (this.#stopped ??= this.#stopAll(stopBy));
   }
 
   async #stopAll(stopBy: number): Promise<void> {

@@ -123,7 +123,7 @@ test("one tenant's config changes take turns on one connection, and others' chan
   const holder = new pg.Client(app.database.url);
   await holder.connect();
   await holder.query('begin');
-  await holder.query('select from projects where id = $1 for update', [app.projectId]);
+  await holder.query('select from projects where id = $1 for no key update', [app.projectId]);
 
   const device = new Listener(app.project);
   await device.listen();

@@ -372,7 +372,7 @@ test('the message about a wrong word names the choices, and no empty one', async
   const refused = async (path: string, body: object) => (await app.project.post(path, body, 400)).message;
   const endpoint = { name: 'n', url: 'http://127.0.0.1:9/' };
   expect(await refused('/endpoints', { ...endpoint, delivery: 'x' })).toBe(
-    'delivery: must be one of push, pull',
+    'delivery: must be one of push, pull, broker',
   );
   expect(await refused('/endpoints', { ...endpoint, signing_key: { type: 'x' } })).toBe(
     'signing_key.type: must be ed25519',

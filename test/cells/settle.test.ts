@@ -93,15 +93,22 @@ test('a stopped move leaves the source as it was and nothing in the target, and 
 
 test('a mover that comes late to an abandoned move cannot switch', async () => {
   const { client } = await cells.project();
+  let settled: Promise<unknown> = Promise.resolve();
   const deps = {
     ...cells.deps('late'),
     onStep: async (step: MoveStep) => {
-      if (step === 'written')
-        expect(await settleMove(cells.deps('other'), move, { isForced: true })).toBe('stopped');
+      if (step !== 'written') return;
+      // It removes the copied rows once the transaction of the mover has ended.
+      settled = settleMove(cells.deps('other'), move, { isForced: true });
+      await eventually(
+        () => cells.target.query('select state from project_moves where project_id = $1', [client.projectId]),
+        ([row]) => row?.['state'] === 'abandoned',
+      );
     },
   };
   const move = await startMove(deps, cells.move(client));
   await expect(runMove(deps, move)).rejects.toThrow(/taken over or stopped/);
+  expect(await settled).toBe('stopped');
   expect(await cells.openIn(client)).toEqual(['source']);
 });
 

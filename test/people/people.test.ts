@@ -258,7 +258,7 @@ test('the audit log names the person behind a job, the session and the address',
     'job.started',
     'subscription.created',
   ]);
-  const actor = { type: 'person', uid, credential: session.uid, address: '127.0.0.1' };
+  const actor = { type: 'person', uid, credential: session.uid, address: '127.0.0.1', via: null };
   for (const entry of content) expect([entry.action, entry.actor]).toEqual([entry.action, actor]);
 });
 
@@ -272,6 +272,7 @@ test('the audit log names the person, the session and the address', async () => 
     uid,
     credential: session.uid,
     address: '127.0.0.1',
+    via: null,
   });
   const { content: own } = await client.get(`/audit?actorType=person&actorId=${uid}`);
   expect(own.length).toBe(1);

@@ -199,7 +199,7 @@ describe('a start is refused', () => {
     [['nonsense'], 'there is no command "nonsense"; posthorn help lists them'],
     [['toString'], 'there is no command "toString"; posthorn help lists them'],
     [['triger', 'a.b'], 'there is no command "triger"; did you mean posthorn trigger?'],
-    [['project'], '"project" alone is no command; "project" has: create'],
+    [['project'], '"project" alone is no command; "project" has: create, move'],
     [['person', 'crate'], 'there is no command "person crate"; "person" has: create, reset'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
   ])('as %j, which is not a command', async (args, expected) => {

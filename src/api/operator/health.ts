@@ -16,8 +16,10 @@ export function registerHealth(app: FastifyInstance, readiness: () => Promise<Re
   app.get('/healthz', hidden, alive);
   app.get('/health', hidden, alive);
   app.get('/readyz', hidden, async (request, reply) => {
-    const { problem, parts } = await readiness();
+    const { problem, parts: known } = await readiness();
     const isVerbose = 'verbose' in (request.query as object);
+    // Reasons name servers and accounts, and this page needs no key. The log has them.
+    const parts = known.map(({ name, problem: why }) => ({ name, is_ready: why === null }));
     if (problem === null) return { status: true, message: 'Ready', data: isVerbose ? parts : null };
     const refusal = { status: false, message: `Not ready: ${problem}`, code: 'not_ready' };
     return reply.code(503).send(isVerbose ? { ...refusal, data: parts } : refusal);

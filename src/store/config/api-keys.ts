@@ -12,11 +12,17 @@ export interface ApiKeyRow {
   revoked_at: number | null;
 }
 
+export interface FoundKey extends ApiKeyRow {
+  /** Its project is in another cell, and so is the key that counts. */
+  has_moved: boolean;
+}
+
 export const API_KEY_COLUMNS = 'id, project_id, name, mask, role, expires_at, last_used_at, revoked_at';
 
 const FIND = `
 with found as materialized (
-  select ${API_KEY_COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent
+  select ${API_KEY_COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent,
+    exists (select from projects p where p.id = project_id and p.cell_state = 'moved') as has_moved
   from api_keys
   where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
 ), used as (
@@ -35,8 +41,8 @@ select * from found`;
 export async function findApiKeys(
   db: Database,
   hashes: readonly Buffer[],
-): Promise<(ApiKeyRow | undefined)[]> {
-  const rows = await db.hot<ApiKeyRow & { hash: Buffer }>('find-keys', FIND, [hashes]);
+): Promise<(FoundKey | undefined)[]> {
+  const rows = await db.hot<FoundKey & { hash: Buffer }>('find-keys', FIND, [hashes]);
   const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
   return hashes.map((hash) => byHash.get(hash.toString('hex')));
 }

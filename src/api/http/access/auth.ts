@@ -6,8 +6,9 @@ import { Batcher } from '../../../platform/batcher.ts';
 import { BoundedMap } from '../../../platform/bounded-map.ts';
 import type { Sealer } from '../../../platform/sealer.ts';
 import type { ConfigCache } from '../../../routing/config-cache.ts';
-import { type ApiKeyRow, findApiKeys } from '../../../store/config/api-keys.ts';
+import { type FoundKey, findApiKeys } from '../../../store/config/api-keys.ts';
 import { findLinksByToken, type OpenedLink } from '../../../store/config/portal-links.ts';
+import { projectMoving } from '../../../store/config/projects.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { isConnectionError } from '../../../store/database/pg-errors.ts';
 import { findSessions, type OpenedSession } from '../../../store/people/sessions.ts';
@@ -69,9 +70,9 @@ export class Authenticator {
   readonly #rate: CallRate;
   readonly #portalRate: CallRate;
   /** Lookups share a statement, one at a time, so invented keys cannot fill the pool. */
-  readonly #keys: Batcher<Buffer, ApiKeyRow | undefined>;
+  readonly #keys: Batcher<Buffer, FoundKey | undefined>;
   /** For cells away from home. */
-  readonly #instanceKeys: Batcher<Buffer, ApiKeyRow | undefined>;
+  readonly #instanceKeys: Batcher<Buffer, FoundKey | undefined>;
   readonly #links: Batcher<Buffer, OpenedLink | undefined>;
   readonly #sessions: Batcher<Buffer, OpenedSession | undefined>;
   readonly #known = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
@@ -172,6 +173,7 @@ export class Authenticator {
     const hash = this.#deps.sealer.lookupHash(key);
     const row = (await this.#keys.add(hash)) ?? (await this.#instanceKey(hash));
     if (row === undefined) throw new AppError('key_rejected');
+    if (row.has_moved) throw projectMoving(row.project_id ?? '');
     const caller: Caller =
       row.project_id === null
         ? { kind: 'instance', keyId: row.id }
@@ -180,7 +182,7 @@ export class Authenticator {
   }
 
   /** Only the home has it. Keys of projects there open nothing here. */
-  async #instanceKey(hash: Buffer): Promise<ApiKeyRow | undefined> {
+  async #instanceKey(hash: Buffer): Promise<FoundKey | undefined> {
     if (this.#deps.home === this.#deps.db) return undefined;
     const row = await this.#atHome(this.#instanceKeys.add(hash));
     return row?.project_id === null ? row : undefined;
