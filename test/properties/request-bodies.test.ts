@@ -66,6 +66,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
         fc.string({ maxLength: 20 }).filter((text) => !text.includes('\u0000')),
         { maxKeys: 20 },
       ),
+      envelope_fields: fc.constantFrom({}, { eventId: 'id', kind: 'type', payload: 'data', nothing: 'null' }),
       subscriptions: none,
       key: fc.uuid(),
     }),

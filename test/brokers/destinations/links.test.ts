@@ -108,9 +108,9 @@ check('other credentials are another connection, and the old one ends when it is
 });
 
 check('the rights of the user are said', async () => {
-  await side.addUser('reader', 'reads', RABBITMQ_VHOST, ['', '', '.*']);
+  await side.addUser('only reads', 'reads', RABBITMQ_VHOST, ['', '', '.*']);
   const outcome = await destinations().send(
-    message(amqp({ exchange: 'amq.topic', auth: { user: 'reader', password: 'reads' } })),
+    message(amqp({ exchange: 'amq.topic', auth: { user: 'only reads', password: 'reads' } })),
   );
   expect(outcome).toMatchObject({
     kind: 'error',
