@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { formBody } from '../../dispatch/client/form-body.ts';
 import { functionRequestPlace, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -59,7 +60,12 @@ export async function makeBody(
 const OTHER_ADDRESS =
   'The endpoint has another address since its function made the request with variables; replay the event.';
 
-const addressOf = ({ row }: RoutedEndpoint): string => `${row.delivery} ${row.url}`;
+/** A broker has no URL, and its settings have credentials: their hash stands for them. */
+function addressOf({ row }: RoutedEndpoint): string {
+  const broker = row.delivery === 'broker' ? row.secret.reveal().broker : null;
+  if (!broker) return `${row.delivery} ${row.url}`;
+  return `broker ${createHash('sha256').update(JSON.stringify(broker)).digest('hex')}`;
+}
 
 /**
  * A stored request may have variables anywhere in it. While the function sees variables, no portal link changes the

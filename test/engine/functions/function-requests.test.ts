@@ -244,3 +244,43 @@ test('a request that was made with variables goes to another address only while 
   await app.project.put(at, { url: `${receiver.url}/moved?own=1&keep=%20` });
   await resend('Success');
 });
+
+test('a request that was made with variables does not follow a portal link to another broker', async () => {
+  await app.project.put('', { config: { portal_brokers: true } });
+  const link = await app.project.post('/portal-links', {
+    name: 'l',
+    owner_id: 'brokers',
+    can_manage_endpoint: true,
+    can_edit_functions: true,
+    can_use_brokers: true,
+  });
+  const portal = new ApiClient(app.project.base, link.token);
+  const to = (routing_key: string) => ({
+    type: 'amqp',
+    amqp: { host: '127.0.0.1', port: '1', routing_key },
+  });
+  const endpoint = await app.project.post('/endpoints', {
+    name: 'broker',
+    owner_id: 'brokers',
+    delivery: 'broker',
+    broker: to('first'),
+  });
+  const subscription = await app.project.post('/subscriptions', {
+    name: 's',
+    endpoint_id: endpoint.uid,
+    filter_config: { event_types: ['to-broker'] },
+    function: v2('{ headers: { "X-Token": variables.PLAIN } }'),
+    retry_config: { type: 'linear', interval_seconds: 1, retry_count: 1 },
+  });
+  const event = await send('to-broker');
+  const { uid } = await newestDelivery(app.project, `eventId=${event.uid}`, 'Failure');
+  const resend = async (description: RegExp) => {
+    await app.project.put(`/eventdeliveries/${uid}/resend`, undefined, 200);
+    const after = await shown(app.project, `/eventdeliveries/${uid}`, { status: 'Failure' });
+    expect(after.description).toMatch(description);
+  };
+  await portal.put(`/subscriptions/${subscription.uid}`, { function: v2('{}') });
+  await resend(/attempt/);
+  await portal.put(`/endpoints/${endpoint.uid}`, { broker: to('stolen') });
+  await resend(/another address since its function made the request with variables; replay/);
+});
