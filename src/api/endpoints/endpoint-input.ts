@@ -114,9 +114,10 @@ function expiry(
 export function requireOwnCredentials(
   scope: EndpointScope | undefined,
   row: EndpointRow,
-  { url, authentication, headers }: Input,
+  input: Input,
 ): void {
-  if (scope === undefined || scope.canSeeSecrets || url === undefined || url === row.url) return;
+  if (scope === undefined || scope.canSeeSecrets || !namesOtherAddress(row, input)) return;
+  const { authentication, headers } = input;
   const stored = row.secret.reveal();
   const ownHeaders = Object.keys(stored.headers ?? {}).length > 0;
   const what =
@@ -126,8 +127,16 @@ export function requireOwnCredentials(
         ? 'headers'
         : undefined;
   if (what !== undefined)
-    throw new AppError('portal_forbidden', { what: `a new url with the stored ${what}` });
+    throw new AppError('portal_forbidden', {
+      what: `a new ${input.url ? 'url' : 'address'} with the stored ${what}`,
+    });
 }
+
+/** Such a link does not see the settings of a broker either, so those that it gives are new. */
+const namesOtherAddress = (row: EndpointRow, { url, delivery, broker }: Input): boolean =>
+  (url !== undefined && url !== row.url) ||
+  Boolean(broker?.type) ||
+  (delivery === 'broker' && row.delivery !== 'broker');
 
 /** Portal links send to brokers only where they and their project allow it: their customers reach servers of others then. */
 export function requireBrokerRight(

@@ -168,4 +168,26 @@ describe('a portal link', () => {
     expect(await shown({ can_see_secrets: false })).toEqual({ ...NONE, type: 'amqp' });
     expect(await shown({ can_see_secrets: true })).toMatchObject(broker);
   });
+
+  test('that sees no secrets cannot have stored credentials sent to a broker of its own', async () => {
+    const project = await app.newProject({ portal_brokers: true });
+    const link = await linkOf(project, { can_see_secrets: false, can_use_brokers: true });
+    const authentication = { type: 'basic_auth', basic_auth: { username: 'u', password: 'p' } };
+    const kept = [{ headers: { 'X-Own': 'hush' } }, { authentication }];
+    const ways = [wanted, { ...wanted, url: '' }, { ...wanted, headers: { 'x-own': '***' } }];
+    for (const fields of kept)
+      for (const address of [{ url: `${app.url}/made-up` }, { delivery: 'broker', broker }]) {
+        const { uid } = await project.post('/endpoints', { name: 'a', owner_id: 'o', ...address, ...fields });
+        const stored = await project.get(`/endpoints/${uid}`);
+        for (const way of ways) {
+          const { message } = await link.call('PUT', `/endpoints/${uid}`, { body: way, expected: 403 });
+          expect(message).toContain('a new address with the stored');
+          await link.post('/endpoints/test', { endpoint_id: uid, endpoint: way }, 403);
+        }
+        expect(await project.get(`/endpoints/${uid}`)).toEqual(stored);
+        const own = { ...wanted, headers: { 'X-Own': 'mine' }, authentication };
+        expect(await link.put(`/endpoints/${uid}`, own)).toMatchObject({ delivery: 'broker' });
+        expect((await link.put(`/endpoints/${uid}`, { name: 'renamed' })).name).toBe('renamed');
+      }
+  });
 });
