@@ -13,7 +13,8 @@ import type { Receipt } from './module/producer.ts';
 /**
  * Sends deliveries to brokers, over a bounded number of connections. Endpoints whose connections have the same settings and
  * credentials share one. Other credentials are another connection, so a change has effect with the next message, and the
- * old connection ends when it is idle. A connection that fails or does not answer in time is given up.
+ * old connection ends when it is idle. A connection that fails is given up. One that
+ * does not answer in time gets no new messages, and the messages on it have their own time.
  */
 const IDLE_MS = 60_000;
 const LOOK_EVERY_MS = 10_000;
@@ -36,6 +37,8 @@ export class Destinations implements MessageSender {
   readonly #links = new Map<string, Link>();
   /** The key of settings that are in use, which is long to make. */
   readonly #keys = new WeakMap<Destination, Promise<string>>();
+  /** These get no new messages, and close after their last one. */
+  readonly #left = new Set<Link>();
   readonly #closing = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
@@ -50,7 +53,7 @@ export class Destinations implements MessageSender {
 
   /** Connections that are open or opening. */
   get size(): number {
-    return this.#links.size;
+    return this.#links.size + this.#left.size;
   }
 
   async send(message: OutgoingMessage, signal?: AbortSignal): Promise<Outcome> {
@@ -64,7 +67,7 @@ export class Destinations implements MessageSender {
       return confirmed(course, await this.#sendOn(link, message, { course, deadline }));
     } catch (error) {
       const failure = failureOf(error);
-      if (link !== undefined && !ABOUT_MESSAGE.has(failure.code)) this.#drop(link);
+      if (link !== undefined && !ABOUT_MESSAGE.has(failure.code)) this.#leave(link);
       return failed(course, failure);
     } finally {
       deadline.clear();
@@ -96,7 +99,7 @@ export class Destinations implements MessageSender {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const link of this.#links.values()) this.#drop(link);
+    for (const link of [...this.#links.values(), ...this.#left]) this.#drop(link);
     await Promise.all(this.#closing);
   }
 
@@ -115,8 +118,8 @@ export class Destinations implements MessageSender {
     if (this.#isClosed) throw new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
     const known = this.#links.get(key);
     if (known !== undefined) return known;
-    if (this.#links.size >= this.#maxLinks) this.#closeIdle(0, 1);
-    if (this.#links.size >= this.#maxLinks)
+    if (this.size >= this.#maxLinks) this.#closeIdle(0, 1);
+    if (this.size >= this.#maxLinks)
       throw new ExchangeFailure('local_resource', 'too many connections to brokers are in use', true);
     const link: Link = new Link(destination, {
       load: () => destinationModule(destination.type),
@@ -133,8 +136,20 @@ export class Destinations implements MessageSender {
     for (const link of idle.slice(0, atMost)) this.#drop(link);
   }
 
-  #drop(link: Link): void {
+  #forget(link: Link): void {
     for (const [key, one] of this.#links) if (one === link) this.#links.delete(key);
+  }
+
+  #leave(link: Link): void {
+    this.#forget(link);
+    if (this.#left.has(link)) return;
+    this.#left.add(link);
+    link.whenUnused(() => this.#drop(link));
+  }
+
+  #drop(link: Link): void {
+    this.#forget(link);
+    this.#left.delete(link);
     const closing = link
       .close()
       .catch((error: unknown) => this.#log.debug({ err: error }, 'a connection to a broker did not close'))

@@ -7,13 +7,15 @@ import type { DestinationModule, Producer } from './module/producer.ts';
  *
  *   opening ──> open ──> lost (it failed) or closed (idle, or the node stops)
  *
- * A lost or closed link is never used again: the next message makes a new one. Messages that are under way fail with it.
+ * A lost or closed link is never used again: the next message makes a new one. Messages that are under way fail with it. So
+ * a link that is only left, because one message got no answer in time, closes after the last of the others.
  */
 export class Link {
   readonly producer: Promise<Producer>;
   readonly #end = new AbortController();
   #users = 0;
   #idleSince = performance.now();
+  #whenUnused: (() => void) | null = null;
   isOpen = false;
 
   constructor(
@@ -64,6 +66,13 @@ export class Link {
   end(): void {
     this.#users -= 1;
     this.#idleSince = performance.now();
+    if (this.#users === 0) this.#whenUnused?.();
+  }
+
+  /** Calls back when the messages that are under way have ended. */
+  whenUnused(call: () => void): void {
+    this.#whenUnused = call;
+    if (this.#users === 0) call();
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { HttpClient } from '../dispatch/client/http-client.ts';
+import type { Destination } from '../domain/config/destination.ts';
+import { Destinations } from './destinations.ts';
+
+/** A server of the test that answers as a queue of Amazon SQS does, when and how a test says. */
+const answers: ((response: ServerResponse, ids: string[]) => void)[] = [];
+const take = (response: ServerResponse, ids: string[]) =>
+  response.end(JSON.stringify({ Successful: ids.map((Id) => ({ Id, MessageId: `m${Id}` })), Failed: [] }));
+const server = createServer(async (request, response) => {
+  const body = JSON.parse(await text(request)) as { Entries?: { Id: string }[] };
+  response.setHeader('content-type', 'application/x-amz-json-1.0');
+  if (body.Entries === undefined) return response.end(JSON.stringify({ QueueUrl: 'http://queue/1' }));
+  return (answers.shift() ?? take)(
+    response,
+    body.Entries.map(({ Id }) => Id),
+  );
+});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+afterAll(() => server.close());
+
+const open: Destinations[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+function destinations(options: object = {}): Destinations {
+  const http = new HttpClient({ egress: 'any' });
+  const log = { debug: () => undefined } as never;
+  const made = new Destinations(
+    { egress: http.egress, secureContext: () => http.secureContext(), log },
+    options,
+  );
+  open.push(made);
+  return made;
+}
+
+const queueOf = (access_key_id = 'id'): Destination => ({
+  type: 'sqs',
+  sqs: { queue_name: 'q', access_key_id, secret_key: 's', default_region: 'eu-west-1', endpoint },
+});
+
+const message = (destination: Destination, more: object = {}) => ({
+  destination,
+  id: 'an-id',
+  eventType: 'made.up',
+  headers: [['webhook-id', '1']] as const,
+  body: Buffer.from('{}'),
+  orderingKey: null,
+  cloudEvents: '' as const,
+  timeoutMs: 30_000,
+  ...more,
+});
+
+const sent = { kind: 'response', isConfirm: true };
+
+/** The next request is held. Resolves with a function that has it taken. */
+function held(): Promise<() => void> {
+  return new Promise((resolve) => {
+    answers.push((response, ids) => resolve(() => take(response, ids)));
+  });
+}
+
+test('a message that gets no answer in time does not end the others on its connection', async () => {
+  const all = destinations();
+  expect(await all.send(message(queueOf()))).toMatchObject(sent);
+  const [first, second] = [held(), held()];
+  const late = all.send(message(queueOf(), { timeoutMs: 300 }));
+  await first;
+  const other = all.send(message(queueOf()));
+  const answer = await second;
+  expect(await late).toMatchObject({ kind: 'error', code: 'timeout' });
+  // The next message has a connection of its own.
+  expect(await all.send(message(queueOf()))).toMatchObject(sent);
+  expect(all.size).toBe(2);
+  answer();
+  expect(await other).toMatchObject(sent);
+  expect(all.size).toBe(1);
+});
