@@ -18,6 +18,7 @@ const NOT_FOUND = 404;
 const REFUSED = 403;
 
 interface Waiting {
+  name: string;
   resolve(): void;
   reject(error: Error): void;
 }
@@ -27,16 +28,18 @@ export class ConfirmLane {
   readonly #channel: ConfirmChannel;
   readonly #ended: () => void;
   readonly #waiting = new Set<Waiting>();
-  /** Names of messages that came back. Their confirm follows. */
-  readonly #returned = new Set<string>();
+  /** How many messages of a name wait, and how many of them came back. Their confirm follows. */
+  readonly #named = new Map<string, { waiting: number; returned: number }>();
   #failure: Error | null = null;
 
   constructor(channel: ConfirmChannel, ended: () => void) {
     this.#channel = channel;
     this.#ended = ended;
-    channel.on('return', (message: Message) =>
-      this.#returned.add(nameOf(message.properties.messageId, message.fields.routingKey)),
-    );
+    channel.on('return', (message: Message) => {
+      // A broker may return what was never sent.
+      const named = this.#named.get(nameOf(message.properties.messageId, message.fields.routingKey));
+      if (named !== undefined && named.returned < named.waiting) named.returned += 1;
+    });
     channel.on('error', (error: Error) => this.fail(error));
     channel.on('close', () =>
       this.fail(new SendFailure('connection_reset', 'The broker closed the channel.')),
@@ -46,14 +49,13 @@ export class ConfirmLane {
   publish(message: BrokerMessageOut, to: { exchange: string; routingKey: string }): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) return reject(this.#failure);
-      const waiting = { resolve, reject };
-      const settle = (error: unknown) =>
-        this.#settle(waiting, { error, name: nameOf(message.id, to.routingKey), to });
-      this.#waiting.add(waiting);
+      const waiting = { name: nameOf(message.id, to.routingKey), resolve, reject };
+      const settle = (error: unknown) => this.#settle(waiting, { error, to });
+      this.#wait(waiting);
       try {
         this.#channel.publish(to.exchange, to.routingKey, message.body, propertiesOf(message), settle);
       } catch (error) {
-        this.#waiting.delete(waiting);
+        this.#end(waiting);
         reject(
           new SendFailure('message_too_large', 'The headers are larger than a frame of the broker.', {
             cause: error,
@@ -71,14 +73,34 @@ export class ConfirmLane {
     this.#ended();
     for (const { reject } of this.#waiting) reject(this.#failure);
     this.#waiting.clear();
+    this.#named.clear();
+  }
+
+  #wait(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+    const named = this.#named.get(waiting.name) ?? { waiting: 0, returned: 0 };
+    named.waiting += 1;
+    this.#named.set(waiting.name, named);
+  }
+
+  /** Whether a message of its name came back. */
+  #end(waiting: Waiting): boolean {
+    this.#waiting.delete(waiting);
+    const named = this.#named.get(waiting.name);
+    if (named === undefined) return false;
+    const isReturned = named.returned > 0;
+    named.waiting -= 1;
+    if (isReturned) named.returned -= 1;
+    if (named.waiting === 0) this.#named.delete(waiting.name);
+    return isReturned;
   }
 
   #settle(
     waiting: Waiting,
-    { error, name, to }: { error: unknown; name: string; to: { exchange: string; routingKey: string } },
+    { error, to }: { error: unknown; to: { exchange: string; routingKey: string } },
   ): void {
-    if (!this.#waiting.delete(waiting)) return;
-    const isReturned = this.#returned.delete(name);
+    if (!this.#waiting.has(waiting)) return;
+    const isReturned = this.#end(waiting);
     if (error !== null && error !== undefined)
       waiting.reject(
         new SendFailure('broker_refused', 'The broker did not take the message: a queue may be full.', {
