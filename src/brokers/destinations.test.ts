@@ -83,3 +83,24 @@ test('a message that gets no answer in time does not end the others on its conne
   expect(await other).toMatchObject(sent);
   expect(all.size).toBe(1);
 });
+
+test('an answer that is too large ends its message, and long words of a broker are cut', async () => {
+  const all = destinations();
+  answers.push((response) => {
+    response.on('error', () => undefined);
+    response.write(`{"Successful":[{"Id":"0","MessageId":"m0"}],"Failed":[],"More":"`);
+    response.end(`${'x'.repeat(2 * 1024 * 1024)}"}`);
+  });
+  expect(await all.send(message(queueOf()))).toMatchObject({
+    kind: 'error',
+    code: 'broker_refused',
+    message: 'The answer of the broker is too large.',
+  });
+  answers.push((response) =>
+    response.end(JSON.stringify({ Successful: [], Failed: [{ Id: '0', Message: 'x'.repeat(100_000) }] })),
+  );
+  const refused = await all.send(message(queueOf()));
+  expect(refused).toMatchObject({ kind: 'error', code: 'broker_refused' });
+  expect(JSON.stringify(refused).length).toBeLessThan(1_000);
+  expect(await all.send(message(queueOf()))).toMatchObject(sent);
+});

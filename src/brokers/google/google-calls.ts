@@ -24,6 +24,8 @@ const HOST = 'pubsub.googleapis.com';
 const TLS_PORT = 443;
 const CONNECT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
+/** An answer to a publish has ids alone. The library sets no limit by itself. */
+const MAX_PUBLISH_ANSWER_BYTES = 4 * 1024 * 1024;
 
 type Call = (
   request: object,
@@ -70,6 +72,7 @@ export class GoogleCalls<Method extends string> {
       'grpc.keepalive_time_ms': KEEPALIVE_MS,
       'grpc.keepalive_timeout_ms': KEEPALIVE_MS / 3,
       'grpc.use_local_subchannel_pool': 1,
+      ...(client === 'PublisherClient' && { 'grpc.max_receive_message_length': MAX_PUBLISH_ANSWER_BYTES }),
     } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
     const stub = (await made.initialize()) as unknown as Stub<Method>;
     return new GoogleCalls(stub, address, target);

@@ -4,6 +4,7 @@ import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-s
 import type { SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
+import { limitAnswers } from './limit-answers.ts';
 
 /**
  * The client of one source. It connects to the server of the region, or to `endpoint`, and to no other: not to the host
@@ -12,11 +13,13 @@ import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 const CONNECT_MS = 10_000;
 /** Longer than a long poll. */
 const REQUEST_MS = 40_000;
+/** More than ten messages of the largest size, with every character escaped. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export async function connect(
   settings: Omit<SqsSettings, 'queue_name'>,
   context: NetworkContext,
-  { maxAttempts = 3 } = {},
+  { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES } = {},
 ): Promise<SQSClient> {
   const { egress, secureContext, log } = context;
   const { default_region: region, access_key_id: accessKeyId, secret_key: secretAccessKey } = settings;
@@ -45,6 +48,7 @@ export async function connect(
       httpsAgent: new HttpsAgent({ keepAlive: true, lookup, secureContext: secureContext() }),
     },
   });
+  limitAnswers(client, maxAnswerBytes);
   // No lookup is made for an address.
   await vettedAddresses(egress, await hostOf(client, region));
   return client;

@@ -26,6 +26,7 @@ const BY_NAME: Record<string, string> = {
   RequestThrottled: BUSY,
   ThrottlingException: BUSY,
   OverLimit: 'Too many messages of the queue are in flight.',
+  AnswerTooLarge: 'The answer of the broker is too large.',
   TimeoutError: 'The broker does not answer.',
 };
 const MAX_TEXT = 300;

@@ -24,6 +24,8 @@ import { sqsError } from './sqs-error.ts';
  * has it. In a FIFO queue the ordering key is the group, and the `webhook-id` the id by which the queue drops repeats.
  */
 const AT_ONCE = 8;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_TEXT = 300;
 
 export const sqsDestination: DestinationModule = {
   connectionOf: (destination) => {
@@ -32,7 +34,9 @@ export const sqsDestination: DestinationModule = {
   },
   // A request that may have arrived is not repeated by the client: the delivery is tried again by our own rules.
   open: async (destination, context) =>
-    new SqsProducer(await connect(sqsOf(destination), context, { maxAttempts: 1 })),
+    new SqsProducer(
+      await connect(sqsOf(destination), context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES }),
+    ),
 };
 
 function sqsOf(destination: Destination): SqsDestination {
@@ -114,7 +118,7 @@ const receiptOf = ({ MessageId, SequenceNumber }: SendMessageBatchResultEntry): 
 const TOO_LARGE = 'The message is larger than the queue allows.';
 
 function refusal(failed: BatchResultErrorEntry | undefined): SendFailure {
-  const words = `${failed?.Code ?? ''} ${failed?.Message ?? ''}`.trim();
+  const words = `${failed?.Code ?? ''} ${failed?.Message ?? ''}`.trim().slice(0, MAX_TEXT);
   if (/shorter than|too long|TooLong/i.test(words)) return new SendFailure('message_too_large', TOO_LARGE);
   return new SendFailure(
     'broker_refused',
