@@ -48,6 +48,7 @@ const queueOf = (access_key_id = 'id'): Destination => ({
 
 const message = (destination: Destination, more: object = {}) => ({
   destination,
+  projectId: 'a',
   id: 'an-id',
   eventType: 'made.up',
   headers: [['webhook-id', '1']] as const,
@@ -103,4 +104,24 @@ test('an answer that is too large ends its message, and long words of a broker a
   expect(refused).toMatchObject({ kind: 'error', code: 'broker_refused' });
   expect(JSON.stringify(refused).length).toBeLessThan(1_000);
   expect(await all.send(message(queueOf()))).toMatchObject(sent);
+});
+
+test('one project has at most a quarter of the connections', async () => {
+  const all = destinations({ maxLinks: 8 });
+  const waiting = [held(), held()];
+  const busy = ['k1', 'k2'].map((key) => all.send(message(queueOf(key))));
+  const [first, second] = await Promise.all(waiting);
+  expect(await all.send(message(queueOf('k3')))).toMatchObject({
+    kind: 'error',
+    code: 'local_resource',
+    message: 'the project uses too many connections to brokers',
+    ours: true,
+  });
+  expect(await all.send(message(queueOf('k3'), { projectId: 'b' }))).toMatchObject(sent);
+  first?.();
+  second?.();
+  expect(await Promise.all(busy)).toMatchObject([sent, sent]);
+  // An idle one of its own makes room.
+  expect(await all.send(message(queueOf('k4')))).toMatchObject(sent);
+  expect(all.size).toBe(3);
 });

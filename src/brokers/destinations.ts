@@ -13,12 +13,15 @@ import type { Receipt } from './module/producer.ts';
 /**
  * Sends deliveries to brokers, over a bounded number of connections. Endpoints whose connections have the same settings and
  * credentials share one. Other credentials are another connection, so a change has effect with the next message, and the
- * old connection ends when it is idle. A connection that fails is given up. One that
- * does not answer in time gets no new messages, and the messages on it have their own time.
+ * old connection ends when it is idle. A connection that fails is given up. One that does not answer
+ * in time gets no new messages, and the messages on it have their own time.
  */
 const IDLE_MS = 60_000;
 const LOOK_EVERY_MS = 10_000;
 const MAX_LINKS = 256;
+/** One project has at most this part of the connections: a quarter. */
+const SHARES = 4;
+const MAX_TEXT = 500;
 /** After these the connection is as good as before. */
 const ABOUT_MESSAGE: ReadonlySet<string> = new Set([
   'message_too_large',
@@ -62,7 +65,7 @@ export class Destinations implements MessageSender {
     let link: Link | undefined;
     try {
       const key = await this.#keyOf(message.destination);
-      link = this.#linkTo(key, message.destination);
+      link = this.#linkTo(key, message);
       link.begin();
       return confirmed(course, await this.#sendOn(link, message, { course, deadline }));
     } catch (error) {
@@ -114,15 +117,13 @@ export class Destinations implements MessageSender {
     return key;
   }
 
-  #linkTo(key: string, destination: Destination): Link {
+  #linkTo(key: string, message: OutgoingMessage): Link {
     if (this.#isClosed) throw new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
     const known = this.#links.get(key);
     if (known !== undefined) return known;
-    if (this.size >= this.#maxLinks) this.#closeIdle(0, 1);
-    if (this.size >= this.#maxLinks)
-      throw new ExchangeFailure('local_resource', 'too many connections to brokers are in use', true);
-    const link: Link = new Link(destination, {
-      load: () => destinationModule(destination.type),
+    this.#makeRoom(message.projectId);
+    const link: Link = new Link(message, {
+      load: () => destinationModule(message.destination.type),
       context: this.#context,
       lost: () => this.#drop(link),
     });
@@ -130,10 +131,27 @@ export class Destinations implements MessageSender {
     return link;
   }
 
-  #closeIdle(idleMs: number, atMost = Number.POSITIVE_INFINITY): void {
-    const idle = [...this.#links.values()].filter((link) => link.idleMs > idleMs);
+  /** One project cannot take the connections of all others. An idle one makes room for a new one. */
+  #makeRoom(projectId: string): void {
+    const share = Math.max(1, Math.floor(this.#maxLinks / SHARES));
+    const own = (link: Link) => link.projectId === projectId;
+    const ownSize = () => [...this.#links.values(), ...this.#left].filter(own).length;
+    if (ownSize() >= share) this.#closeLongestIdle(own);
+    if (ownSize() >= share)
+      throw new ExchangeFailure('local_resource', 'the project uses too many connections to brokers', true);
+    if (this.size >= this.#maxLinks) this.#closeLongestIdle(() => true);
+    if (this.size >= this.#maxLinks)
+      throw new ExchangeFailure('local_resource', 'too many connections to brokers are in use', true);
+  }
+
+  #closeLongestIdle(among: (link: Link) => boolean): void {
+    const idle = [...this.#links.values()].filter((link) => link.idleMs > 0 && among(link));
     idle.sort((a, b) => b.idleMs - a.idleMs);
-    for (const link of idle.slice(0, atMost)) this.#drop(link);
+    for (const link of idle.slice(0, 1)) this.#drop(link);
+  }
+
+  #closeIdle(idleMs: number): void {
+    for (const link of this.#links.values()) if (link.idleMs > idleMs) this.#drop(link);
   }
 
   #forget(link: Link): void {
@@ -185,7 +203,8 @@ const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
 const failed = (course: Course, { code, message, ours }: ExchangeFailure): Outcome => ({
   kind: 'error',
   code,
-  message,
+  // Some have the words of the broker.
+  message: message.slice(0, MAX_TEXT),
   ours,
   dropped: false,
   address: null,

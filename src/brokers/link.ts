@@ -18,14 +18,18 @@ export class Link {
   #whenUnused: (() => void) | null = null;
   isOpen = false;
 
+  /** Of the message for which it was opened. */
+  readonly projectId: string;
+
   constructor(
-    destination: Destination,
+    { destination, projectId }: { destination: Destination; projectId: string },
     {
       load,
       context,
       lost,
     }: { load(): Promise<DestinationModule>; context: Omit<NetworkContext, 'signal'>; lost(): void },
   ) {
+    this.projectId = projectId;
     this.producer = this.#open(destination, { load, context, lost });
     // Those who wait for it learn of it too.
     this.producer.then(() => (this.isOpen = true), lost);

@@ -14,6 +14,8 @@ export interface MessageSender {
 
 export interface OutgoingMessage {
   destination: Destination;
+  /** Each project has a bounded part of the connections. */
+  projectId: string;
   /** The `webhook-id`, by which consumers drop repeats. */
   id: string;
   eventType: string;

@@ -35,6 +35,7 @@ export function sendBuilt(
   return messages.send(
     {
       destination,
+      projectId: row.project_id,
       id: webhookId(about, row),
       eventType,
       headers: request.headers,

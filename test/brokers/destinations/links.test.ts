@@ -63,6 +63,7 @@ const amqp = (fields: object = {}): Destination => ({
 
 const message = (destination: Destination, more: object = {}) => ({
   destination,
+  projectId: 'a',
   id: randomBytes(6).toString('hex'),
   eventType: 'made.up',
   headers: [['webhook-id', '1']] as const,
