@@ -54,6 +54,7 @@ const message = (destination: Destination, more: object = {}) => ({
   headers: [['webhook-id', '1']] as const,
   body: Buffer.from('{}'),
   orderingKey: null,
+  isAtMostOnce: false,
   cloudEvents: '' as const,
   timeoutMs: 30_000,
   ...more,

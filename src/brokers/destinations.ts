@@ -90,10 +90,18 @@ export class Destinations implements MessageSender {
       course.startedAt = Date.now();
       course.startedMs = performance.now();
     }
-    const { destination, id, eventType, body, orderingKey } = message;
+    const { destination, id, eventType, body, orderingKey, isAtMostOnce } = message;
     const headers = messageHeaders(message);
     const sentMs = performance.now();
-    const sending = producer.send({ destination, id, eventType, headers, body, orderingKey });
+    const sending = producer.send({
+      destination,
+      id,
+      eventType,
+      headers,
+      body,
+      orderingKey,
+      isAtMostOnce,
+    });
     const receipt = await deadline.limit(sending, 'The broker did not confirm the message');
     course.timings.firstByteMs = performance.now() - sentMs;
     return receipt;

@@ -3,12 +3,13 @@ import type { ChannelModel } from 'amqplib';
 import type { AmqpDestination, Destination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-module.ts';
 import { goodbye } from '../module/goodbye.ts';
-import type {
-  BrokerMessageOut,
-  DestinationModule,
-  Producer,
-  ProducerContext,
-  Receipt,
+import {
+  type BrokerMessageOut,
+  type DestinationModule,
+  type Producer,
+  type ProducerContext,
+  type Receipt,
+  SendFailure,
 } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import { ConfirmLane, LargeMessage } from './confirm-lane.ts';
@@ -19,7 +20,7 @@ import { connect } from './connect.ts';
  * something failed. A message is confirmed when the broker has stored it.
  *
  * One message that is too large closes its channel, and the others of the channel are not confirmed. So each of them is
- * sent again, alone.
+ * sent again, alone, except those that go at most once.
  */
 export const amqpDestination: DestinationModule = {
   connectionOf: (destination) => {
@@ -35,7 +36,10 @@ function amqpOf(destination: Destination): AmqpDestination {
   return destination.amqp;
 }
 
-class AmqpProducer implements Producer {
+const MAY_HAVE_ARRIVED =
+  'The broker closed the channel for a message that is too large. This one was not confirmed.';
+
+export class AmqpProducer implements Producer {
   readonly #model: ChannelModel;
   readonly #context: ProducerContext;
   readonly #lanes = new Map<string, Promise<ConfirmLane>>();
@@ -59,6 +63,7 @@ class AmqpProducer implements Producer {
       return await this.#publish(exchange, message);
     } catch (error) {
       if (!(error instanceof LargeMessage) || !error.isShared) throw error;
+      if (message.isAtMostOnce) throw new SendFailure('broker_refused', MAY_HAVE_ARRIVED, { cause: error });
     }
     const alone = this.#alone.then(() => this.#publish(`${exchange} alone`, message));
     this.#alone = alone.catch(() => undefined);

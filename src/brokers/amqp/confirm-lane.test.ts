@@ -10,6 +10,7 @@ const message = (id: string) => ({
   headers: [],
   body: Buffer.from('{}'),
   orderingKey: null,
+  isAtMostOnce: false,
 });
 
 /** The events of a channel, as the library emits them. */

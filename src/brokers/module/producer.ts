@@ -31,6 +31,8 @@ export interface BrokerMessageOut {
   headers: readonly (readonly [string, string])[];
   body: Buffer;
   orderingKey: string | null;
+  /** A message whose fate is not known is not sent again. */
+  isAtMostOnce: boolean;
 }
 
 /** The answer of the broker for a message that it took. */

@@ -24,6 +24,8 @@ export interface OutgoingMessage {
   body: Buffer;
   /** Null: the delivery has no order. */
   orderingKey: string | null;
+  /** It must not go twice. */
+  isAtMostOnce: boolean;
   /** The form that the endpoint asks for. */
   cloudEvents: CloudEventForm;
   /** From the first try to connect until the confirm. */

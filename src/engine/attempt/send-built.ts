@@ -19,7 +19,7 @@ interface Built {
   row: EndpointRow;
   config: ProjectConfig;
   about: Pick<LeasedDelivery, 'id' | 'eventId' | 'isReplay' | 'eventType'> &
-    Partial<Pick<LeasedDelivery, 'orderingId'>>;
+    Partial<Pick<LeasedDelivery, 'orderingId' | 'deliveryMode'>>;
 }
 
 /** Sends a request the way that its endpoint has: to its URL, or as a message to its broker. */
@@ -41,6 +41,7 @@ export function sendBuilt(
       headers: request.headers,
       body: request.body,
       orderingKey: orderingId === null ? null : keyInId(orderingId),
+      isAtMostOnce: about.deliveryMode === 'at_most_once',
       cloudEvents: row.cloudevents,
       timeoutMs: timeoutSeconds(row, config) * 1000,
       ...(turn !== undefined && { turn }),
