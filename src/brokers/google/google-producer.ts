@@ -14,7 +14,8 @@ import { googleError, isStatus } from './google-error.ts';
 
 /**
  * Google Pub/Sub as a destination. The service takes a request as a whole or not at all, so the halves of one that it finds
- * invalid are sent, down to the message that it means. The ordering key is that of the delivery.
+ * invalid are sent, down to the message that it means. The ordering key is that of the delivery, and a request has messages
+ * of one key.
  */
 const MAX_BATCH_BYTES = 4_000_000;
 /** The service takes 1,000 messages of a request. */
@@ -47,7 +48,7 @@ class GoogleProducer implements Producer {
   readonly #calls: GoogleCalls<'publish'>;
   readonly #topic: string;
   readonly #batches = new Batcher<BrokerMessageOut, Receipt>({
-    run: (messages) => this.#sendAll(messages),
+    run: (messages) => this.#sendByKey(messages),
     weigh: ({ body, headers }) => Math.max(LEAST_WEIGHT, body.length + JSON.stringify(headers).length),
     maxWeight: MAX_BATCH_BYTES,
     maxInFlight: AT_ONCE,
@@ -65,6 +66,22 @@ class GoogleProducer implements Producer {
 
   async close(): Promise<void> {
     this.#calls.close();
+  }
+
+  async #sendByKey(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+    const groups = Map.groupBy(messages, ({ orderingKey }) => orderingKey);
+    const sent = new Map<BrokerMessageOut, Promise<Receipt>>();
+    for (const group of groups.values()) {
+      const sending = this.#sendAll(group);
+      group.forEach((message, index) => {
+        const receipt = sending.then((receipts) => receipts[index] as Promise<Receipt>);
+        receipt.catch(() => undefined);
+        sent.set(message, receipt);
+      });
+    }
+    // The batch ends with its last request, so that the limit of requests under way holds for batches.
+    await Promise.allSettled(sent.values());
+    return messages.map((message) => sent.get(message) as Promise<Receipt>);
   }
 
   async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
