@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, expect, test } from 'vitest';
@@ -11,15 +11,17 @@ import { Destinations } from './destinations.ts';
 const answers: ((response: ServerResponse, ids: string[]) => void)[] = [];
 const take = (response: ServerResponse, ids: string[]) =>
   response.end(JSON.stringify({ Successful: ids.map((Id) => ({ Id, MessageId: `m${Id}` })), Failed: [] }));
-const server = createServer(async (request, response) => {
-  const body = JSON.parse(await text(request)) as { Entries?: { Id: string }[] };
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { Entries: entries } = JSON.parse(await text(request)) as { Entries?: { Id: string }[] };
   response.setHeader('content-type', 'application/x-amz-json-1.0');
-  if (body.Entries === undefined) return response.end(JSON.stringify({ QueueUrl: 'http://queue/1' }));
-  return (answers.shift() ?? take)(
-    response,
-    body.Entries.map(({ Id }) => Id),
-  );
-});
+  if (entries === undefined) response.end(JSON.stringify({ QueueUrl: 'http://queue/1' }));
+  else
+    (answers.shift() ?? take)(
+      response,
+      entries.map(({ Id }) => Id),
+    );
+}
+const server = createServer((request, response) => void answer(request, response));
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
