@@ -59,6 +59,7 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
       signing_key: none,
       secret: none,
       broker: none,
+      delivery: fc.constantFrom('push', 'pull'),
       headers,
       expires_at: none,
       metadata: fc.dictionary(
