@@ -1,16 +1,6 @@
 import { isObject } from '../../platform/json/is-object.ts';
 import type { Json } from './project-api.ts';
-import {
-  compact,
-  deliveryOf,
-  endpointOf,
-  jobOf,
-  MAX_ROWS,
-  pick,
-  rows,
-  shownUrl,
-  untrusted,
-} from './shown.ts';
+import { compact, deliveryOf, endpointOf, jobOf, MAX_ROWS, pick, pickUrl, rows, untrusted } from './shown.ts';
 import { type Argument, ID, period, periodQuery, type Tool } from './tool.ts';
 import { whyNotDelivered } from './why-not-delivered.ts';
 
@@ -30,9 +20,11 @@ const find: Tool = {
   required: ['text'],
   run: async (api, { text, ...given }) => {
     const found = await api.get('/search', { q: text, ...periodQuery(given) });
-    const fields = ['kind', 'uid', 'title', 'field', 'owner_id', 'created_at'];
+    const fields = ['kind', 'title', 'field', 'owner_id', 'created_at'];
     const hit = (row: Json) => ({
       ...pick(row, fields),
+      // The id of an event type is its name, which is in the title.
+      ...compact({ uid: row.kind === 'event_type' ? null : row.uid }),
       ...compact({ untrusted_value: untrusted(row.value) }),
     });
     return { found: found.hits.length, complete: found.complete, hits: rows(found.hits, hit) };
@@ -160,8 +152,8 @@ const endpointHealth: Tool = {
     ];
     const one = (row: Json) => ({
       ...pick(row, fields),
+      ...pickUrl(row),
       ...compact({
-        url: shownUrl(row.url),
         waiting_for: row.waiting_for,
         last_failure:
           row.last_failure && pick(row.last_failure, ['event_delivery_id', 'at', 'outcome', 'description']),

@@ -2,16 +2,35 @@ import type { Json } from './project-api.ts';
 
 /*
  * A tool shows named fields only, short and without secrets. Text that others wrote is under names that begin with
- * `untrusted_`.
+ * `untrusted_`: receivers and brokers write the reasons of failures, customers name and place their endpoints, and
+ * senders choose event types, keys and the names inside payloads. Ids, states, times and numbers are plain.
  */
+const TEXT_OF_OTHERS: ReadonlySet<string> = new Set([
+  'agent',
+  'description',
+  'endpoint_name',
+  'error',
+  'event_type',
+  'failure_reason',
+  'field',
+  'function_error',
+  'http_status',
+  'idempotency_key',
+  'name',
+  'reason',
+  'title',
+  'url',
+]);
 const MAX_TEXT = 500;
 const MAX_PAYLOAD = 4_000;
 export const MAX_ROWS = 20;
 
-/** These fields of a row, without those that are empty. */
+/** These fields of a row, without those that are empty. Text of others gets its mark here. */
 export function pick(row: Json, names: readonly string[]): Record<string, Json> {
-  return compact(Object.fromEntries(names.map((name) => [name, shorten(row[name])])));
+  return compact(Object.fromEntries(names.map((name) => [shownName(name), shorten(row[name])])));
 }
+
+const shownName = (name: string) => (TEXT_OF_OTHERS.has(name) ? `untrusted_${name}` : name);
 
 export function compact(fields: Record<string, Json>): Record<string, Json> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
@@ -37,15 +56,18 @@ export function rows(all: readonly Json[], show: (row: Json) => object, most = M
 }
 
 /** A URL may have a credential in its user, its query or its fragment. */
-export function shownUrl(url: Json): string | undefined {
+function shownUrl(url: Json): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { origin, pathname, search } = new URL(url);
   return cut(`${origin}${pathname}${search === '' ? '' : '?…'}`, MAX_TEXT);
 }
 
+export const pickUrl = (row: Json) => pick({ url: shownUrl(row.url) }, ['url']);
+
 export const endpointOf = (row: Json) => ({
   ...pick(row, ['uid', 'name', 'owner_id', 'status', 'cb_state', 'delivery', 'expires_at', 'created_at']),
-  ...compact({ url: shownUrl(row.url), agent: row.metadata?.agent }),
+  ...pickUrl(row),
+  ...pick({ agent: row.metadata?.agent }, ['agent']),
 });
 
 const DELIVERY = [
@@ -70,8 +92,15 @@ export const deliveryOf = (row: Json) => ({
 export const attemptOf = (row: Json) => ({
   ...pick(row, ['uid', 'http_status', 'error', 'ip_address', 'created_at']),
   succeeded: row.status,
+  ...compact({ http_status: statusCode(row.http_status) }),
   ...compact({ untrusted_answer: untrusted(row.response_data)?.slice(0, MAX_TEXT) }),
 });
+
+/** The words after the number are the receiver's own. */
+function statusCode(status: Json): number | undefined {
+  const code = /^\d{3}(?!\S)/.exec(String(status))?.[0];
+  return code === undefined ? undefined : Number(code);
+}
 
 const JOB = ['uid', 'type', 'status', 'total', 'done', 'failed', 'error', 'created_at', 'finished_at'];
 export const jobOf = (row: Json) => pick(row, JOB);
