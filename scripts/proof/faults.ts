@@ -104,6 +104,42 @@ const FAULTS: readonly Fault[] = [
     test: 'corrupt',
     seen: 'reads of that page fail; accepting and sending go on',
   },
+  {
+    fault: 'primary killed, frozen or cut off; its standby promoted',
+    file: 'test/failover/failover.test.ts',
+    test: null,
+    seen: 'the node moves to the new primary; nothing accepted is lost',
+  },
+  {
+    fault: 'old primary still runs after a promotion',
+    file: 'test/failover/split.test.ts',
+    test: null,
+    seen: 'its sessions are cut; nothing is written to it',
+  },
+  {
+    fault: 'standby for reads away',
+    file: 'test/failover/standby-reads.test.ts',
+    test: null,
+    seen: 'reads come from the primary',
+  },
+  {
+    fault: 'project moved to another cell under load, mover killed',
+    file: 'test/cells/move-under-load.test.ts',
+    test: null,
+    seen: 'calls get 503 while it is closed; nothing is lost, and it opens again',
+  },
+  {
+    fault: 'move stopped half-way, late mover',
+    file: 'test/cells/settle.test.ts',
+    test: null,
+    seen: 'the project stays in its cell, whole; the next move arrives',
+  },
+  {
+    fault: 'cell away, home away',
+    file: 'test/cells/two-cells.test.ts',
+    test: 'a cell that is away',
+    seen: '503 for its projects; those of other cells go on',
+  },
 ];
 
 export interface TriedFault extends Fault {

@@ -44,9 +44,6 @@ function machine(): string {
 
 function chaosRows(runs: readonly SeededChaos[]): string[] {
   return runs.map((run) => {
-    const lost = run.problems.filter(
-      ({ promise }) => promise.includes('lost') || promise.includes('accepted'),
-    ).length;
     const unexplained = run.duplicates.filter(({ faults }) => faults.length === 0).length;
     return rowOf(
       run.seed,
@@ -54,7 +51,7 @@ function chaosRows(runs: readonly SeededChaos[]): string[] {
       grouped(run.accepted),
       grouped(run.deliveries),
       run.faults.length,
-      lost,
+      run.lost,
       run.duplicates.length,
       unexplained,
       run.problems.length,

@@ -8,6 +8,7 @@ import { judgeLimits, type LimitFigures, type Strictness } from './judge-limits.
 import { judgeOnce } from './judge-once.ts';
 import { judgeOrder } from './judge-order.ts';
 import { judgeTries } from './judge-tries.ts';
+import { lostEvents } from './lost.ts';
 import { Problems } from './problems.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface Seen {
 
 export interface Verdict {
   problems: Problems;
+  /** Accepted events that some endpoint did not get. */
+  lost: number;
   deliveries: number;
   attempts: number;
   staleAttempts: number;
@@ -50,6 +53,7 @@ export function judge(stored: Stored, seen: Seen): Verdict {
   judgeOrder(stored, seen, problems);
   return {
     problems,
+    lost: lostEvents(stored, seen).length,
     deliveries: stored.deliveries.length,
     attempts: stored.tries.length,
     staleAttempts: stored.tries.filter((own) => own.is_stale).length,
