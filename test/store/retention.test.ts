@@ -78,6 +78,14 @@ test('partitions past the retention are removed with their idempotency keys, but
   expect((await partitionBounds(db)).every(({ to }) => to > (oldest ?? ''))).toBe(true);
 
   await endAll();
+  // The queue rows of a project that is copied to here come last.
+  await database.query(
+    "insert into project_moves (project_id, epoch, from_cell, to_cell, state) values ('m', 1, 1, 2, 'copying')",
+  );
+  const during = await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
+  expect(during?.removed).toEqual([]);
+  expect(await left()).toEqual([older, young]);
+  await database.query("update project_moves set state = 'arrived'");
   await upkeep(db, (options) => removeExpired(options, { ms: now - 15 * DAY_MS }));
   expect(await left()).toEqual([young]);
   expect((await partitionBounds(db)).some(({ to }) => to <= firstIdAt(now - 15 * DAY_MS))).toBe(false);

@@ -2,6 +2,12 @@ import type { Queryable } from '../database/database.ts';
 import type { Partition, PartitionedTable } from './partitions.ts';
 
 /**
+ * A project is being copied to here. Its queue rows and held keys come last, so until then any row may be that of an open
+ * delivery.
+ */
+export const IS_COPIED_HERE = "exists (select from project_moves where state = 'copying' and owner is null)";
+
+/**
  * Whether a partition has rows that must stay: those of open deliveries, with their events and attempts, of large
  * fan-outs in progress, and of failed deliveries that hold their ordering key, because a resend of such a delivery ends
  * the hold. Reads the queue of all projects once per partition: 100,000 waiting rows take 20 ms.
@@ -27,6 +33,9 @@ const NEEDED: Record<PartitionedTable, string> = {
 };
 
 export async function isNeeded(db: Queryable, { table, from, to }: Partition): Promise<boolean> {
-  const [row] = await db.query<{ needed: boolean }>(`select exists (${NEEDED[table]}) as needed`, [from, to]);
+  const [row] = await db.query<{ needed: boolean }>(
+    `select ${IS_COPIED_HERE} or exists (${NEEDED[table]}) as needed`,
+    [from, to],
+  );
   return row?.needed === true;
 }

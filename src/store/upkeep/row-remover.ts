@@ -1,6 +1,7 @@
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { withinBytes } from './export-rows.ts';
+import { IS_COPIED_HERE } from './needed-partitions.ts';
 import { detachedPartitions, type Partition, partitionBounds } from './partitions.ts';
 import { REMOVABLE_ROWS, type RemovableRows } from './removable-rows.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
@@ -101,6 +102,7 @@ export class RowRemover {
     if (locked.length === 0) return of.page.length;
     const free = await tx.query<RowKey>(
       `select e.project_id, e.id from unnest($1::text[], $2::text[]) e (project_id, id) where ${rows.isFree}
+         and not ${IS_COPIED_HERE}
        order by e.project_id collate "C", e.id collate "C"`,
       columnsOf(locked),
     );
