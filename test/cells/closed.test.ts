@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { moveProject } from '../../src/cells/move/move-project.ts';
+import { parkLeased, unparkAll } from '../../src/store/cells/queue-parking.ts';
 import { lockExpansion } from '../../src/store/queue/expansions.ts';
 import { look } from '../../src/store/upkeep/look.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
+import { PullScene, resultOf } from '../pull/consumer.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliveryOf } from '../support/settled.ts';
@@ -110,6 +112,38 @@ test('brokers, jobs, expiries and fan-outs of a project that moves rest, and its
   for (let run = 0; run < 2; run += 1) await removeLeftovers(app.db, before, AbortSignal.timeout(60_000));
   expect(await database.query('select 1 from projects where id = $1', [id])).toEqual([]);
   expect(await roles()).toEqual([{ role: 'developer' }]);
+});
+
+test('results of a project that moves are refused, store nothing, and count where it goes on', async () => {
+  const { client } = await cells.project(0);
+  const { database, app } = cells.app;
+  const scene = await PullScene.make(client);
+  await scene.send();
+  const [delivery] = await scene.pull({ lease_seconds: 1_800 });
+  const results = `${scene.path}/results`;
+  const body = { results: [resultOf(delivery)] };
+  const attempts = () =>
+    database.query('select 1 from delivery_attempts where project_id = $1', [client.projectId]);
+  // The version stays, so the node does not learn of it.
+  const state = (to: string | null) =>
+    database.query('update projects set cell_state = $2 where id = $1', [client.projectId, to]);
+  await state('draining');
+  await parkLeased(app.db, client.projectId);
+  await refusal(client, 'POST', results, body);
+  expect(await attempts()).toEqual([]);
+  await unparkAll(app.db, client.projectId);
+  await state(null);
+  await moveProject(
+    {
+      ...cells.deps(),
+      onStep: async (step) => {
+        if (step === 'draining' || step === 'drained') await refusal(client, 'POST', results, body);
+      },
+    },
+    cells.move(client),
+  );
+  expect(await attempts()).toEqual([]);
+  expect(await scene.report(body.results, cells.other(client))).toEqual(['recorded']);
 });
 
 test('under load nothing is lost or sent twice, and the lists keep their order', async () => {

@@ -8,6 +8,7 @@ import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
+import { projectMoving, refuseMoving } from '../../store/config/projects.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
 import { finishPulledBatch } from '../../store/queue/batches.ts';
@@ -72,6 +73,8 @@ export class PullResults {
     results: readonly PullResult[],
   ): Promise<ResultState[]> {
     const routing = await this.#deps.cache.get(at.projectId);
+    // The leases are parked: a result gets its answer where the project goes on.
+    if (routing.isMoving) throw projectMoving(at.projectId);
     const withBodies = routing.project.config.meta_event.is_enabled;
     // Two results of one delivery cannot be in one statement; the first one counts.
     const known = new Map<string, Known>();
@@ -118,6 +121,8 @@ export class PullResults {
     });
     const moved = await this.record(sent);
     const late = mine.filter(({ result }) => !moved.has(result.id));
+    // This node may not know yet that the project moves.
+    if (late.length > 0) await refuseMoving(db, at.projectId);
     const counted =
       late.length === 0
         ? new Map<string, AttemptResult>()

@@ -90,6 +90,15 @@ const ENDED = `ended as materialized (
   from f where f.ordering_id is not null and coalesce(f.delivery_id in (select delivery_id from gone), false)
 ), ${releaseNext()}`;
 
+/**
+ * A project that moves parks the leases of consumers. Their results come again where it goes on, with the same attempt id:
+ * a stale attempt would be in their way. The lock reads the newest row, also of a move that began after the statement.
+ */
+const OPEN_PROJECTS = `open_projects as materialized (
+  select p.id from projects p where p.cell_state is null
+    and p.id in (select project_id from f where not ${isMoved('f')}) for key share of p
+), `;
+
 interface FinishRows {
   f: Rows;
   templates: Rows;
@@ -97,7 +106,7 @@ interface FinishRows {
 }
 
 const finishText =
-  ({ f, templates, isOrdered }: FinishRows, isLeased: string) =>
+  ({ f, templates, isOrdered }: FinishRows, isLeased: string, unmovedOf?: 'open projects') =>
   (onConflict: OnConflict) =>
     `
 with f as materialized (
@@ -110,10 +119,11 @@ with f as materialized (
   -- this one began.
   select d.attempt_id from f join event_deliveries d on ${byKey('d.id', 'f.delivery_id')}
   where not ${isMoved('f')} for share of d
-), attempts as (
+), ${unmovedOf === undefined ? '' : OPEN_PROJECTS}attempts as (
   insert into delivery_attempts (${f.names(ATTEMPT)}, is_stale)
   select ${f.stored({}, ATTEMPT)}, not ${isMoved('f')}
   from f where id is not null and not (is_kept and ${isMoved('f')}) and not coalesce(id in (select attempt_id from known), false)
+    ${unmovedOf === undefined ? '' : `and (${isMoved('f')} or project_id in (select id from open_projects))`}
   ${onConflict}
   returning id
 ), deliveries as (
@@ -169,7 +179,7 @@ function ofConsumer(isOrdered: boolean) {
   const name = isOrdered ? 'finish-ordered-pulled' : 'finish-pulled';
   return {
     parameters,
-    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), LEASED_BY_CONSUMER)),
+    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), LEASED_BY_CONSUMER, 'open projects')),
   };
 }
 
