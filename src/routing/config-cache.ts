@@ -51,7 +51,7 @@ export class ConfigCache {
   /** The database's time at which the newest look began whose changes are read. Null: none yet. */
   seenAtMs: number | null = null;
   /** Projects that wait to be brought up to date. */
-  readonly #behind = new Map<ProjectId, Promise<void>>();
+  readonly #behind = new Map<ProjectId, Promise<boolean>>();
   readonly #loading = new Map<ProjectId, Promise<ProjectRouting>>();
 
   constructor(deps: {
@@ -119,14 +119,22 @@ export class ConfigCache {
     return new Map([...gone, ...[...this.#projects].map(([id, { version }]) => [id, version] as const)]);
   }
 
-  /** For notifications about projects in use. */
-  async refreshQuietly(projectId: ProjectId): Promise<void> {
-    // One that was not here may have moved here.
-    if (this.#projects.has(projectId) || this.#gone.has(projectId)) await this.load(projectId);
+  /** Projects that are in memory or being read, and were not in these versions. */
+  newSince(versions: ReadonlyMap<ProjectId, number>): ProjectId[] {
+    const now = new Set([...this.#projects].map(([id]) => id));
+    for (const id of this.#loading.keys()) now.add(id);
+    return [...now].filter((id) => !versions.has(id));
   }
 
-  /** Refreshes a project. A failure is logged and left to the next poll. */
-  load(projectId: ProjectId): Promise<void> {
+  /** For notifications about projects in use. False: it failed. */
+  async refreshQuietly(projectId: ProjectId): Promise<boolean> {
+    // One that was not here may have moved here. One that is being read may be read in its old state.
+    const isUsed = this.#projects.has(projectId) || this.#gone.has(projectId) || this.#loading.has(projectId);
+    return isUsed ? this.load(projectId) : true;
+  }
+
+  /** Refreshes a project. A failure is logged and left to the next poll. Then it is false. */
+  load(projectId: ProjectId): Promise<boolean> {
     const known = this.#behind.get(projectId);
     if (known !== undefined) return known;
     // The turn may come at once, and takes the entry out again: it comes after the entry is there.
@@ -137,14 +145,16 @@ export class ConfigCache {
     return loading;
   }
 
-  async #loadQuietly(projectId: ProjectId): Promise<void> {
+  async #loadQuietly(projectId: ProjectId): Promise<boolean> {
     // A notice from now on asks for another read.
     this.#behind.delete(projectId);
     try {
       await this.#refresh(projectId);
+      return true;
     } catch (error) {
-      if (isNotFound(error)) return;
+      if (isNotFound(error)) return true;
       this.#log.warn({ project: projectId, err: error }, 'config refresh failed; retrying within 1 s');
+      return false;
     }
   }
 

@@ -76,7 +76,10 @@ export class ConfigWatch {
   /** Reads the changes of a look. Once none of them is left, this node has seen the config of that time. */
   async #follow({ changed, atMs }: Look, before: ReadonlyMap<ProjectId, number>): Promise<void> {
     const { cache } = this.#deps;
-    await Promise.all(changed.map((id) => cache.refreshQuietly(id)));
+    // The look did not compare a project that was read for the first time meanwhile: it may have its old state.
+    const uncompared = cache.newSince(before);
+    const followed = await Promise.all([...changed, ...uncompared].map((id) => cache.refreshQuietly(id)));
+    if (followed.includes(false)) return;
     const after = changed.length === 0 ? before : cache.versions();
     if (changed.some((id) => after.has(id) && after.get(id) === before.get(id))) return;
     cache.seenAtMs = Math.max(cache.seenAtMs ?? 0, atMs);

@@ -129,3 +129,18 @@ test('no node can claim in the source once the project has closed, whatever it k
   );
   expect(claimed).toBe(0);
 });
+
+test('a delivery that a node claims while the queue is parked keeps the project from closing', async () => {
+  const { client } = await cells.project(1);
+  const { database } = cells.app;
+  // As a claim that comes between the look for claimed rows and the parking.
+  await database.query(`create function claim_late() returns trigger language plpgsql as
+    $$ begin new.node_id = 'late'; return new; end $$`);
+  await database.query(`create trigger claim_late before update on delivery_queue for each row
+    when (new.project_id = '${client.projectId}' and new.due_at > old.due_at + interval '1 year')
+    execute function claim_late()`);
+  const moving = moveProject({ ...cells.deps(), drainMs: 300 }, cells.move(client));
+  await expect(moving).rejects.toThrow(/1 deliveries of the project did not end/);
+  await database.query('drop function claim_late cascade');
+  expect(await cells.openIn(client)).toEqual(['source']);
+});

@@ -127,18 +127,25 @@ const PAUSE_MS = 50;
 
 /** Until no node has a delivery of the project, and none can take one. */
 async function drain(mover: Mover, atMs: number): Promise<void> {
-  const { source, drainMs = DRAIN_MS } = mover.deps;
+  const { source } = mover.deps;
   const { projectId } = mover.move;
   await seenByNodes(mover, atMs);
   await writersEnd(mover);
-  await until(mover, drainMs, async (waitedMs) => {
-    const { rows, leases } = await heldRows(source, projectId);
-    if (rows === 0 && (leases === 0 || waitedMs > LEASES_MS)) return null;
-    return `${rows} deliveries of the project did not end within ${drainMs / 1000} s`;
-  });
+  await deliveriesEnd(mover);
   // Most of the queue is parked before the project closes, so that it closes quickly.
   for (let after: string | null = ''; after !== null; after = await parkChunk(source, projectId, after))
     mover.check();
+  // A claim may have come before the row was parked.
+  await deliveriesEnd(mover);
+}
+
+async function deliveriesEnd(mover: Mover): Promise<void> {
+  const { source, drainMs = DRAIN_MS } = mover.deps;
+  await until(mover, drainMs, async (waitedMs) => {
+    const { rows, leases } = await heldRows(source, mover.move.projectId);
+    if (rows === 0 && (leases === 0 || waitedMs > LEASES_MS)) return null;
+    return `${rows} deliveries of the project did not end within ${drainMs / 1000} s`;
+  });
 }
 
 async function seenByNodes(mover: Mover, atMs: number): Promise<void> {

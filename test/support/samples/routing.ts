@@ -123,8 +123,9 @@ export class OneProject {
     return this.current === null;
   }
 
-  async load(): Promise<void> {
+  async load(): Promise<boolean> {
     this.loads += 1;
+    return true;
   }
 
   async getOrNull(): Promise<ProjectRouting | null> {
