@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { Sealer } from '../../../src/platform/sealer.ts';
+import { EndpointStore } from '../../../src/store/config/endpoints.ts';
 import { PullScene } from '../../pull/consumer.ts';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { SECRET_KEY, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -53,6 +55,10 @@ describe('an endpoint with expires_at', () => {
     };
     const client = await app.newProject({ meta_event });
     const body = { name: 'n', url: receiver.url, expires_at: inMs(2_000) };
+    // A project that has closed here cannot be told: it would keep the others waiting.
+    const closed = await app.newProject();
+    await closed.post('/endpoints', { ...body, expires_at: inMs(1_000) });
+    await app.database.query("update projects set cell_state = 'closed' where id = $1", [closed.projectId]);
     const [first, second, disabled] = [
       await client.post('/endpoints', body),
       await client.post('/endpoints', body),
@@ -65,6 +71,9 @@ describe('an endpoint with expires_at', () => {
         (all) => all.length >= count,
       );
     const kindsOf = (all: Json[]) => all.map(({ event_type, data }) => `${event_type} ${data.kind ?? ''}`);
+    const untold = new EndpointStore(new Sealer([Buffer.from(SECRET_KEY)]));
+    const waiting = async () =>
+      (await untold.expiredUntold(app.app.db, 100)).map(({ projectId }) => String(projectId));
     const raised = (await told(5)).filter(({ data }) => data.uid !== disabled.uid);
     expect(kindsOf(raised).toSorted()).toEqual([
       'alert.raised disabled',
@@ -72,6 +81,7 @@ describe('an endpoint with expires_at', () => {
       'endpoint.disabled ',
       'endpoint.disabled ',
     ]);
+    expect(await waiting()).not.toContain(closed.projectId);
     const of = (type: string) =>
       raised.find(
         ({ event_type, data }) => event_type === type && [data.uid, data.endpoint_id].includes(first.uid),
