@@ -1,6 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
-import { abandonedMoves } from '../store/cells/source-moves.ts';
+import { abandonedMoves, uncleanMoves } from '../store/cells/source-moves.ts';
+import { removeMovedRows } from '../store/cells/target-moves.ts';
 import type { Database } from '../store/database/database.ts';
 import { settleMove } from './move/settle-move.ts';
 
@@ -41,6 +42,7 @@ async function settleFrom(
         'settled the move of a project whose mover is gone',
       );
     }
+    for (const move of await uncleanMoves(source.db)) await removeMovedRows(source.db, move);
   } catch (error) {
     log.debug({ cell: source.name, err: error }, 'could not settle moves of projects');
   }

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { moveProject, runMove, startMove } from '../../src/cells/move/move-project.ts';
 import type { MoveStep } from '../../src/cells/move/mover.ts';
 import { settleMove } from '../../src/cells/move/settle-move.ts';
+import { moveKeeper } from '../../src/cells/move-keeper.ts';
 import { asId } from '../../src/domain/ids.ts';
 import { abandonedMoves } from '../../src/store/cells/source-moves.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
 import { rowsOf } from './rows.ts';
 import { TwoCells } from './two-cells.ts';
@@ -65,6 +67,17 @@ test.each(STEPS)(
     if (side === 'source') return;
     const refused = await client.raw('GET', '/events', {});
     expect(refused.status).toBe(503);
+    if (step !== 'ended') return;
+    // The mover removed no row: the keeper does.
+    const left = () =>
+      cells.app.database.query('select 1 from delivery_queue where project_id = $1', [client.projectId]);
+    expect(await left()).toHaveLength(3);
+    const source = { id: 1, name: 'source', db: cells.app.app.db };
+    const keeper = moveKeeper({ cells: [source], owner: 'keeper', log: quietLog });
+    keeper.start();
+    keeper.wake();
+    await eventually(left, (rows) => rows.length === 0);
+    await keeper.stop();
   },
 );
 
