@@ -91,3 +91,29 @@ test('a node has seen the config of a look once a project that was read meanwhil
   await expect.poll(() => cache.seenAtMs).toBe(5);
   expect(cache.peek(asId('p'))?.version).toBe(2);
 });
+
+test('a project that comes back to a cell is compiled from all of its rows', async () => {
+  const { project } = routingOf();
+  const states = ['moved', null, null] as const;
+  let reads = 0;
+  const since: number[] = [];
+  const cache = new ConfigCache({
+    db: { query: async () => [] },
+    projects: {
+      find: async () => {
+        reads += 1;
+        return { ...project, version: reads, cell_state: states[reads - 1] };
+      },
+    },
+    endpoints: {
+      changedSince: async (_db: unknown, _id: string, version: number) => {
+        since.push(version);
+        return [];
+      },
+    },
+    sources: { changedSince: async () => [] },
+    log: quietLog,
+  } as unknown as ConstructorParameters<typeof ConfigCache>[0]);
+  for (let n = 0; n < states.length; n += 1) await cache.load(asId('p'));
+  expect(since).toEqual([0, 0, 2]);
+});

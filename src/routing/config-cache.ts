@@ -177,7 +177,9 @@ export class ConfigCache {
   async #build(project: ProjectRow, known: ProjectRouting | undefined) {
     // A changed project config changes how every endpoint and subscription compiles, so everything is
     // rebuilt.
-    const base = known !== undefined && isSameConfig(known.project, project) ? known : undefined;
+    // One that comes back to this cell brings rows of versions from elsewhere, and no tombstones of those it had here.
+    const isUsable = known !== undefined && !known.isClosed && isSameConfig(known.project, project);
+    const base = isUsable ? known : undefined;
     const since = base?.version ?? 0;
     const [endpointRows, subscriptionRows, sourceRows, breakerRows, alertRows] = await Promise.all([
       this.#endpoints.changedSince(this.#db, project.id, since),
