@@ -18,7 +18,7 @@ export class Link {
   #whenUnused: (() => void) | null = null;
   isOpen = false;
 
-  /** Of the message for which it was opened. */
+  /** The project of the message that opened it. */
   readonly projectId: string;
 
   constructor(

@@ -55,7 +55,7 @@ describe('an endpoint with expires_at', () => {
     };
     const client = await app.newProject({ meta_event });
     const body = { name: 'n', url: receiver.url, expires_at: inMs(2_000) };
-    // A project that has closed here cannot be told: it would keep the others waiting.
+    // A project that has closed here gets no notice now, and the others do not wait for it.
     const closed = await app.newProject();
     await closed.post('/endpoints', { ...body, expires_at: inMs(1_000) });
     await app.database.query("update projects set cell_state = 'closed' where id = $1", [closed.projectId]);
