@@ -15,8 +15,9 @@ export function putRightTests(get: () => World): void {
     let receiver: Receiver;
     let endpoint: Json;
     const open = (path: string) => get().open(path, project.projectId);
+    /** Those of orders: held keys have deliveries of their own. */
     const statuses = async (status: string) =>
-      (await project.get(`/eventdeliveries?status=${status}&perPage=50`)).content;
+      (await project.get(`/eventdeliveries?status=${status}&perPage=50&event_type=order`)).content;
 
     beforeAll(async () => {
       project = await get().app.newProject({ strategy: { type: 'linear', duration: 3600, retry_count: 1 } });
