@@ -87,7 +87,7 @@ describe('a node that serves two cells', () => {
     await new ApiClient(first.base, second.key).get('/endpoints', 401);
     await new ApiClient(second.base, first.key).get('/endpoints', 401);
     // Neither is asked for in a statement that others share.
-    await new ApiClient(`${cells.node.url}/api/v1/projects/%00`, cells.instance.key).get('/endpoints', 404);
+    await new ApiClient(`${cells.node.url}/api/v1/projects/%00`, cells.instance.key).get('/endpoints', 400);
     expect((await fetch(`${cells.node.url}/portal?project=%00`)).status).toBe(200);
     await new ApiClient(second.base, 'CO.invented.key').get('/endpoints', 401);
     await new ApiClient(`${cells.node.url}/api/v1/projects/01UNKNOWN`, cells.instance.key).get(
