@@ -34,7 +34,10 @@ export class Directory {
   /** The project of a mask, key or token never changes. Null: that of an instance key. */
   readonly #owners = new BoundedMap<string, string | null>(MAX_REMEMBERED);
 
+  readonly #hash: (credential: string) => Buffer;
+
   constructor(cells: readonly Cell[], hash: (credential: string) => Buffer) {
+    this.#hash = hash;
     this.#cells = cells.map((cell) => new AskedCell(cell, hash));
   }
 
@@ -67,7 +70,8 @@ export class Directory {
 
   /** The project that a mask, key or token belongs to. Null: to none. Undefined: no cell knows it. */
   async projectOf({ kind, value }: Sign): Promise<string | null | undefined> {
-    const key = `${kind} ${value}`;
+    // Memory has no credentials of callers.
+    const key = kind === 'mask' ? value : this.#hash(value).toString('base64');
     const known = this.#owners.get(key);
     if (known !== undefined) return known;
     const answer = await this.#ask((cell) => cell.owner(kind, value));

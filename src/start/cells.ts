@@ -61,10 +61,6 @@ export class Cells {
     return this.#first;
   }
 
-  get home(): Node | undefined {
-    return this.#kept[0].node;
-  }
-
   nodes(): Node[] {
     return this.#kept.flatMap(({ node }) => node ?? []);
   }

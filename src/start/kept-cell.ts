@@ -99,9 +99,10 @@ export class KeptCell implements Cell {
     try {
       const { graceMs, log } = this.#deps;
       const node = await this.#deps.build();
+      // Before the engine runs: a fault here leaves nothing behind.
+      await node.server.ready();
       const services = new Services(node.services, { log, graceMs });
       await services.start();
-      await node.server.ready();
       this.#services = services;
       this.#node = node;
       this.#deps.onServing(node);

@@ -27,13 +27,18 @@ export async function knownCells(home: Database, config: Config): Promise<Cell[]
     if (text === null) throw unusable(problem);
     return readCopy(JSON.parse(text) as CopiedCell[], await openingSealer(config));
   }
-  if (!(await hasCells(home))) return [];
+  const cells = await cellsOf(home, config);
+  if (cells.length === 0) return [];
   const sealer = await openingSealer(config);
-  const cells = await listCells(home, sealer);
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   await writeFile(`${path}.new`, JSON.stringify(copyOf(cells, sealer), null, 2), { mode: 0o600 });
   await rename(`${path}.new`, path);
   return cells;
+}
+
+/** As the home lists them. Writes nothing. */
+export async function cellsOf(home: Database, config: Config): Promise<Cell[]> {
+  return (await hasCells(home)) ? listCells(home, await openingSealer(config)) : [];
 }
 
 /** An older schema has no list of cells. It is read before the migration. */

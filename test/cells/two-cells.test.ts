@@ -144,6 +144,8 @@ describe('a node that serves two cells', () => {
     expect(page).toContain('posthorn_database_up{cell="1"} 1');
     expect(page).toContain('posthorn_database_up{cell="2"} 1');
     expect(page.match(/# TYPE posthorn_database_up /g)).toHaveLength(1);
+    // The window of a process is divided among its cells.
+    expect(page).toContain('posthorn_window_size{cell="2"} 1000');
   });
 
   // proves Instance: POSTHORN_CELLS
@@ -162,6 +164,16 @@ describe('a node that serves two cells', () => {
 });
 
 describe('a cell that is away', () => {
+  test('is one too whose address leads to the database of another cell', async () => {
+    await cells.second.query('update cell_identity set cell_id = 9');
+    const late = await cells.addNode();
+    const ready = (await (await fetch(`${late.url}/readyz?verbose`)).json()) as Json;
+    expect(ready.data[1]).toEqual({ name: 'cell 2', is_ready: false });
+    await at(late, second).get('/endpoints', 503);
+    await cells.second.query('update cell_identity set cell_id = 2');
+    await late.stop();
+  });
+
   test('costs only its own projects', async () => {
     cells.relays.second.cut();
     const late = await cells.addNode();

@@ -125,6 +125,17 @@ function countOf({ data, job }: Json): { number: number; shown: object } {
 
 const started = (job: Json) => ({ job: jobOf(job), hint: 'get_job shows its progress.' });
 
+/** Calls the API only if the state differs: its call for a pause toggles. */
+const becomes =
+  (state: 'paused' | 'active', method: 'PUT' | 'POST', action: string): Tool['run'] =>
+  async (api, { endpoint_id }) => {
+    const at = `/endpoints/${path(endpoint_id)}`;
+    const row = await api.get(at);
+    if (row.status === state) return { changed: false, ...pick(row, ['uid', 'status']) };
+    const { data } = await api.send(method, `${at}/${action}`);
+    return { changed: true, ...pick(data, ['uid', 'status']) };
+  };
+
 const pause: Tool = {
   name: 'pause_endpoint_write',
   title: 'Pause an endpoint',
@@ -132,14 +143,7 @@ const pause: Tool = {
   properties: ENDPOINT,
   required: ['endpoint_id'],
   writes: { isDestructive: false, isIdempotent: true },
-  run: async (api, { endpoint_id }) => {
-    const at = `/endpoints/${path(endpoint_id)}`;
-    const row = await api.get(at);
-    // The call of the API toggles.
-    if (row.status === 'paused') return { changed: false, ...pick(row, ['uid', 'status']) };
-    const { data } = await api.send('PUT', `${at}/pause`);
-    return { changed: true, ...pick(data, ['uid', 'status']) };
-  },
+  run: becomes('paused', 'PUT', 'pause'),
 };
 
 const resume: Tool = {
@@ -149,13 +153,7 @@ const resume: Tool = {
   properties: ENDPOINT,
   required: ['endpoint_id'],
   writes: { isDestructive: false, isIdempotent: true },
-  run: async (api, { endpoint_id }) => {
-    const at = `/endpoints/${path(endpoint_id)}`;
-    const row = await api.get(at);
-    if (row.status === 'active') return { changed: false, ...pick(row, ['uid', 'status']) };
-    const { data } = await api.send('POST', `${at}/activate`);
-    return { changed: true, ...pick(data, ['uid', 'status']) };
-  },
+  run: becomes('active', 'POST', 'activate'),
 };
 
 const DAY_SECONDS = 86_400;

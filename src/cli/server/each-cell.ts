@@ -2,7 +2,7 @@ import { createLogger } from '../../platform/logger.ts';
 import { Secret } from '../../platform/secret.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
-import { knownCells } from '../../start/known-cells.ts';
+import { cellsOf } from '../../start/known-cells.ts';
 import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
 import type { Cell } from '../../store/cells/cells.ts';
 
@@ -49,7 +49,7 @@ async function readCells(config: Config): Promise<Cell[]> {
   try {
     const { db, close: disconnect } = await connectDatabase(connection, config, log);
     try {
-      return await knownCells(db, config);
+      return await cellsOf(db, config);
     } finally {
       await disconnect();
     }
