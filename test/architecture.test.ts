@@ -241,7 +241,6 @@ describe('the house', () => {
     const others = {
       'src/agents/events/agent-endpoint.ts': 'a refresh makes an inactive endpoint active',
       'src/agents/events/mcp-events.ts': 'tells an agent whether its endpoint is active',
-      'src/agents/tools/write-tools.ts': 'pauses and resumes once',
       'src/api/endpoints/endpoint-input.ts': 'a push endpoint needs a URL',
       'src/api/endpoints/endpoint-view.ts': 'shows the state of the breaker',
       'src/api/health/endpoint-health.ts': 'says how an endpoint does',
