@@ -78,12 +78,12 @@ export function abandonedMoves(db: Queryable): Promise<OpenMove[]> {
   );
 }
 
-/** Moves that are done, of whose project rows are left in the queue: the mover ended before it had removed them. */
+/** Moves that are done, and whose mover ended before it had removed all rows of the project (`removeMovedRows`). */
 export function uncleanMoves(db: Queryable): Promise<Move[]> {
   return db.query<Move>(
-    `select ${COLUMNS} from project_moves m where state = 'done' and owner is not null
+    `select ${COLUMNS} from project_moves m
+     where state = 'done' and owner is not null and lease_until < clock_timestamp()
        and exists (select from projects p where p.id = m.project_id and p.cell_state = 'moved')
-       and exists (select from delivery_queue q where q.project_id = m.project_id)
      order by project_id`,
   );
 }

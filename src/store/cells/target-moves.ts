@@ -101,6 +101,11 @@ const WAYS_IN: ReadonlySet<string> = new Set([
 export async function removeMovedRows(db: Database, move: Move): Promise<void> {
   for (const { table, rows } of switchTables)
     if (!WAYS_IN.has(table)) await removeInChunks(db, move, { remove: ofSwitch(table, rows), during: null });
+  // A move without an owner needs no more work: the keeper does not look at its rows again.
+  await db.query(
+    "update project_moves set owner = null where project_id = $1 and epoch = $2 and state = 'done'",
+    [move.projectId, move.epoch],
+  );
 }
 
 /** The project is not open here: its rows are no one's. */
