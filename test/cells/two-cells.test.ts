@@ -60,6 +60,10 @@ describe('a node that serves two cells', () => {
       409,
     );
     expect(taken.code).toBe('name_taken');
+    const { name } = await first.get('');
+    await first.put('', { name: 'anywhere' }, 409);
+    expect((await first.get('')).name).toBe(name);
+    await first.put('', { name });
     const repeated = {
       body: { name: 'twice', type: 'outgoing' },
       expected: 201,

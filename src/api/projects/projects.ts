@@ -11,7 +11,7 @@ import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import { listSchemas } from '../../store/config/event-types.ts';
-import { getConfigVersion, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
+import { getConfigVersion, isNameTaken, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { roleOf } from '../http/access/access.ts';
 import { overCells } from '../http/access/over-cells.ts';
@@ -207,6 +207,20 @@ async function checkSchemas(
   }
 }
 
+/** The database keeps the names of its own cell apart. A cell that does not answer is left out. */
+async function refuseNameElsewhere(
+  { cells, db, projects }: ApiContext,
+  { projectId }: Author,
+  name: string | undefined,
+): Promise<void> {
+  const others = cells.all().filter((cell) => cell.db !== db);
+  if (name === undefined || others.length === 0) return;
+  if ((await projects.get(db, projectId))?.name === name) return;
+  const taken = await Promise.allSettled(others.map((cell) => isNameTaken(cell.db, name)));
+  if (taken.some((one) => one.status === 'fulfilled' && one.value))
+    throw new AppError('name_taken', { resource: 'project', name });
+}
+
 async function update(
   context: ApiContext,
   by: Author,
@@ -214,6 +228,7 @@ async function update(
 ): Promise<Static<typeof Project>> {
   checkMetaUrl(context, body.config);
   await checkSchemas(context, by, body.config);
+  await refuseNameElsewhere(context, by, body.name);
   const row = await updateProject(context.changes, by, (project) => {
     // A replaced secret need not be opened.
     const isReplaced = typeof body.config?.meta_event?.secret === 'string';

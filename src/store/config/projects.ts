@@ -178,6 +178,11 @@ export async function findProjects(
   return ids.map((id) => byId.get(id));
 }
 
+export async function isNameTaken(db: Queryable, name: string): Promise<boolean> {
+  const rows = await db.query('select 1 from projects where name = $1 and deleted_at is null', [name]);
+  return rows.length > 0;
+}
+
 export async function countProjects(db: Queryable): Promise<number> {
   const [row] = await db.query<{ count: number }>('select count(*) from projects where deleted_at is null');
   return row?.count ?? 0;
