@@ -65,6 +65,13 @@ export class ChaosNode {
     }
   }
 
+  /** Runs a command of the program with the settings of this node. */
+  async command(...args: string[]): Promise<void> {
+    const program = new Program({ args, env: this.#env });
+    const { code } = await program.ended;
+    if (code !== 0) throw new Error(`posthorn ${args.join(' ')} ended with code ${code}: ${program.stderr}`);
+  }
+
   async end(): Promise<void> {
     for (const program of this.programs) await program.end();
     await rm(this.dataDir, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { readCredentials } from '../support/program.ts';
 import { ChaosDatabase } from './chaos-database.ts';
 import { ChaosLoad } from './chaos-load.ts';
 import { ChaosNode, LOST_DATABASE } from './chaos-node.ts';
@@ -73,7 +74,9 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
     nodes.push(await ChaosNode.place(`node-${n}`, relays.urlOf(n), env));
   }
   for (const node of nodes) await node.start(started);
-  const service = new Service(nodes[0] as ChaosNode);
+  const [first] = nodes as [ChaosNode];
+  const { project_id, api_key } = readCredentials(first.dataDir);
+  const service = new Service(first.url, { projectId: project_id, key: api_key });
   const endpoints = await service.subscribe(receiver, tokens);
   const characters = new Map([...endpoints].map(([name, id]) => [id, name]));
   const load = startLoad(world, { service, endpoints, seed: options.seed });
@@ -111,8 +114,8 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   };
 }
 
-function startLoad(
-  { nodes, receiver }: World,
+export function startLoad(
+  { nodes, receiver }: Pick<World, 'nodes' | 'receiver'>,
   { service, endpoints, seed }: { service: Service; endpoints: Map<Character, string>; seed: number },
 ): ChaosLoad {
   return new ChaosLoad({
@@ -124,7 +127,7 @@ function startLoad(
   });
 }
 
-async function drained(database: ChaosDatabase): Promise<number> {
+export async function drained(database: ChaosDatabase): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
     const [row] = await database.query<{ open: number }>(
@@ -137,7 +140,11 @@ async function drained(database: ChaosDatabase): Promise<number> {
 }
 
 /** The last promise: nodes leave nothing behind, and none has ended by itself. */
-async function stopCleanly(nodes: ChaosNode[], database: ChaosDatabase, problems: Problems): Promise<void> {
+export async function stopCleanly(
+  nodes: ChaosNode[],
+  database: ChaosDatabase,
+  problems: Problems,
+): Promise<void> {
   const broken = (text: string) => problems.add('nodes end cleanly', text);
   for (const { name, program } of nodes) {
     if (!program.isRunning) broken(`${name} has ended by itself: ${program.stderr.slice(-2000)}`);

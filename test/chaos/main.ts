@@ -15,6 +15,7 @@ import { showReceipt, showTime } from './judges/show.ts';
  *   --calm N      seconds of calm before each round of faults (20)
  *   --faults A,B  only these kinds of fault, such as "pause node,delay database"
  *   --logs DIR    writes the logs of the nodes to this directory
+ *   --moves N     instead: moves a project between cells, with a kill at each step of a move, until N have arrived
  */
 const { values } = parseArgs({
   options: {
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     calm: { type: 'string', default: '20' },
     faults: { type: 'string', default: FAULT_KINDS.join(',') },
     logs: { type: 'string' },
+    moves: { type: 'string' },
   },
 });
 const kinds = values.faults.split(',').filter((kind) => kind !== '') as FaultKind[];
@@ -33,6 +35,10 @@ if (unknown.length > 0)
   throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${FAULT_KINDS.join(', ')}.`);
 const seed = Number(values.seed);
 console.log(`seed ${seed}`);
+if (values.moves !== undefined) {
+  const { reportMoves } = await import('./moves/report-moves.ts');
+  process.exit(await reportMoves({ arrivals: Number(values.moves), nodes: Number(values.nodes), seed }));
+}
 const report = await runChaos({
   seed,
   nodes: Number(values.nodes),

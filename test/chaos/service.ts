@@ -1,6 +1,4 @@
 import type { Json } from '../support/client.ts';
-import { readCredentials } from '../support/program.ts';
-import type { ChaosNode } from './chaos-node.ts';
 import type { ChaosReceiver } from './chaos-receiver.ts';
 import { CHARACTERS, type Character, profileOf } from './characters.ts';
 import type { TokenServer } from './token-server.ts';
@@ -15,17 +13,16 @@ export class Service {
   readonly key: string;
   readonly path: string;
 
-  constructor(node: ChaosNode) {
-    const credentials = readCredentials(node.dataDir);
-    this.path = `/api/v1/projects/${credentials.project_id}`;
-    this.#base = `${node.url}${this.path}`;
-    this.key = credentials.api_key;
+  constructor(url: string, { projectId, key }: { projectId: string; key: string }) {
+    this.path = `/api/v1/projects/${projectId}`;
+    this.#base = `${url}${this.path}`;
+    this.key = key;
   }
 
   /** One endpoint of each character. Returns their ids. */
   async subscribe(receiver: ChaosReceiver, tokens: TokenServer): Promise<Map<Character, string>> {
     await this.#call('PUT', '', {
-      name: 'default',
+      name: 'chaos',
       config: { circuit_breaker: { sample_rate: 2, error_timeout: 3 } },
     });
     const endpoints = new Map<Character, string>();

@@ -8,7 +8,9 @@ export type Promised =
   | 'a limit is exact'
   | 'a limited endpoint gets what it may'
   | 'a key keeps its order'
-  | 'nodes end cleanly';
+  | 'nodes end cleanly'
+  | 'a project is open in one cell'
+  | 'lists keep their order';
 
 export interface Problem {
   promise: Promised;
