@@ -18,12 +18,14 @@ export class TwoCells {
     this.receiver = receiver;
   }
 
-  static async start(): Promise<TwoCells> {
+  /** `aheadMs`: how far the clock of the target is ahead. */
+  static async start({ aheadMs = 0 } = {}): Promise<TwoCells> {
     const [app, target, receiver] = await Promise.all([
       startTestApp(),
       createTestDatabase(),
       Receiver.start(),
     ]);
+    if (aheadMs !== 0) await setClock(target, aheadMs);
     const there = await startNode({ DATABASE_URL: target.url, POSTHORN_DATA_DIR: app.dataDir });
     return new TwoCells(app, target, there, receiver);
   }
@@ -75,4 +77,19 @@ export class TwoCells {
     ];
     return cells.filter(({ isOpen }) => isOpen).map(({ name }) => name);
   }
+}
+
+/**
+ * Every statement of new connections reads a clock that is off: functions of the same names come before those of the system.
+ * Defaults of columns read the right one.
+ */
+export async function setClock(database: TestDatabase, aheadMs: number): Promise<void> {
+  await database.query('create schema clock');
+  for (const name of ['now', 'clock_timestamp', 'statement_timestamp'])
+    await database.query(
+      `create function clock.${name}() returns timestamptz language sql volatile as
+       $$ select pg_catalog.${name}() + interval '${aheadMs} milliseconds' $$`,
+    );
+  await database.query(`alter database ${database.name} set search_path = clock, public, pg_catalog`);
+  await database.query('set search_path = clock, public, pg_catalog');
 }

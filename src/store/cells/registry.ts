@@ -1,11 +1,11 @@
-import { LANE } from '../../domain/delivery.ts';
+import { LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { UNPARKED } from './queue-parking.ts';
 
 /**
  * How each table of the schema travels when a project moves to another cell. A test compares it with the schema, so that a
  * new table is not forgotten. Columns are read from the catalog: only those that do not travel as they are have a name here.
  *
- * `:project` is the id of the project. The clocks of two databases differ, so the times of leases and windows travel as
+ * `:project` is the id of the project. The clocks of two databases differ, so the times of leases, retries and windows travel as
  * ages: `:shift` is what the target's clock is ahead, in milliseconds.
  */
 export type Travel =
@@ -52,7 +52,8 @@ export const registry: Readonly<Record<string, Travel>> = {
   delivery_queue: atSwitch(OF_PROJECT, {
     node_id: 'null',
     fence: UNPARKED.fence,
-    due_at: `${UNPARKED.due_at} + case when lane = ${LANE.leased} then ${AHEAD} else interval '0' end`,
+    // A first try is due at a time that its caller gave, or at once.
+    due_at: `${UNPARKED.due_at} + case when lane % ${WAITS_FOR_TURN} in (${LANE.retry}, ${LANE.leased}) then ${AHEAD} else interval '0' end`,
   }),
   expansions: atSwitch(),
   ordered_deliveries: atSwitch(),
@@ -62,7 +63,10 @@ export const registry: Readonly<Record<string, Travel>> = {
   recent_counts: atSwitch(),
   endpoint_totals: atSwitch(OF_ENDPOINTS),
   attempt_templates: atSwitch(),
-  endpoint_breakers: atSwitch(OF_PROJECT, { probe_until: `probe_until + ${AHEAD}` }),
+  endpoint_breakers: atSwitch(OF_PROJECT, {
+    changed_at: `changed_at + ${AHEAD}`,
+    probe_until: `probe_until + ${AHEAD}`,
+  }),
   rate_leases: atSwitch(OF_ENDPOINTS, { node_id: 'null', quiet_since: `quiet_since + ${AHEAD}` }),
   intake_windows: atSwitch('key = :project or key in (select id from sources where project_id = :project)', {
     times: 'array(select t + :shift / 1000.0 from unnest(times) with ordinality as at(t, n) order by n)',
