@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from '../../test/chaos/chaos-run.ts';
@@ -9,10 +9,12 @@ import { checkModels } from './models.ts';
 import { type SeededChaos, showReport } from './report.ts';
 
 /**
- * npm run proof -- --seeds 1,2,3 --minutes N --nodes N --models NAMES --faults NAMES
+ * npm run proof -- --seeds 1,2,3 --minutes N --rate N --nodes N --models NAMES --faults NAMES
  *   --seeds A,B    a run of chaos for each (1,2,3). Empty: none
- *   --minutes N    how long each of them runs (5). A million events take hours
+ *   --minutes N    how long each of them runs (8)
+ *   --rate N       events per second (1000). Three runs of 8 minutes accept about a million
  *   --nodes N      how many nodes (3)
+ *   --chaos A,B    files of `npm run chaos -- --json FILE` to report instead of new runs
  *   --models A,B   only checks whose names begin so; `none`: no models
  *   --faults A,B   only faults whose names contain one of these
  *   --out FILE     the page to write (docs/durability.md)
@@ -20,8 +22,10 @@ import { type SeededChaos, showReport } from './report.ts';
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1,2,3' },
-    minutes: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '8' },
+    rate: { type: 'string', default: '1000' },
     nodes: { type: 'string', default: '3' },
+    chaos: { type: 'string', default: '' },
     models: { type: 'string', default: '' },
     faults: { type: 'string', default: '' },
     out: { type: 'string', default: join(import.meta.dirname, '..', '..', 'docs', 'durability.md') },
@@ -36,7 +40,8 @@ async function chaosOf(seed: number): Promise<SeededChaos> {
     nodes: Number(values.nodes),
     forMs: minutes * 60_000,
     pauseMs: 8_000,
-    calmMs: 20_000,
+    calmMs: 40_000,
+    rate: Number(values.rate),
     kinds: FAULT_KINDS,
     strictness: STRICT,
     say,
@@ -45,13 +50,23 @@ async function chaosOf(seed: number): Promise<SeededChaos> {
   return { ...report, seed, minutes };
 }
 
+/** Runs that were made before are repeated by their seeds. */
+function repeatOptions(): string[] {
+  const given = process.argv.slice(2);
+  const at = given.indexOf('--chaos');
+  const options = at < 0 ? given : given.toSpliced(at, 2);
+  return options.length === 0 ? [] : ['--', ...options];
+}
+
 const listOf = (text: string) => text.split(',').filter((name) => name !== '');
 const names = listOf(values.models);
 const models = values.models === 'none' ? [] : await checkModels(names, say);
 const chaos: SeededChaos[] = [];
-for (const seed of listOf(values.seeds).map(Number)) chaos.push(await chaosOf(seed));
+const files = listOf(values.chaos);
+for (const file of files) chaos.push(JSON.parse(await readFile(file, 'utf8')) as SeededChaos);
+if (files.length === 0) for (const seed of listOf(values.seeds).map(Number)) chaos.push(await chaosOf(seed));
 const faults = await tryFaults(listOf(values.faults), say);
-const command = ['npm run proof --', ...process.argv.slice(2)].join(' ');
+const command = ['npm run proof', ...repeatOptions()].join(' ');
 await writeFile(values.out, showReport({ models, chaos, faults, command }));
 const isProven =
   models.every(({ isAsExpected }) => isAsExpected) &&

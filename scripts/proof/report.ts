@@ -6,7 +6,7 @@ import type { TriedFault } from './faults.ts';
 import type { CheckedModel } from './models.ts';
 
 /** docs/durability.md: what was tried, on which machine, and what came of it. */
-export type SeededChaos = ChaosReport & { seed: number; minutes: number };
+export type SeededChaos = Omit<ChaosReport, 'logs'> & { seed: number; minutes: number };
 
 export interface Proof {
   models: readonly CheckedModel[];
@@ -42,6 +42,9 @@ function machine(): string {
   return `Posthorn ${version}, Node ${process.versions.node}, Linux ${release()}, ${cpus().length} × ${cpu?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${new Date().toISOString().slice(0, 10)}.`;
 }
 
+const sumOf = (runs: readonly SeededChaos[], figure: 'accepted' | 'ordered'): number =>
+  runs.reduce((sum, run) => sum + run[figure], 0);
+
 function chaosRows(runs: readonly SeededChaos[]): string[] {
   return runs.map((run) => {
     const unexplained = run.duplicates.filter(({ faults }) => faults.length === 0).length;
@@ -60,12 +63,30 @@ function chaosRows(runs: readonly SeededChaos[]): string[] {
   });
 }
 
+/** The longest pauses of each kind of fault, over all runs. */
+function pauseRows(runs: readonly SeededChaos[]): string[] {
+  const byKind = Map.groupBy(
+    runs.flatMap(({ pauses }) => pauses),
+    ({ kind }) => kind,
+  );
+  const seconds = (values: readonly number[]) => (Math.max(...values) / 1000).toFixed(1);
+  return [...byKind].map(([kind, own]) =>
+    rowOf(
+      kind,
+      own.reduce((sum, { times }) => sum + times, 0),
+      seconds(own.map(({ acceptingMs }) => acceptingMs)),
+      seconds(own.map(({ sendingMs }) => sendingMs)),
+    ),
+  );
+}
+
 const causesOf = (runs: readonly SeededChaos[]): string =>
   counted(runs.flatMap(({ duplicates }) => duplicates.map(({ faults }) => faults[0] ?? 'nothing')));
 
+/** A column for each run. */
 function limitRows(runs: readonly SeededChaos[]): string[] {
-  return runs.flatMap(({ seed, limits }) =>
-    limits.map(({ character, most, limit }) => rowOf(seed, character, limit, most)),
+  return (runs[0]?.limits ?? []).map(({ character, limit }, n) =>
+    rowOf(character, limit, ...runs.map(({ limits }) => limits[n]?.most ?? '')),
   );
 }
 
@@ -103,11 +124,15 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
       chaosRows(chaos),
     ),
     '',
-    `Faults: ${counted(chaos.flatMap((run) => run.faults.map(({ kind }) => kind)))}. Sent twice because of: ${causesOf(chaos) || 'nothing'}.`,
+    `Accepted in all: ${grouped(sumOf(chaos, 'accepted'))}. Deliveries with an order: ${grouped(sumOf(chaos, 'ordered'))}. Sent twice because of: ${causesOf(chaos) || 'nothing'}.`,
+    '',
+    'The longest pauses, in seconds: no node accepted an event, or none sent to an endpoint that answers.',
+    '',
+    ...table(['fault', 'times', 'accepting', 'sending'], pauseRows(chaos)),
     '',
     'Most requests in any window of a limit:',
     '',
-    ...table(['seed', 'endpoint', 'limit', 'most'], limitRows(chaos)),
+    ...table(['endpoint', 'limit', ...chaos.map(({ seed }) => `seed ${seed}`)], limitRows(chaos)),
     '',
     '## Fault by fault',
     '',

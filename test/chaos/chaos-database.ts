@@ -9,6 +9,8 @@ import {
 import { killServer } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
+const PART_ROWS = 10_000;
+
 /** A durable server that can be killed, frozen and restarted on the same data and address. */
 export class ChaosDatabase {
   readonly #dataDir: string;
@@ -61,6 +63,22 @@ export class ChaosDatabase {
     await client.connect();
     try {
       return (await client.query(text, values)).rows as R[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** As `query`, a part of the rows at a time. */
+  async queryInParts(text: string, each: (row: object) => void): Promise<void> {
+    const client = new pg.Client(this.#server.connection);
+    await client.connect();
+    try {
+      await client.query(`begin; declare parts no scroll cursor for ${text}`);
+      for (;;) {
+        const { rows } = await client.query(`fetch ${PART_ROWS} from parts`);
+        for (const row of rows) each(row as object);
+        if (rows.length < PART_ROWS) return;
+      }
     } finally {
       await client.end();
     }

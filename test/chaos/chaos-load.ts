@@ -13,6 +13,12 @@ export interface Target {
   orderingKey?: string;
 }
 
+/** An event of a call with many. */
+export interface BulkEvent {
+  body: Record<string, unknown>;
+  orderingKey?: string;
+}
+
 /** The next event, by its number and the accepted events of each type so far. */
 export type NextTarget = (n: number, accepted: ReadonlyMap<string, number>) => Target;
 
@@ -92,30 +98,33 @@ export class ChaosLoad {
         body: JSON.stringify(body),
       });
       const text = await answer.body.text();
-      if (answer.statusCode !== 201) return this.#refuse(`${answer.statusCode}`);
+      if (answer.statusCode !== 201) return this.refuse(`${answer.statusCode}`);
       const { data } = JSON.parse(text) as {
         data: { uid: string; event_type: string; is_duplicate_event: boolean };
       };
-      if (this.accepted.has(data.uid)) throw new TypeError(`event ${data.uid} was returned twice`);
-      this.accepted.set(data.uid, {
-        eventType: data.event_type,
-        startedAt: began,
-        at: Date.now(),
-        orderingKey,
-      });
-      this.acceptedByType.set(data.event_type, (this.acceptedByType.get(data.event_type) ?? 0) + 1);
-      if (data.is_duplicate_event) this.duplicates.add(data.uid);
+      const event = { eventType: data.event_type, startedAt: began, at: Date.now(), orderingKey };
+      this.record(data.uid, event, data.is_duplicate_event);
       return true;
     } catch (error) {
-      if (error instanceof TypeError) throw error;
-      return this.#refuse((error as { code?: string }).code ?? String(error));
+      return this.refuse(error);
     } finally {
       this.slowestMs = Math.max(this.slowestMs, performance.now() - startedAt);
     }
   }
 
-  #refuse(reason: string): false {
-    this.refused.set(reason, (this.refused.get(reason) ?? 0) + 1);
+  /** An event that was answered as accepted. */
+  record(id: string, event: Accepted, isDuplicate: boolean): void {
+    if (this.accepted.has(id)) throw new TypeError(`event ${id} was returned twice`);
+    this.accepted.set(id, event);
+    this.acceptedByType.set(event.eventType, (this.acceptedByType.get(event.eventType) ?? 0) + 1);
+    if (isDuplicate) this.duplicates.add(id);
+  }
+
+  /** A call that was refused or not answered, by its error or status. */
+  refuse(reason: unknown): false {
+    if (reason instanceof TypeError) throw reason;
+    const text = typeof reason === 'string' ? reason : ((reason as { code?: string }).code ?? String(reason));
+    this.refused.set(text, (this.refused.get(text) ?? 0) + 1);
     return false;
   }
 }

@@ -1,8 +1,8 @@
 import { readCredentials } from '../support/program.ts';
+import { BulkLoad } from './bulk-load.ts';
 import { ChaosDatabase } from './chaos-database.ts';
 import { ChaosLoad } from './chaos-load.ts';
 import { ChaosNode, LOST_DATABASE } from './chaos-node.ts';
-import { ChaosReceiver } from './chaos-receiver.ts';
 import type { Character } from './characters.ts';
 import { DatabaseRelays } from './database-relays.ts';
 import { type Fault, FaultInjector } from './fault-injector.ts';
@@ -10,16 +10,18 @@ import { planFaults, type ScheduleOptions } from './fault-schedule.ts';
 import type { Strictness } from './judges/judge-limits.ts';
 import type { Problem, Problems } from './judges/problems.ts';
 import { judge, type Verdict } from './judges/verdict.ts';
-import { createMix } from './load-mix.ts';
+import { createBulkMix, createMix } from './load-mix.ts';
+import { ReceiverProcess } from './receiver/receiver-process.ts';
 import { Service } from './service.ts';
 import { readStored } from './stored.ts';
-import { TokenServer } from './token-server.ts';
 
 /**
  * Nodes, a database, endpoints of every character and a load, with faults by a seeded schedule. Then the
  * endpoints heal, the queue must drain, and the verdict is computed.
  */
 export interface ChaosOptions extends ScheduleOptions {
+  /** Events per second. Absent: as many as single calls with pauses make. */
+  rate?: number | undefined;
   strictness: Strictness;
   say(line: string): void;
 }
@@ -40,8 +42,7 @@ export interface ChaosReport extends Omit<Verdict, 'problems'> {
 interface World {
   database: ChaosDatabase;
   relays: DatabaseRelays;
-  tokens: TokenServer;
-  receiver: ChaosReceiver;
+  receiver: ReceiverProcess;
   nodes: ChaosNode[];
 }
 
@@ -51,23 +52,21 @@ const DRAIN_MS = 90_000;
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const database = await ChaosDatabase.start();
   const relays = await DatabaseRelays.start(database, options.nodes);
-  const tokens = await TokenServer.start();
-  const receiver = await ChaosReceiver.start(tokens);
+  const receiver = await ReceiverProcess.start();
   const nodes: ChaosNode[] = [];
   try {
-    return await runIn({ database, relays, tokens, receiver, nodes }, options);
+    return await runIn({ database, relays, receiver, nodes }, options);
   } finally {
     for (const node of nodes) await node.end();
     await receiver.stop();
-    await tokens.stop();
     await relays.stop();
     await database.stop();
   }
 }
 
 async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> {
-  const { database, relays, tokens, receiver, nodes } = world;
-  const started = (pid: number) => receiver.senders.add(pid);
+  const { database, relays, receiver, nodes } = world;
+  const started = (pid: number) => receiver.started(pid);
   // Each node reaches the database through its own relay, and trusts the certificate of the receiver.
   for (let n = 0; n < options.nodes; n++) {
     const env = { POSTHORN_CA_FILE: receiver.authorityFile };
@@ -77,9 +76,10 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   const [first] = nodes as [ChaosNode];
   const { project_id, api_key } = readCredentials(first.dataDir);
   const service = new Service(first.url, { projectId: project_id, key: api_key });
-  const endpoints = await service.subscribe(receiver, tokens);
+  const endpoints = await service.subscribe(receiver);
   const characters = new Map([...endpoints].map(([name, id]) => [id, name]));
-  const load = startLoad(world, { service, endpoints, seed: options.seed });
+  const load = startLoad(world, { service, endpoints, ...options });
+  const bulk = startBulk(world, load, { service, endpoints, ...options });
   const injector = new FaultInjector({ ...world, started });
   const schedule = planFaults(options);
   for (const { afterMs, kind, node, lastsMs, delayMs } of schedule)
@@ -87,14 +87,15 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
       `plan: ${(afterMs / 1000).toFixed(1)} s ${kind} ${node ?? ''} ${lastsMs || ''} ${delayMs || ''}`,
     );
   await Promise.all([injector.run(schedule), new Promise((resolve) => setTimeout(resolve, options.forMs))]);
-  await load.stop();
+  await Promise.all([load.stop(), bulk?.stop()]);
   receiver.heal();
   const drainedInMs = await drained(database);
+  const { receipts, tokenWaits, slowestLookMs } = await receiver.finish();
   const { problems, ...verdict } = judge(await readStored(database), {
     load,
-    receipts: receiver.receipts,
+    receipts,
     faults: injector.faults,
-    tokenWaits: tokens.waits,
+    tokenWaits,
     characterOf: (id) => characters.get(id) as Character,
     strictness: options.strictness,
   });
@@ -106,7 +107,7 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
     refused: Object.fromEntries(load.refused),
     slowestAnswerMs: Math.round(load.slowestMs),
     drainedInMs,
-    slowestLookMs: receiver.slowestLookMs,
+    slowestLookMs,
     faults: injector.faults,
     logs: new Map(
       nodes.flatMap(({ name, programs }) => programs.map(({ pid, stderr }) => [`${name}-${pid}`, stderr])),
@@ -114,9 +115,16 @@ async function runIn(world: World, options: ChaosOptions): Promise<ChaosReport> 
   };
 }
 
+interface LoadOptions {
+  service: Service;
+  endpoints: Map<Character, string>;
+  seed: number;
+  rate?: number | undefined;
+}
+
 export function startLoad(
   { nodes, receiver }: Pick<World, 'nodes' | 'receiver'>,
-  { service, endpoints, seed }: { service: Service; endpoints: Map<Character, string>; seed: number },
+  { service, endpoints, seed }: LoadOptions,
 ): ChaosLoad {
   return new ChaosLoad({
     urls: nodes.map((node) => node.url),
@@ -125,6 +133,17 @@ export function startLoad(
     paceMs: 80,
     next: createMix({ path: service.path, endpoints, receiver, seed }),
   });
+}
+
+function startBulk(
+  { nodes }: World,
+  load: ChaosLoad,
+  { service, endpoints, seed, rate }: LoadOptions,
+): BulkLoad | null {
+  if (rate === undefined) return null;
+  const urls = nodes.map((node) => node.url);
+  const { key, path } = service;
+  return new BulkLoad({ urls, key, path, rate, load, next: createBulkMix({ endpoints, seed }) });
 }
 
 export async function drained(database: ChaosDatabase): Promise<number> {

@@ -3,7 +3,7 @@ import type { ChaosDatabase } from './chaos-database.ts';
 import type { ChaosNode } from './chaos-node.ts';
 import type { DatabaseRelays } from './database-relays.ts';
 import type { FaultKind, PlannedFault } from './fault-schedule.ts';
-import type { TokenServer } from './token-server.ts';
+import type { ReceiverProcess } from './receiver/receiver-process.ts';
 
 /** A fault that happened: when, and to which process (null: not to a single process). */
 export interface Fault {
@@ -19,7 +19,8 @@ export interface Victims {
   database: ChaosDatabase;
   nodes: ChaosNode[];
   relays: DatabaseRelays;
-  tokens: TokenServer;
+  /** It issues the tokens too. */
+  receiver: ReceiverProcess;
   started(pid: number): void;
 }
 
@@ -76,17 +77,17 @@ export class FaultInjector {
   }
 
   #victimOf({ kind, node }: PlannedFault): object | undefined {
-    const { nodes, database, relays, tokens } = this.#victims;
+    const { nodes, database, relays, receiver } = this.#victims;
     if (NODE_FAULTS.includes(kind)) {
       const order = nodes.map((_, n) => nodes[((node ?? 0) + n) % nodes.length] as ChaosNode);
       return order.find((one) => !this.#busy.has(one));
     }
-    if (kind === 'slow tokens') return tokens;
+    if (kind === 'slow tokens') return receiver;
     return kind === 'delay database' || kind === 'calm' ? relays : database;
   }
 
   async #apply(planned: PlannedFault, victim: object): Promise<void> {
-    const { database, tokens, started } = this.#victims;
+    const { database, receiver, started } = this.#victims;
     const { kind, lastsMs, delayMs } = planned;
     const node = victim as ChaosNode;
     switch (kind) {
@@ -118,9 +119,9 @@ export class FaultInjector {
       case 'calm':
         return this.#delayAnswers(planned);
       case 'slow tokens':
-        tokens.slowMs = delayMs;
+        receiver.slowTokens(delayMs);
         await delay(lastsMs);
-        tokens.slowMs = 0;
+        receiver.slowTokens(0);
     }
   }
 

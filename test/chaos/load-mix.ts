@@ -1,7 +1,7 @@
-import type { NextTarget } from './chaos-load.ts';
-import type { ChaosReceiver } from './chaos-receiver.ts';
+import type { BulkEvent, NextTarget } from './chaos-load.ts';
 import { CHARACTERS, type Character, profileOf } from './characters.ts';
 import { seeded } from './fault-schedule.ts';
+import type { ReceiverProcess } from './receiver/receiver-process.ts';
 
 /**
  * Chooses the next event. Busy endpoints come first: enough of their events wait to fill a few windows of
@@ -11,19 +11,19 @@ import { seeded } from './fault-schedule.ts';
 export interface MixOptions {
   path: string;
   endpoints: Map<Character, string>;
-  receiver: ChaosReceiver;
+  receiver: ReceiverProcess;
   seed: number;
 }
 
 /** Windows of its limit that a busy endpoint has work for. */
 const WINDOWS_AHEAD = 5;
 const ORDERING_KEYS = 5;
+/** A key sends one after another, so more events need more keys. */
+const BULK_ORDERING_KEYS = 300;
 const BUSY = CHARACTERS.filter((name) => profileOf(name).isBusy);
 
-export function createMix(options: MixOptions): NextTarget {
-  const { path, endpoints } = options;
-  const random = seeded(options.seed + 1);
-  const backlog = new Backlog(options.receiver);
+export function createMix({ path, endpoints, receiver, seed }: MixOptions): NextTarget {
+  const random = seeded(seed + 1);
   return (n, accepted) => {
     const data = { n, text: 'x'.repeat(Math.floor(random() * 400)) };
     const create = (name: Character) => ({
@@ -42,7 +42,7 @@ export function createMix(options: MixOptions): NextTarget {
       isRepeatable: false,
       orderingKey: account,
     });
-    const wanting = backlog.next(accepted);
+    const wanting = wantingWork(receiver, accepted);
     if (wanting !== undefined) return create(wanting);
     const dice = random();
     if (dice < 0.06) return broadcast('all');
@@ -57,26 +57,40 @@ export function createMix(options: MixOptions): NextTarget {
   };
 }
 
-/** How many events of each busy endpoint were accepted and have not arrived. */
-class Backlog {
-  readonly #receiver: ChaosReceiver;
-  readonly #arrived = new Map(BUSY.map((name) => [name as string, new Set<string>()]));
-  #seen = 0;
-
-  constructor(receiver: ChaosReceiver) {
-    this.#receiver = receiver;
-  }
-
-  /** A busy endpoint that needs more work. */
-  next(accepted: ReadonlyMap<string, number>): Character | undefined {
-    const { receipts } = this.#receiver;
-    for (; this.#seen < receipts.length; this.#seen++) {
-      const { character, deliveryId } = receipts[this.#seen]!;
-      this.#arrived.get(character)?.add(deliveryId);
-    }
-    return BUSY.find((name) => {
-      const waiting = (accepted.get(name) ?? 0) - this.#arrived.get(name)!.size;
-      return waiting < WINDOWS_AHEAD * profileOf(name).limit!.count;
+/**
+ * The events of calls with many: none that waits for an endpoint that answers nothing, because a run at a high rate would
+ * leave more of them than can be sent after it.
+ */
+export function createBulkMix({ endpoints, seed }: Omit<MixOptions, 'path' | 'receiver'>) {
+  const random = seeded(seed + 2);
+  return (n: number): BulkEvent => {
+    const data = { n, text: 'x'.repeat(Math.floor(random() * 400)) };
+    const direct = (name: Character) => ({
+      kind: 'direct',
+      endpoint_id: endpoints.get(name),
+      event_type: name,
     });
-  }
+    const dice = random();
+    if (dice < 0.06) {
+      const account = `bulk-${Math.floor(random() * BULK_ORDERING_KEYS)}`;
+      return { body: { ...direct('ordered'), data: { ...data, account } }, orderingKey: account };
+    }
+    if (dice < 0.12) return { body: { ...direct('slow'), data } };
+    if (dice < 0.14) return { body: { ...direct('once'), data } };
+    if (dice < 0.16) return { body: { ...direct('closing'), data } };
+    if (dice < 0.2) return { body: { ...direct('continuing'), data } };
+    if (dice < 0.6) return { body: { ...direct('healthy'), data } };
+    return { body: { kind: 'broadcast', event_type: 'healthy', data } };
+  };
+}
+
+/** A busy endpoint that needs more work: too few of its events were accepted and have not arrived. */
+function wantingWork(
+  receiver: ReceiverProcess,
+  accepted: ReadonlyMap<string, number>,
+): Character | undefined {
+  return BUSY.find((name) => {
+    const waiting = (accepted.get(name) ?? 0) - receiver.arrivedAt(name);
+    return waiting < WINDOWS_AHEAD * profileOf(name).limit!.count;
+  });
 }

@@ -11,11 +11,13 @@ import { showReceipt, showTime } from './judges/show.ts';
  *   --minutes N   how long the load runs (2)
  *   --nodes N     how many nodes (3)
  *   --seed N      seed of the schedule and the mix of events
+ *   --rate N      events per second, most of them in calls with many (about 200, in single calls)
  *   --pause N     mean seconds between faults (8)
  *   --calm N      seconds of calm before each round of faults (20)
  *   --faults A,B  only these kinds of fault, such as "pause node,delay database"
  *   --logs DIR    writes the logs of the nodes to this directory
  *   --moves N     instead: moves a project between cells, with a kill at each step of a move, until N have arrived
+ *   --json FILE   writes the figures, which `npm run proof -- --chaos FILE` takes instead of a run
  */
 const { values } = parseArgs({
   options: {
@@ -25,8 +27,10 @@ const { values } = parseArgs({
     pause: { type: 'string', default: '8' },
     calm: { type: 'string', default: '20' },
     faults: { type: 'string', default: FAULT_KINDS.join(',') },
+    rate: { type: 'string' },
     logs: { type: 'string' },
     moves: { type: 'string' },
+    json: { type: 'string' },
   },
 });
 const kinds = values.faults.split(',').filter((kind) => kind !== '') as FaultKind[];
@@ -46,14 +50,20 @@ const report = await runChaos({
   pauseMs: Number(values.pause) * 1_000,
   calmMs: Number(values.calm) * 1_000,
   kinds,
+  rate: values.rate === undefined ? undefined : Number(values.rate),
   strictness: STRICT,
   say: (line) => console.log(line),
 });
-const { duplicates, problems, faults, limits, logs, ...figures } = report;
+const { duplicates, problems, faults, limits, pauses, logs, ...figures } = report;
 if (values.logs !== undefined) {
   await mkdir(values.logs, { recursive: true });
   for (const [name, text] of logs) await writeFile(join(values.logs, `${name}.log`), text);
 }
+if (values.json !== undefined)
+  await writeFile(
+    values.json,
+    JSON.stringify({ ...report, seed, minutes: Number(values.minutes), logs: {} }),
+  );
 console.log(`times count from ${new Date(faults[0]?.from ?? 0).toISOString()}`);
 for (const { kind, node, pid, from, to, delayMs } of faults)
   console.log(
@@ -66,5 +76,7 @@ for (const { deliveryId, receipts, faults: causes } of duplicates) {
 console.log({ seed, ...figures, faults: faults.length, duplicates: duplicates.length });
 for (const { character, most, limit, shares } of limits)
   console.log(`limit: ${character} at most ${most} where ${limit} are allowed`, shares);
+for (const { kind, times, acceptingMs, sendingMs } of pauses)
+  console.log(`pause: ${kind} ${times} times, accepting ${acceptingMs} ms, sending ${sendingMs} ms at most`);
 for (const { promise, text } of problems) console.log(`PROBLEM: ${promise}: ${text}`);
 process.exit(problems.length === 0 ? 0 : 1);

@@ -1,7 +1,6 @@
 import type { Json } from '../support/client.ts';
-import type { ChaosReceiver } from './chaos-receiver.ts';
 import { CHARACTERS, type Character, profileOf } from './characters.ts';
-import type { TokenServer } from './token-server.ts';
+import type { ReceiverProcess } from './receiver/receiver-process.ts';
 
 /** The API of the service, without a test around it. */
 const RETRY = { type: 'linear', duration: '1s', retry_count: 1000 };
@@ -20,7 +19,7 @@ export class Service {
   }
 
   /** One endpoint of each character. Returns their ids. */
-  async subscribe(receiver: ChaosReceiver, tokens: TokenServer): Promise<Map<Character, string>> {
+  async subscribe(receiver: ReceiverProcess): Promise<Map<Character, string>> {
     await this.#call('PUT', '', {
       name: 'chaos',
       config: { circuit_breaker: { sample_rate: 2, error_timeout: 3 } },
@@ -33,7 +32,7 @@ export class Service {
         url: receiver.urlOf(name),
         http_timeout: HTTP_TIMEOUT_SECONDS,
         ...(limit?.of === 'endpoint' && { rate_limit: limit.count, rate_limit_duration: limit.seconds }),
-        ...(name === 'authorised' && { authentication: oauth2(tokens) }),
+        ...(name === 'authorised' && { authentication: oauth2(receiver.tokenUrl) }),
       });
       endpoints.set(name, endpoint.uid);
       await this.#call('POST', '/subscriptions', {
@@ -63,7 +62,7 @@ export class Service {
   }
 }
 
-const oauth2 = ({ url }: TokenServer) => ({
+const oauth2 = (url: string) => ({
   type: 'oauth2',
   oauth2: { url, client_id: 'chaos', client_secret: 'secret', authentication_type: 'shared_secret' },
 });

@@ -66,10 +66,13 @@ function toTry(row: TryRow): StoredTry {
 }
 
 export async function readStored(database: ChaosDatabase): Promise<Stored> {
+  const tries: StoredTry[] = [];
+  // An attempt's record is far larger than what is judged of it.
+  await database.queryInParts(TRIES, (row) => tries.push(toTry(row as TryRow)));
   return {
     events: await database.query('select id, event_type, is_duplicate, idempotency_key from events'),
     deliveries: await database.query(DELIVERIES),
-    tries: (await database.query<TryRow>(TRIES)).map(toTry),
+    tries,
     queued: await database.query('select * from delivery_queue'),
     expansions: await database.query('select event_id from expansions'),
   };

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { LoopWatch } from '../chaos/loop-watch.ts';
+import { LoopWatch } from '../chaos/receiver/loop-watch.ts';
 import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Receipt } from '../chaos-receiver.ts';
 import type { Fault } from '../fault-injector.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { StoredTry } from '../stored.ts';
 import { findDuplicates } from './duplicates.ts';
 

@@ -1,5 +1,5 @@
-import type { Receipt } from '../chaos-receiver.ts';
 import type { Fault } from '../fault-injector.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { StoredTry } from '../stored.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { slackMs } from '../../../src/domain/config/rate-limit.ts';
-import type { Receipt } from '../chaos-receiver.ts';
 import { CHARACTERS, type Character, type Limit, profileOf } from '../characters.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { Stored, StoredDelivery } from '../stored.ts';
 import { calmStretches, type Stretch, without } from './calm.ts';
 import type { Problems } from './problems.ts';
@@ -121,22 +121,24 @@ function judgeShares(
 ): Record<string, string> {
   const windowMs = limit.seconds * 1000 + slackMs(limit.seconds * 1000);
   const work = workStretches(deliveries, receipts, { load: seen.load, atLeast: limit.count });
-  const sums = new Map<number, { got: number; allowed: number }>();
+  const sums = new Map<number, { got: number; allowed: number; least: number }>();
   for (const stretch of judged.flatMap((calm) => work.flatMap((busy) => overlap(calm, busy)))) {
     const windows = Math.floor((stretch.to - stretch.from - seen.strictness.jitterMs) / windowMs);
     if (windows < 2) continue;
     // The last burst arrives late by the jitter and by the slack of each interval.
     const until = stretch.from + windows * windowMs + seen.strictness.jitterMs;
-    const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0 };
+    const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0, least: 0 };
     sum.got += receipts.filter(({ at }) => at >= stretch.from && at < until).length;
     sum.allowed += windows * limit.count;
+    // Requests come in bursts of the limit. A stretch holds whole bursts, and its last one may come just after its end.
+    sum.least += Math.floor(seen.strictness.minShare * windows) * limit.count;
     sums.set(stretch.delayMs, sum);
   }
   const shares: Record<string, string> = {};
-  for (const [delayMs, { got, allowed }] of sums) {
+  for (const [delayMs, { got, allowed, least }] of sums) {
     const text = `${got} of ${allowed} (${Math.round((100 * got) / allowed)} %)`;
     shares[`${delayMs} ms`] = text;
-    if (got < seen.strictness.minShare * allowed)
+    if (got < least)
       problems.add(
         'a limited endpoint gets what it may',
         `${character} got ${text} while work waited and answers of the database came ${delayMs} ms late`,
@@ -163,7 +165,7 @@ function judgeWaits(
         .map((d) => ({ id: d.id, at: madeAt(d, seen.load), arrivedAt: arrivals.get(d.id) ?? Infinity }))
         .filter(({ at }) => at >= from && at < to)
         .map(({ id, at, arrivedAt }) => ({ id, made: showTime(at, seen), waitedMs: arrivedAt - at }));
-    const slowestTwin = Math.max(0, ...waitsOf('healthy').map(({ waitedMs }) => waitedMs));
+    const slowestTwin = waitsOf('healthy').reduce((most, { waitedMs }) => Math.max(most, waitedMs), 0);
     const allowedMs = slowestTwin + seen.strictness.handoverMs + HANDOVER_ROUND_TRIPS * delayMs;
     problems.expectNone(
       'a limited endpoint gets what it may',

@@ -4,9 +4,9 @@ import type { Seen } from './verdict.ts';
 
 /**
  * Order by key: if the call of one event began after another of its key was answered, no request for it arrives before
- * the other one was acknowledged.
+ * the other one was acknowledged. Returns how many deliveries have an order.
  */
-export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, problems: Problems): void {
+export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, problems: Problems): number {
   const firstArrival = new Map<string, number>();
   const firstSuccess = new Map<string, number>();
   for (const [n, { deliveryId, isAcknowledged }] of receipts.entries()) {
@@ -18,14 +18,22 @@ export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, pro
     return accepted?.orderingKey === undefined ? [] : [{ id, ...accepted, key: accepted.orderingKey }];
   });
   const byKey = [...Map.groupBy(ordered, ({ key }) => key).values()];
-  const isOvertaken = (first: string, later: string) =>
-    (firstSuccess.get(first) ?? Infinity) >= (firstArrival.get(later) ?? Infinity);
-  const overtaken = byKey.flatMap((own) =>
-    own.flatMap((later) =>
-      own
-        .filter(({ id, at }) => at < later.startedAt && isOvertaken(id, later.id))
-        .map(({ id }) => ({ key: later.key, first: id, overtakenBy: later.id })),
-    ),
-  );
+  const overtaken = byKey.flatMap((own) => {
+    const answered = own
+      .map(({ id, at }) => ({ id, at, success: firstSuccess.get(id) ?? Infinity }))
+      .toSorted((a, b) => a.at - b.at);
+    let seen = 0;
+    /** Of those answered so far, the one whose success came last. */
+    let last: (typeof answered)[number] | undefined;
+    return own
+      .toSorted((a, b) => a.startedAt - b.startedAt)
+      .flatMap((later) => {
+        for (; seen < answered.length && answered[seen]!.at < later.startedAt; seen++)
+          if (last === undefined || answered[seen]!.success > last.success) last = answered[seen];
+        const isOvertaken = last !== undefined && last.success >= (firstArrival.get(later.id) ?? Infinity);
+        return isOvertaken ? [{ key: later.key, first: last?.id, overtakenBy: later.id }] : [];
+      });
+  });
   problems.expectNone('a key keeps its order', 'deliveries were overtaken', overtaken);
+  return ordered.length;
 }

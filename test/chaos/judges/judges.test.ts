@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Accepted, ChaosLoad } from '../chaos-load.ts';
-import type { Receipt } from '../chaos-receiver.ts';
 import type { Character } from '../characters.ts';
 import type { Fault } from '../fault-injector.ts';
 import { FAULT_KINDS, planFaults } from '../fault-schedule.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { Stored, StoredDelivery, StoredTry } from '../stored.ts';
 import { calmStretches } from './calm.ts';
 import { judgeLimits, STRICT } from './judge-limits.ts';
@@ -95,6 +95,19 @@ test('a limit that is met is neither exceeded nor starved, with the slack of eac
   const [figures] = judgeLimits(stored, seen, problems);
   expect(problems.list).toEqual([]);
   expect(figures).toMatchObject({ most: 10, limit: 10, shares: { '20 ms': '280 of 280 (100 %)' } });
+});
+
+test('a stretch may lack the burst that comes just after its end, and no more', () => {
+  const every = (periodMs: number) =>
+    Array.from({ length: 500 }, (_, n) => ({ at: 0, sent: [500 + Math.floor(n / 10) * periodMs] }));
+  for (const [periodMs, broken] of [
+    [1_050, 0],
+    [1_150, 1],
+  ] as const) {
+    const { stored, seen, problems } = run({ limited: every(periodMs) }, [CALM]);
+    judgeLimits(stored, seen, problems);
+    expect(problems.list.length).toBe(broken);
+  }
 });
 
 test('a delivery that arrives before the one before it was acknowledged has overtaken it', () => {

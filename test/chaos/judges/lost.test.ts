@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChaosLoad } from '../chaos-load.ts';
-import type { Receipt } from '../chaos-receiver.ts';
 import type { Character } from '../characters.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { Stored } from '../stored.ts';
 import { lostEvents } from './lost.ts';
 import type { Seen } from './verdict.ts';

@@ -1,5 +1,5 @@
-import type { Receipt } from '../chaos-receiver.ts';
 import type { Fault } from '../fault-injector.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 
 /** Times as seconds since the first entry of the schedule, like those of the faults. */
 export function showTime(at: number, { faults }: { faults: Fault[] }): string {

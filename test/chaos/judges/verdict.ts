@@ -1,7 +1,7 @@
 import type { ChaosLoad } from '../chaos-load.ts';
-import type { Receipt } from '../chaos-receiver.ts';
 import { type Character, endpointsOf, type Profile, profileOf } from '../characters.ts';
 import type { Fault } from '../fault-injector.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { Stored, StoredDelivery, StoredTry } from '../stored.ts';
 import { type Duplicate, findDuplicates } from './duplicates.ts';
 import { judgeLimits, type LimitFigures, type Strictness } from './judge-limits.ts';
@@ -9,6 +9,7 @@ import { judgeOnce } from './judge-once.ts';
 import { judgeOrder } from './judge-order.ts';
 import { judgeTries } from './judge-tries.ts';
 import { lostEvents } from './lost.ts';
+import { longestPauses, type Pause } from './pauses.ts';
 import { Problems } from './problems.ts';
 
 /**
@@ -34,6 +35,9 @@ export interface Verdict {
   staleAttempts: number;
   duplicates: Duplicate[];
   limits: LimitFigures[];
+  /** Deliveries whose order was judged. */
+  ordered: number;
+  pauses: Pause[];
 }
 
 export function judge(stored: Stored, seen: Seen): Verdict {
@@ -50,7 +54,7 @@ export function judge(stored: Stored, seen: Seen): Verdict {
   );
   judgeOnce(stored, seen, problems);
   judgeTries(stored, seen, problems);
-  judgeOrder(stored, seen, problems);
+  const ordered = judgeOrder(stored, seen, problems);
   return {
     problems,
     lost: lostEvents(stored, seen).length,
@@ -59,6 +63,8 @@ export function judge(stored: Stored, seen: Seen): Verdict {
     staleAttempts: stored.tries.filter((own) => own.is_stale).length,
     duplicates,
     limits: judgeLimits(stored, seen, problems),
+    ordered,
+    pauses: longestPauses(seen),
   };
 }
 

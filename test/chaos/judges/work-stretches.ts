@@ -1,6 +1,6 @@
 import { idTime } from '../../../src/domain/ids.ts';
 import type { ChaosLoad } from '../chaos-load.ts';
-import type { Receipt } from '../chaos-receiver.ts';
+import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { StoredDelivery } from '../stored.ts';
 
 /** When a delivery could be sent: the time of its event's answer, or of its id if the answer was lost. */

@@ -60,10 +60,10 @@ export async function runMoves(options: MovesOptions): Promise<MovesReport> {
 }
 
 async function runIn(world: ThreeCells, moving: Moving, options: MovesOptions): Promise<MovesReport> {
-  const { receiver, tokens, nodes, project } = world;
+  const { receiver, nodes, project } = world;
   const [first] = nodes as [ChaosNode];
   const service = new Service(first.url, project);
-  const endpoints = await service.subscribe(receiver, tokens);
+  const endpoints = await service.subscribe(receiver);
   const characters = new Map([...endpoints].map(([name, id]) => [id, name]));
   const load = startLoad(world, { service, endpoints, seed: options.seed });
   const moves = await moveThrough(moving, options);
@@ -72,11 +72,12 @@ async function runIn(world: ThreeCells, moving: Moving, options: MovesOptions): 
   const [cell] = (await moving.openIn()) as [CellName];
   const database = world.cells[cell];
   await drained(database);
+  const { receipts, tokenWaits } = await receiver.finish();
   const { problems, ...verdict } = judge(await readStored(database), {
     load,
-    receipts: receiver.receipts,
+    receipts,
     faults: moving.faults,
-    tokenWaits: tokens.waits,
+    tokenWaits,
     characterOf: (id) => characters.get(id) as Character,
     strictness: options.strictness,
   });

@@ -2,8 +2,7 @@ import type { Json } from '../../support/client.ts';
 import { readCredentials } from '../../support/program.ts';
 import { ChaosDatabase } from '../chaos-database.ts';
 import { ChaosNode } from '../chaos-node.ts';
-import { ChaosReceiver } from '../chaos-receiver.ts';
-import { TokenServer } from '../token-server.ts';
+import { ReceiverProcess } from '../receiver/receiver-process.ts';
 
 /** The home on a server of its own, two cells on servers of theirs, and nodes that serve all three. */
 export interface ThreeCells {
@@ -11,8 +10,7 @@ export interface ThreeCells {
   /** The cells that the project moves between, by their names. */
   cells: Record<CellName, ChaosDatabase>;
   nodes: ChaosNode[];
-  receiver: ChaosReceiver;
-  tokens: TokenServer;
+  receiver: ReceiverProcess;
   /** Lives in cell `a` at first. */
   project: { projectId: string; key: string };
   started(pid: number): void;
@@ -30,14 +28,12 @@ export async function startThreeCells(count: number): Promise<ThreeCells> {
     ChaosDatabase.start(),
     ChaosDatabase.start(),
   ]);
-  const tokens = await TokenServer.start();
-  const receiver = await ChaosReceiver.start(tokens);
-  const started = (pid: number) => receiver.senders.add(pid);
+  const receiver = await ReceiverProcess.start();
+  const started = (pid: number) => receiver.started(pid);
   const nodes: ChaosNode[] = [];
   const stop = async () => {
     for (const node of nodes) await node.end();
     await receiver.stop();
-    await tokens.stop();
     await Promise.all([home, a, b].map((database) => database.stop()));
   };
   try {
@@ -53,7 +49,7 @@ export async function startThreeCells(count: number): Promise<ThreeCells> {
     await first.command('cells', 'add', '--name', 'b', '--url', b.url);
     for (const node of nodes) await node.start(started);
     const project = await createProject(first.url, instance_key);
-    return { home, cells: { a, b }, nodes, receiver, tokens, project, started, stop };
+    return { home, cells: { a, b }, nodes, receiver, project, started, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Character } from './characters.ts';
+import type { Character } from '../characters.ts';
 
 /** How an endpoint of each character responds to a request that it has read. */
 export interface Answering {

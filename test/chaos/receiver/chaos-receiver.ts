@@ -4,9 +4,9 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { TestAuthority } from '../support/servers/issue-certificate.ts';
+import { TestAuthority } from '../../support/servers/issue-certificate.ts';
+import type { Character } from '../characters.ts';
 import { type Answering, answer } from './answers.ts';
-import type { Character } from './characters.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { type Sender, Senders } from './senders.ts';
 import type { TokenServer } from './token-server.ts';
@@ -39,6 +39,8 @@ export class ChaosReceiver {
   readonly #tokens: TokenServer;
   readonly #senderOf = new WeakMap<Socket, Sender>();
   readonly #served = new WeakMap<Socket, number>();
+  /** Since when a connection may have waited to be accepted. */
+  readonly #waitingSince = new WeakMap<Socket, number>();
   readonly #sockets = new Set<Socket>();
   readonly #watch = new LoopWatch();
   #isHealed = false;
@@ -90,6 +92,7 @@ export class ChaosReceiver {
 
   #connected(socket: Socket): void {
     this.#keep(socket);
+    this.#waitingSince.set(socket, this.#watch.accepted());
     this.#senderOf.set(socket, this.senders.of(socket.remotePort ?? 0));
   }
 
@@ -109,17 +112,18 @@ export class ChaosReceiver {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
+    const nth = (this.#served.get(socket) ?? 0) + 1;
+    this.#served.set(socket, nth);
+    const { lastLook } = this.#watch;
     const receipt: Receipt = {
       deliveryId: String(request.headers['webhook-id']),
       character: (request.url ?? '').slice(1) as Character,
       sender: this.#senderOf.get(socket) ?? { pid: null },
       sentAt: Number(request.headers['webhook-timestamp']) * 1000,
-      after: this.#watch.lastLook,
+      after: nth > 1 ? lastLook : Math.min(lastLook, this.#waitingSince.get(socket) ?? lastLook),
       at: Date.now(),
       isAcknowledged: false,
     };
-    const nth = (this.#served.get(socket) ?? 0) + 1;
-    this.#served.set(socket, nth);
     const context: Answering = {
       nth,
       isAuthorised: this.#tokens.isGood(request.headers.authorization),
