@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CellView } from '../api/http/context.ts';
 import { registerHealth } from '../api/operator/health.ts';
@@ -145,6 +146,7 @@ export class Cells {
       log,
       build: async () => {
         if (row.url !== null) await refuseOtherCell(db, row);
+        await makeExportDir(this.#deps, own);
         return buildNode({
           config: own,
           log: log.child({ cell: row.name }),
@@ -194,6 +196,11 @@ async function refuseOtherCell(db: Database, { id, name }: CellRow): Promise<voi
     throw new StartupError(
       `the database of cell ${name} is ${identity === undefined ? 'no cell' : `cell number ${identity.cellId}`}`,
     );
+}
+
+/** The folder of a cell in the directory for exports. Retention says what is wrong if it is not there. */
+async function makeExportDir({ config }: CellsDeps, { exportDir }: Config): Promise<void> {
+  if (exportDir !== config.exportDir) await mkdir(exportDir, { mode: 0o700 }).catch(() => {});
 }
 
 function refuseUnknownCells({ config, rows }: CellsDeps): void {
