@@ -1,7 +1,8 @@
 /**
  * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--minutes N] [--profile
  * DIR]. node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] runs
- * bench/scaling.ts. See docs/benchmark.md.
+ * bench/scaling.ts. node bench/run.ts cells [--json FILE] [--smoke] [--only event,rest,away] runs bench/cells.
+ * See docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -116,6 +117,11 @@ function combine(samples: Sample[]): Sample {
 if (positionals[0] === 'scaling') {
   const { runScaling } = await import('./scaling.ts');
   await runScaling(options);
+  process.exit(0);
+}
+if (positionals[0] === 'cells') {
+  const { runCells } = await import('./cells/run-cells.ts');
+  await runCells(options);
   process.exit(0);
 }
 const figures = chosenFigures();

@@ -30,6 +30,10 @@ export interface ServiceOptions {
   /** Whether `heap` can be called. */
   reportsHeap?: true;
   env?: Record<string, string>;
+  /** Its port, if another service has the same data directory. */
+  port?: number;
+  /** The database that the bench looks at, if it is not the service's own. */
+  lookAt?: string;
 }
 
 export class Service {
@@ -47,7 +51,7 @@ export class Service {
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
-    const { databaseUrl, dataDir, profileDir, reportsHeap, env } = options;
+    const { databaseUrl, dataDir, profileDir, reportsHeap, env, port } = options;
     const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const reporting = reportsHeap ? ['--import', HEAP_REPORT] : [];
     const child = spawn(process.execPath, [...profiling, ...reporting, ...NODE_FLAGS, MAIN, 'serve'], {
@@ -59,7 +63,7 @@ export class Service {
         DATABASE_URL: databaseUrl,
         POSTHORN_SECRET_KEY: SECRET_KEY,
         POSTHORN_DATA_DIR: dataDir,
-        POSTHORN_PORT: '0',
+        POSTHORN_PORT: String(port ?? 0),
         POSTHORN_EGRESS: 'any',
         POSTHORN_GRACE: '1',
         POSTHORN_LOG_LEVEL: 'error',
@@ -71,8 +75,8 @@ export class Service {
     process.once('exit', kill);
     child.once('exit', () => process.off('exit', kill));
     try {
-      const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child);
-      const db = new pg.Client(databaseUrl);
+      const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child, port);
+      const db = new pg.Client(options.lookAt ?? databaseUrl);
       await db.connect();
       return new Service(child, credentials, db);
     } catch (error) {
@@ -121,12 +125,12 @@ export class Service {
   }
 
   /** The same service for the owner of a new project. */
-  async newTenant(name: string, config: object = {}): Promise<Service> {
+  async newTenant(name: string, config: object = {}, cell?: string): Promise<Service> {
     const { url, instance_key } = this.credentials;
     const made = await post<{ project: Created; api_key: { key: string } }>(
       `${url}/api/v1/projects`,
       instance_key,
-      { name, type: 'outgoing', config },
+      { name, type: 'outgoing', config, ...(cell !== undefined && { cell }) },
     );
     const credentials = { ...this.credentials, project_id: made.project.uid, api_key: made.api_key.key };
     return new Service(this.#process, credentials, this.db);
@@ -179,12 +183,13 @@ async function post<Data = Created>(url: string, key: string, body: object): Pro
   return (JSON.parse(text) as { data: Data }).data;
 }
 
-async function readWhenThere(path: string, child: ChildProcess): Promise<Credentials> {
+async function readWhenThere(path: string, child: ChildProcess, port?: number): Promise<Credentials> {
   for (const startedMs = performance.now(); performance.now() - startedMs < START_MS; await pause(20)) {
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} while starting`);
     const text = await readFile(path, 'utf8').catch(() => null);
     if (text === null) continue;
     const credentials = JSON.parse(text) as Credentials;
+    if (port !== undefined) credentials.url = `http://127.0.0.1:${port}`;
     const ready = await fetch(`${credentials.url}/readyz`).catch(() => null);
     if (ready?.ok === true) return credentials;
   }

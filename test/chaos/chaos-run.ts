@@ -120,17 +120,19 @@ interface LoadOptions {
   endpoints: Map<Character, string>;
   seed: number;
   rate?: number | undefined;
+  /** The mean pause of a sender between two calls. */
+  paceMs?: number;
 }
 
 export function startLoad(
   { nodes, receiver }: Pick<World, 'nodes' | 'receiver'>,
-  { service, endpoints, seed }: LoadOptions,
+  { service, endpoints, seed, paceMs = 80 }: LoadOptions,
 ): ChaosLoad {
   return new ChaosLoad({
     urls: nodes.map((node) => node.url),
     key: service.key,
     connectionsPerNode: 6,
-    paceMs: 80,
+    paceMs,
     next: createMix({ path: service.path, endpoints, receiver, seed }),
   });
 }

@@ -53,6 +53,8 @@ export async function listEvents(base: string, key: string): Promise<string[]> {
 export function closedForMs({ load, moved }: { load: ChaosLoad; moved: Moved }): number | null {
   const { closedAt } = moved;
   if (closedAt === null) return null;
-  const answers = [...load.accepted.values()].filter(({ startedAt }) => startedAt > closedAt);
-  return answers.length === 0 ? null : Math.min(...answers.map(({ at }) => at)) - closedAt;
+  const first = [...load.accepted.values()]
+    .filter(({ startedAt }) => startedAt > closedAt)
+    .reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
+  return first === Number.POSITIVE_INFINITY ? null : first - closedAt;
 }

@@ -33,6 +33,9 @@ export interface MovesReport extends Omit<Verdict, 'problems'> {
   moves: (Moved & { closedForMs: number | null })[];
 }
 
+/** A move copies the history, so the load of all moves together is kept small. */
+const PACE_MS = 300;
+
 const STEPS: readonly MoveStep[] = [
   'begun',
   'copied',
@@ -65,7 +68,7 @@ async function runIn(world: ThreeCells, moving: Moving, options: MovesOptions): 
   const service = new Service(first.url, project);
   const endpoints = await service.subscribe(receiver);
   const characters = new Map([...endpoints].map(([name, id]) => [id, name]));
-  const load = startLoad(world, { service, endpoints, seed: options.seed });
+  const load = startLoad(world, { service, endpoints, seed: options.seed, paceMs: PACE_MS });
   const moves = await moveThrough(moving, options);
   await load.stop();
   receiver.heal();
