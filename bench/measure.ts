@@ -63,6 +63,22 @@ export async function measureAccepts(
   return { eventsPerSecond: accepted / seconds, events: accepted, ...used };
 }
 
+/** Publishes and waits until every delivery has ended, wherever it went. */
+export async function measureRecorded(
+  stage: Stage,
+  subject: Subject,
+  load: Omit<Load, 'url' | 'authorization' | 'run'>,
+): Promise<Sample> {
+  const run = await stage.newRun();
+  const before = usage(stage, subject);
+  const startedMs = performance.now();
+  const { accepted } = await publish(stage, subject, { ...load, run });
+  while (!(await subject.isRecorded())) await pause(POLL_MS);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const used = cost(before, usage(stage, subject), { seconds, events: accepted });
+  return { eventsPerSecond: accepted / seconds, events: accepted, ...used };
+}
+
 async function publish(
   stage: Stage,
   { url, authorization }: Subject,

@@ -7,6 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
+import { brokerEndpoints } from './figures/broker-endpoints.ts';
 import { amqp, changeStream, kafka, sqs } from './figures/brokers.ts';
 import { delayedBurst } from './figures/delayed-burst.ts';
 import { eventsBatch } from './figures/events-batch.ts';
@@ -43,6 +44,7 @@ const FIGURES: Figure[] = [
   amqp,
   sqs,
   changeStream,
+  brokerEndpoints,
   tail,
   idle,
   start,

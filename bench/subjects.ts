@@ -17,6 +17,12 @@ export function subjectOf(service: Service): Subject {
   };
 }
 
+/** The same by the call that takes many events. */
+export const batched = (service: Service): Subject => ({
+  ...subjectOf(service),
+  url: service.broadcastUrl.replace(/broadcast$/, 'batch'),
+});
+
 /** The service under load: one endpoint, one subscription. Nothing else runs on its database. */
 export function loadedService(stage: Stage): Promise<Service> {
   return stage.keep('loaded service', async () => {

@@ -2,7 +2,7 @@ import type { Figure, Sample } from '../figure.ts';
 import { measureAccepts, measureDeliveries } from '../measure.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
-import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
+import { batched, LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
 /**
  * Calls of 100 events against calls of one, on one service in one round: events that are stored with a delivery that waits to be
@@ -55,11 +55,6 @@ export const eventsBatch: Figure = {
 };
 
 const of = (sample: Sample, name: string): number => sample[name] as number;
-
-const batched = (service: Service) => ({
-  ...subjectOf(service),
-  url: service.broadcastUrl.replace(/broadcast$/, 'batch'),
-});
 
 async function storedEvents(service: Service): Promise<number> {
   return (await service.query<{ count: number }>('select count(*)::int as count from events')).count;

@@ -69,6 +69,16 @@ const RULES: Rule[] = [
     least: 0.8,
     value: (figure) => ratio(figure('kafka')['eventsPerSecond'], figure('end_to_end')['eventsPerSecond']),
   },
+  {
+    name: 'Kafka endpoint over HTTP endpoint',
+    least: 1.2,
+    value: (f) => f('broker_endpoints')['kafkaRatio'],
+  },
+  {
+    name: 'RabbitMQ endpoint over HTTP endpoint',
+    least: 1.2,
+    value: (f) => f('broker_endpoints')['amqpRatio'],
+  },
   { name: 'batches of 100 over single calls', least: 3, value: (f) => f('events_batch')['ratio'] },
   { name: 'their service CPU per event', most: 0.5, value: (f) => f('events_batch')['cpuRatio'] },
   { name: 'steady state over first minute', most: 1.2, value: (f) => f('first_minute')['ratio'] },

@@ -107,6 +107,14 @@ const figureRow =
       amqp: ofBroker,
       sqs: ofBroker,
       change_stream: ofBroker,
+      broker_endpoints: () => [
+        `Kafka ${n('kafkaPerSecond')}, RabbitMQ ${n('amqpPerSecond')}, HTTP ${n('httpPerSecond')} events/s`,
+        [
+          `service CPU per event: ${n('kafkaMicrosService')}, ${n('amqpMicrosService')}, ${n('httpMicrosService')} µs (${n('kafkaCpuRatio')} and ${n('amqpCpuRatio')} of HTTP)`,
+          `by single calls ${n('kafkaAlonePerSecond')}, ${n('amqpAlonePerSecond')}, ${n('httpAlonePerSecond')} events/s`,
+          reconciled,
+        ],
+      ],
       idle_latency: () => [tail, [`answered: p50 ${n('ackP50Ms')} ms, p99 ${n('ackP99Ms')} ms`]],
       retry_lateness: () => [`${tail} after due`, [reconciled]],
       fan_out: () => [
