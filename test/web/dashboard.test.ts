@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
+import { brokerFormTests } from './broker-form.ts';
 import { endpointFormTests } from './endpoint-form.ts';
 import { foreignPageTests } from './foreign-page.ts';
 import { formTests } from './forms.ts';
@@ -25,6 +26,7 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   pageTests(() => world);
   putRightTests(() => world);
   endpointFormTests(() => world);
+  brokerFormTests(() => world);
   formTests(() => world);
   listTests(() => world);
   keyboardTests(() => world);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
+import { portalBrokerTests } from './portal/brokers.ts';
 import { portalEmbedTests } from './portal/embed.ts';
 import { portalHealthTests } from './portal/health.ts';
 import { portalLinkTests } from './portal/links.ts';
@@ -16,6 +17,7 @@ describe('the portal in a real Chromium', needs('chromium'), () => {
 
   portalPageTests(() => world);
   portalHealthTests(() => world);
+  portalBrokerTests(() => world);
   portalMomentTests(() => world);
   portalLinkTests(() => world);
   portalEmbedTests(() => world);

@@ -53,13 +53,15 @@ export function registerPortal(app: FastifyInstance, context: ApiContext): void 
         project.id,
         endpoints.map(({ id: endpointId }) => endpointId),
       );
-      return toPortalLink(row, {
+      const link = toPortalLink(row, {
         endpoints: endpoints.map(showEndpoint),
         // The static token of the caller. A link of the other type does not accept its static token.
         token: row.auth_type === 'static_token' ? staticToken(context, row) : '',
         authKey: '',
         publicUrl: context.publicUrl(),
       });
+      // The page offers only what the project allows too.
+      return { ...link, can_use_brokers: row.can_use_brokers && project.config.portal_brokers };
     },
   });
   for (const [suffix, id] of [

@@ -152,6 +152,7 @@ describe('a portal link', () => {
       const project = await app.newProject({ portal_brokers });
       const link = await linkOf(project, { can_use_brokers });
       await link.post('/endpoints', wanted, status);
+      expect((await link.get('/portal_link')).can_use_brokers).toBe(status === 201);
       const tried = { endpoint: { delivery: 'broker', broker: { type: 'kafka', kafka } } };
       if (status === 403) await link.post('/endpoints/test', tried, 403);
       expect((await project.get('/endpoints')).content).toHaveLength(status === 201 ? 1 : 0);

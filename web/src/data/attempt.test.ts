@@ -30,7 +30,7 @@ describe('a request as a curl command', () => {
 describe('the parts of the time of an attempt', () => {
   it('add up to the whole', () => {
     const timings = { dnsMs: 2, connectMs: 3, tlsMs: 10, firstByteMs: 40, totalMs: 50 };
-    const parts = timingParts({ timings, http_status: '200 OK', status: true });
+    const parts = timingParts({ timings, http_status: '200 OK', status: true, method: 'POST' });
     expect(parts).toEqual([
       ['Name', 2],
       ['Connect', 3],
@@ -42,15 +42,25 @@ describe('the parts of the time of an attempt', () => {
 
   it('name what is known of an attempt without an answer', () => {
     const timings = { dnsMs: 1, totalMs: 31 };
-    expect(timingParts({ timings, http_status: '', status: false })).toEqual([
+    expect(timingParts({ timings, http_status: '', status: false, method: 'POST' })).toEqual([
       ['Name', 1],
       ['No answer', 30],
     ]);
   });
 
   it('are one if a consumer reported the result', () => {
-    const attempt = { timings: { totalMs: 31 }, http_status: '', status: true, error: '' };
+    const attempt = { timings: { totalMs: 31 }, http_status: '', status: true, error: '', method: '' };
     expect(timingParts(attempt)).toEqual([['In all', 31]]);
     expect(attemptResult(attempt, words.deliveries)).toBe('Reported as done');
+  });
+
+  it('end with the confirm if a broker took the message', () => {
+    const timings = { connectMs: 20, firstByteMs: 31, totalMs: 31.2 };
+    const attempt = { timings, http_status: '', status: true, error: '', method: 'PUBLISH' };
+    expect(timingParts(attempt)).toEqual([
+      ['Connect', 20],
+      ['Confirm', 11],
+    ]);
+    expect(attemptResult(attempt, words.deliveries)).toBe('Confirmed by the broker');
   });
 });

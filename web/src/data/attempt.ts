@@ -7,20 +7,21 @@ type Timings = Partial<Record<'dnsMs' | 'connectMs' | 'tlsMs' | 'firstByteMs' | 
  * that a consumer reported has only the whole.
  */
 export function timingParts(
-  attempt: Pick<DeliveryAttempt, 'timings' | 'http_status' | 'status'>,
+  attempt: Pick<DeliveryAttempt, 'timings' | 'http_status' | 'status' | 'method'>,
 ): [name: string, ms: number][] {
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs = 0 } = attempt.timings as Timings;
   const isReported = attempt.status || attempt.http_status !== '';
   const before = (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
+  const answered = firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - before);
+  // The confirm of a broker is the end of it.
+  const isConfirmed = isMessage(attempt) && answered !== undefined;
+  const last = answered !== undefined ? 'Rest' : isReported ? 'In all' : 'No answer';
   const parts: [string, number | undefined][] = [
     ['Name', dnsMs],
     ['Connect', connectMs],
     ['TLS', tlsMs],
-    ['First byte', firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - before)],
-    [
-      firstByteMs !== undefined ? 'Rest' : isReported ? 'In all' : 'No answer',
-      Math.max(0, totalMs - (firstByteMs ?? before)),
-    ],
+    [isConfirmed ? 'Confirm' : 'First byte', answered],
+    [last, isConfirmed ? undefined : Math.max(0, totalMs - (firstByteMs ?? before))],
   ];
   return parts.filter((part): part is [string, number] => part[1] !== undefined);
 }
@@ -28,13 +29,18 @@ export function timingParts(
 export const totalMs = (attempt: Pick<DeliveryAttempt, 'timings'>): number =>
   (attempt.timings as Timings).totalMs ?? 0;
 
-/** "200 OK", or what went wrong. A consumer that fetched it says only that it worked. */
+/** "200 OK", or what went wrong. A broker, and a consumer that fetched it, say only that it worked. */
 export function attemptResult(
-  { http_status, error, status }: Pick<DeliveryAttempt, 'http_status' | 'error' | 'status'>,
-  words: { reported: string; noAnswer: string },
+  attempt: Pick<DeliveryAttempt, 'http_status' | 'error' | 'status' | 'method'>,
+  words: { reported: string; confirmed: string; noAnswer: string },
 ): string {
-  return http_status || error || (status ? words.reported : words.noAnswer);
+  const { http_status, error, status } = attempt;
+  const worked = isMessage(attempt) ? words.confirmed : words.reported;
+  return http_status || error || (status ? worked : words.noAnswer);
 }
+
+/** It went to a broker, not to a URL. */
+export const isMessage = ({ method }: Pick<DeliveryAttempt, 'method'>): boolean => method === 'PUBLISH';
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** curl makes these itself. */

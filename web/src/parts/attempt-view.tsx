@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from 'posthorn-client';
-import { attemptResult, curlOf, isMasked, timingParts, totalMs } from '../data/attempt.ts';
+import { attemptResult, curlOf, isMasked, isMessage, timingParts, totalMs } from '../data/attempt.ts';
 import { formatMs, TimingBar } from '../ui/charts/timing-bar.tsx';
 import { CodeBlock } from '../ui/code/code-block.tsx';
 import { CopyButton } from '../ui/text/copy.tsx';
@@ -41,7 +41,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
             <Part title={t.fetchedHeaders} text={lines(attempt.request_http_header)} />
           </>
         ) : (
-          <Exchange attempt={attempt} body={body} />
+          <Exchange attempt={attempt} body={body} isMessage={isMessage(attempt)} />
         )}
         {isMasked(attempt) && <p className="text-xs text-muted">{t.masked}</p>}
       </div>
@@ -49,9 +49,14 @@ export function AttemptView({ attempt, number, body, open }: Props) {
   );
 }
 
-/** The request and its answer. */
-function Exchange({ attempt, body }: Pick<Props, 'attempt' | 'body'>) {
+/** The request and its answer, or the message and the receipt of the broker, such as its partition and offset. */
+function Exchange({
+  attempt,
+  body,
+  isMessage: isOfBroker,
+}: Pick<Props, 'attempt' | 'body'> & { isMessage: boolean }) {
   const { deliveries: t } = useWords();
+  const answer = lines(attempt.response_http_header);
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -59,12 +64,15 @@ function Exchange({ attempt, body }: Pick<Props, 'attempt' | 'body'>) {
           <span className="font-semibold">{attempt.method || 'POST'}</span> {attempt.url}
           {attempt.ip_address !== '' && <span className="text-muted"> ({attempt.ip_address})</span>}
         </span>
-        <CopyButton text={() => curlOf(attempt, body)}>{t.curl}</CopyButton>
+        {!isOfBroker && <CopyButton text={() => curlOf(attempt, body)}>{t.curl}</CopyButton>}
       </div>
-      <Part title={t.answerBody} text={attempt.response_data} />
+      {!isOfBroker && <Part title={t.answerBody} text={attempt.response_data} />}
       <div className="grid gap-3 @xl:grid-cols-2">
-        <Part title={t.requestHeaders} text={lines(attempt.request_http_header)} />
-        <Part title={t.answerHeaders} text={lines(attempt.response_http_header)} />
+        <Part
+          title={isOfBroker ? t.messageHeaders : t.requestHeaders}
+          text={lines(attempt.request_http_header)}
+        />
+        <Part title={isOfBroker ? t.receipt : t.answerHeaders} text={answer} />
       </div>
     </>
   );

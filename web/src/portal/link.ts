@@ -15,15 +15,23 @@ export interface Rights {
   manage: boolean;
   seeSecrets: boolean;
   editFunctions: boolean;
+  useBrokers: boolean;
 }
 
 /** A right that the link does not set is as that to manage. */
 export function useRights(): Rights {
-  const { can_manage_endpoint: manage, can_retry: retry, can_see_secrets, can_edit_functions } = useLink();
+  const {
+    can_manage_endpoint: manage,
+    can_retry: retry,
+    can_see_secrets,
+    can_edit_functions,
+    can_use_brokers,
+  } = useLink();
   return {
     retry,
     manage,
     seeSecrets: can_see_secrets ?? manage,
+    useBrokers: manage && can_use_brokers,
     editFunctions: manage && (can_edit_functions ?? true),
   };
 }

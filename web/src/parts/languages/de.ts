@@ -1,3 +1,4 @@
+import { brokerWords } from '../brokers/words-de.ts';
 import { relativeIn } from '../relative-time.ts';
 import type { Messages } from './en.ts';
 
@@ -108,6 +109,13 @@ export const words: Messages = {
     response_too_slow: 'Ihr Server beendete seine Antwort nicht rechtzeitig',
     invalid_response: 'Die Antwort Ihres Servers ist kein HTTP',
     bad_url: 'Die URL ist nicht gültig',
+    sign_in_refused: 'Ihr Broker hat den Benutzernamen oder Schlüssel abgelehnt',
+    target_not_found: 'Das Topic, die Warteschlange oder der Exchange existiert nicht',
+    not_permitted: 'Der Benutzer darf dort nicht schreiben',
+    unroutable: 'Keine Warteschlange nimmt Nachrichten mit diesem Routing-Key',
+    message_too_large: 'Die Nachricht ist größer, als Ihr Broker erlaubt',
+    message_unfit: 'Die Nachricht passt nicht zum Protokoll Ihres Brokers',
+    broker_refused: 'Ihr Broker hat die Nachricht nicht angenommen',
     other: 'Die Anfrage ist fehlgeschlagen',
   },
   advice: {
@@ -145,6 +153,7 @@ export const words: Messages = {
     tries: (used, all) => `${used} von ${all} Versuchen verbraucht.`,
   },
   fields: { name: 'Name', url: 'URL', support_email: 'E-Mail für Warnungen' },
+  brokers: brokerWords,
   endpoints: {
     first: 'Wohin sollen wir Ihre Ereignisse senden?',
     firstText: 'Geben Sie die URL Ihres Servers an. Wir senden einen Test und zeigen Ihnen die Antwort.',
@@ -163,6 +172,9 @@ export const words: Messages = {
     resume: 'Fortsetzen',
     nowPaused: 'Pausiert. Zustellungen warten.',
     nowActive: 'Aktiv. Wartende Zustellungen werden gesendet.',
+    way: 'Zustellung',
+    toUrl: 'An eine URL',
+    toBroker: 'An einen Broker: Warteschlange oder Topic',
     notCalled: 'Wird nicht aufgerufen. Lassen Sie das Feld leer, wenn es keine gibt.',
     nameHint: 'Optional. Sonst gilt der Host der URL.',
     types: 'Ereignistypen',
@@ -300,6 +312,9 @@ export const words: Messages = {
     attempt: (count) => `Versuch ${count}`,
     payload: 'Payload',
     requestHeaders: 'Header der Anfrage',
+    messageHeaders: 'Header der Nachricht',
+    receipt: 'Quittung des Brokers',
+    confirmed: 'Vom Broker bestätigt',
     answerHeaders: 'Header der Antwort',
     answerBody: 'Body der Antwort',
     curl: 'Als curl kopieren',
@@ -316,6 +331,7 @@ export const words: Messages = {
       Name: 'DNS',
       Connect: 'Verbindung',
       TLS: 'TLS',
+      Confirm: 'Bestätigung',
       'First byte': 'Erstes Byte',
       Rest: 'Download',
       'No answer': 'Keine Antwort',

@@ -1,5 +1,6 @@
 import { endpointForm } from '../../data/form-fields.ts';
 import { ENGLISH } from '../../ui/text/words.ts';
+import { brokerWords } from '../brokers/words-en.ts';
 
 const s = (count: number): string => (count === 1 ? '' : 's');
 const number = (count: number): string => count.toLocaleString('en');
@@ -86,6 +87,13 @@ export const words = {
     response_too_slow: 'Your server did not finish its response in time',
     invalid_response: 'The response of your server is not HTTP',
     bad_url: 'The URL is not valid',
+    sign_in_refused: 'Your broker refused the user name or the key',
+    target_not_found: 'The topic, queue or exchange does not exist',
+    not_permitted: 'The user may not write there',
+    unroutable: 'No queue takes messages with this routing key',
+    message_too_large: 'The message is larger than your broker allows',
+    message_unfit: 'The message does not fit the protocol of your broker',
+    broker_refused: 'Your broker did not take the message',
     other: 'The request failed',
   },
   /** The advice for that result. */
@@ -128,6 +136,7 @@ export const words = {
     url: endpointForm.url.label as string,
     support_email: endpointForm.support_email.label as string,
   },
+  brokers: brokerWords,
   endpoints: {
     first: 'Where should we send your events?',
     firstText: 'Enter the URL of your server. We send a test and show you the response.',
@@ -146,6 +155,9 @@ export const words = {
     resume: 'Resume',
     nowPaused: 'Paused. Deliveries are held.',
     nowActive: 'Active. Held deliveries are being sent.',
+    way: 'Delivery',
+    toUrl: 'To a URL',
+    toBroker: 'To a broker: a queue or topic',
     notCalled: 'Not called. Leave it empty if there is none.',
     nameHint: 'Optional. Defaults to the host of the URL.',
     types: 'Event types',
@@ -283,6 +295,9 @@ export const words = {
     attempt: (count: number) => `Attempt ${count}`,
     payload: 'Payload',
     requestHeaders: 'Request headers',
+    messageHeaders: 'Message headers',
+    receipt: 'Receipt of the broker',
+    confirmed: 'Confirmed by the broker',
     answerHeaders: 'Response headers',
     answerBody: 'Response body',
     curl: 'Copy as curl',
@@ -299,6 +314,7 @@ export const words = {
       Name: 'DNS',
       Connect: 'Connect',
       TLS: 'TLS',
+      Confirm: 'Confirm',
       'First byte': 'First byte',
       Rest: 'Download',
       'No answer': 'No response',

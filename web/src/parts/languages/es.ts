@@ -1,3 +1,4 @@
+import { brokerWords } from '../brokers/words-es.ts';
 import { relativeIn } from '../relative-time.ts';
 import type { Messages } from './en.ts';
 
@@ -107,6 +108,13 @@ export const words: Messages = {
     response_too_slow: 'Su servidor no terminó su respuesta a tiempo',
     invalid_response: 'La respuesta de su servidor no es HTTP',
     bad_url: 'La URL no es válida',
+    sign_in_refused: 'Su broker rechazó el usuario o la clave',
+    target_not_found: 'El tema, la cola o el exchange no existe',
+    not_permitted: 'El usuario no puede escribir allí',
+    unroutable: 'Ninguna cola recibe mensajes con esta clave de enrutamiento',
+    message_too_large: 'El mensaje es mayor de lo que permite su broker',
+    message_unfit: 'El mensaje no se ajusta al protocolo de su broker',
+    broker_refused: 'Su broker no aceptó el mensaje',
     other: 'La petición falló',
   },
   advice: {
@@ -142,6 +150,7 @@ export const words: Messages = {
     tries: (used, all) => `${used} de ${all} intentos usados.`,
   },
   fields: { name: 'Nombre', url: 'URL', support_email: 'Correo para alertas' },
+  brokers: brokerWords,
   endpoints: {
     first: '¿Adónde enviamos sus eventos?',
     firstText: 'Indique la URL de su servidor. Enviamos una prueba y le mostramos la respuesta.',
@@ -160,6 +169,9 @@ export const words: Messages = {
     resume: 'Reanudar',
     nowPaused: 'En pausa. Las entregas esperan.',
     nowActive: 'Activo. Se envían las entregas que esperaban.',
+    way: 'Entrega',
+    toUrl: 'A una URL',
+    toBroker: 'A un broker: una cola o un tema',
     notCalled: 'No se llama. Déjela vacía si no hay ninguna.',
     nameHint: 'Opcional. Por defecto, el host de la URL.',
     types: 'Tipos de eventos',
@@ -294,6 +306,9 @@ export const words: Messages = {
     attempt: (count) => `Intento ${count}`,
     payload: 'Payload',
     requestHeaders: 'Cabeceras de la petición',
+    messageHeaders: 'Cabeceras del mensaje',
+    receipt: 'Recibo del broker',
+    confirmed: 'Confirmada por el broker',
     answerHeaders: 'Cabeceras de la respuesta',
     answerBody: 'Cuerpo de la respuesta',
     curl: 'Copiar como curl',
@@ -310,6 +325,7 @@ export const words: Messages = {
       Name: 'DNS',
       Connect: 'Conexión',
       TLS: 'TLS',
+      Confirm: 'Confirmación',
       'First byte': 'Primer byte',
       Rest: 'Descarga',
       'No answer': 'Sin respuesta',

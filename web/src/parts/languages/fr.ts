@@ -1,3 +1,4 @@
+import { brokerWords } from '../brokers/words-fr.ts';
 import { relativeIn } from '../relative-time.ts';
 import type { Messages } from './en.ts';
 
@@ -108,6 +109,13 @@ export const words: Messages = {
     response_too_slow: 'Votre serveur n’a pas terminé sa réponse à temps',
     invalid_response: 'La réponse de votre serveur n’est pas du HTTP',
     bad_url: 'L’URL n’est pas valide',
+    sign_in_refused: 'Votre broker a refusé le nom d’utilisateur ou la clé',
+    target_not_found: 'Le topic, la file ou l’exchange n’existe pas',
+    not_permitted: 'L’utilisateur ne peut pas y écrire',
+    unroutable: 'Aucune file ne prend les messages avec cette clé de routage',
+    message_too_large: 'Le message dépasse la taille que votre broker permet',
+    message_unfit: 'Le message ne convient pas au protocole de votre broker',
+    broker_refused: 'Votre broker n’a pas pris le message',
     other: 'La requête a échoué',
   },
   advice: {
@@ -144,6 +152,7 @@ export const words: Messages = {
     tries: (used, all) => `${used} tentative${s(used)} sur ${all}.`,
   },
   fields: { name: 'Nom', url: 'URL', support_email: 'E-mail d’alerte' },
+  brokers: brokerWords,
   endpoints: {
     first: 'Où devons-nous envoyer vos événements ?',
     firstText: 'Indiquez l’URL de votre serveur. Nous envoyons un test et vous montrons la réponse.',
@@ -162,6 +171,9 @@ export const words: Messages = {
     resume: 'Reprendre',
     nowPaused: 'En pause. Les livraisons attendent.',
     nowActive: 'Actif. Les livraisons en attente sont envoyées.',
+    way: 'Livraison',
+    toUrl: 'À une URL',
+    toBroker: 'À un broker : une file ou un topic',
     notCalled: 'N’est pas appelée. Laissez-la vide s’il n’y en a pas.',
     nameHint: 'Facultatif. Par défaut, l’hôte de l’URL.',
     types: 'Types d’événements',
@@ -299,6 +311,9 @@ export const words: Messages = {
     attempt: (count) => `Tentative ${count}`,
     payload: 'Payload',
     requestHeaders: 'En-têtes de la requête',
+    messageHeaders: 'En-têtes du message',
+    receipt: 'Reçu du broker',
+    confirmed: 'Confirmée par le broker',
     answerHeaders: 'En-têtes de la réponse',
     answerBody: 'Corps de la réponse',
     curl: 'Copier comme curl',
@@ -315,6 +330,7 @@ export const words: Messages = {
       Name: 'DNS',
       Connect: 'Connexion',
       TLS: 'TLS',
+      Confirm: 'Confirmation',
       'First byte': 'Premier octet',
       Rest: 'Téléchargement',
       'No answer': 'Sans réponse',

@@ -1,3 +1,4 @@
+import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
 import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
 import { useWords } from '../../parts/words.ts';
@@ -6,11 +7,18 @@ import { useRights } from '../link.ts';
 
 /** The fields that a customer may change. */
 export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
-  const { endpoints: t } = useWords();
-  const { seeSecrets } = useRights();
+  const {
+    endpoints: t,
+    brokers: { hidden },
+  } = useWords();
+  const { seeSecrets, useBrokers: mayUseBrokers } = useRights();
+  const { delivery, broker } = endpoint;
+  const isBroker = delivery === 'broker';
+  // A reader who does not see the settings leaves them as they are.
+  const hasSettings = isBroker && seeSecrets && mayUseBrokers;
   const { type = '', api_key: key } = endpoint.authentication ?? {};
   // Other ways to sign in are set by the API and stay as they are.
-  const isHeader = type === '' || type === 'api_key';
+  const isHeader = delivery !== 'broker' && (type === '' || type === 'api_key');
   const signIn = (form: FormData) => {
     const change = headerKeyOf(form);
     // A reader who does not see the header leaves it as it is, or enters another.
@@ -19,10 +27,15 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
   return (
     <EditAnyEndpoint
       {...{ endpoint, onClose }}
-      isPull={endpoint.delivery === 'pull'}
+      isPull={delivery === 'pull'}
+      isBroker={isBroker}
+      before={
+        isBroker && (hasSettings ? <BrokerFields stored={broker} /> : <p className="text-muted">{hidden}</p>)
+      }
       changeOf={(form) => ({
         name: formText(form, 'name'),
-        url: formText(form, 'url'),
+        ...(!isBroker && { url: formText(form, 'url') }),
+        ...(hasSettings && { broker: brokerOf(form, broker) }),
         support_email: formText(form, 'support_email'),
         ...signIn(form),
       })}

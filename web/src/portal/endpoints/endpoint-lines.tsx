@@ -1,12 +1,13 @@
 import type { Endpoint } from 'posthorn-client';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { useWords } from '../../parts/words.ts';
 import { at } from '../address.ts';
 import { CountLines } from './counts.tsx';
 import { type Health, shownState } from './health.ts';
 
 export interface EndpointLine {
-  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'cb_state' | 'expires_at'>;
+  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'broker' | 'cb_state' | 'expires_at'>;
   health: Health | undefined;
 }
 
@@ -33,7 +34,7 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
               >
                 {endpoint.name}
               </a>
-              <span className="block truncate text-muted">{endpoint.url}</span>
+              <span className="block truncate text-muted">{addressOf(endpoint)}</span>
             </span>
             <EndpointBadge endpoint={endpoint} state={shownState(health)} />
             {health !== undefined && <CountLines health={health} />}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { hasExpired } from '../../data/endpoint-status.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { EndpointActs } from '../../parts/endpoint-acts.tsx';
 import { EndpointTest } from '../../parts/endpoint-test.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -48,7 +49,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       >
         {mayManage && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
-      <p className="break-all text-muted">{endpoint.url}</p>
+      <p className="break-all text-muted">{addressOf(endpoint)}</p>
       {endpoint.expires_at !== null && !hasExpired(endpoint) && (
         <p>
           {t.willExpire} <Time at={endpoint.expires_at} />

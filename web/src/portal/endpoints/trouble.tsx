@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { hasExpired } from '../../data/endpoint-status.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { addressOf } from '../../parts/brokers/broker-address.ts';
 import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
 import { Time } from '../../ui/text/time.tsx';
@@ -56,7 +57,7 @@ function Named({ endpoint, health }: Pick<Props, 'endpoint' | 'health'>) {
         </h3>
         <EndpointBadge endpoint={endpoint} state={health.state} />
       </div>
-      <p className="truncate text-muted">{endpoint.url}</p>
+      <p className="truncate text-muted">{addressOf(endpoint)}</p>
     </>
   );
 }

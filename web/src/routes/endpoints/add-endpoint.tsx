@@ -1,9 +1,9 @@
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { AddEndpoint as AddAnyEndpoint } from '../../parts/add-endpoint.tsx';
+import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
-import { BrokerFields, brokerOf } from './broker-fields.tsx';
 import { DeliveryField } from './edit-endpoint.tsx';
 
 export function AddEndpoint({ onClose }: { onClose(): void }) {

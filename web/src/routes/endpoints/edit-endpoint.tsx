@@ -2,10 +2,10 @@ import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
+import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
 import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
-import { BrokerFields, brokerOf } from './broker-fields.tsx';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
 import { ChatFields, chatsOf } from './chat-fields.tsx';
 import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
@@ -60,7 +60,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         ...signingKeyOf(form),
         ...headersOf(form),
         ...metadataOf(form),
-        ...(isBroker && { broker: brokerOf(form) }),
+        ...(isBroker && { broker: brokerOf(form, endpoint.broker) }),
         ...(delivery === 'push' && {
           ...signInOf(form, endpoint.authentication),
           ...certificateOf(form, endpoint.mtls_client_cert),

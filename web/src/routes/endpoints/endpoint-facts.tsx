@@ -24,7 +24,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
       items={[
         ['Customer', <CustomerLink key="" owner={owner} />],
         ['Agent', agentSubscription(endpoint)],
-        ['Delivery', endpoint.broker === null ? endpoint.delivery : `broker: ${endpoint.broker.type}`],
+        ['Delivery', endpoint.delivery],
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
         ['Timeout', sent(endpoint.http_timeout === 0 ? 'as the project' : `${endpoint.http_timeout} s`)],

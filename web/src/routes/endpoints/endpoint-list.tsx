@@ -12,6 +12,7 @@ import { useProject } from '../../data/project.ts';
 import { useRows } from '../../data/rows.ts';
 import { cleared, useFilters } from '../../data/search.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { PauseButton } from '../../parts/endpoint-acts.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
@@ -24,10 +25,8 @@ import { AddEndpoint } from './add-endpoint.tsx';
 
 type Healths = ReadonlyMap<string, EndpointHealth>;
 
-function addressOf({ url, delivery, broker }: Endpoint): string {
-  if (delivery === 'pull') return 'Pull: a consumer fetches them';
-  return broker === null ? url : `Broker: ${broker.type}`;
-}
+const whereTo = (endpoint: Endpoint): string =>
+  endpoint.delivery === 'pull' ? 'Pull: a consumer fetches them' : addressOf(endpoint);
 
 /** The health of an endpoint is another answer. Until it has come its cells are dashes. */
 const columnsOf = (health: Healths): Column<Endpoint>[] => [
@@ -48,7 +47,7 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
     line: 2,
-    cell: (endpoint) => <span className="text-muted">{addressOf(endpoint)}</span>,
+    cell: (endpoint) => <span className="text-muted">{whereTo(endpoint)}</span>,
   },
   {
     name: 'Customer',

@@ -7,6 +7,7 @@ import { hasExpired } from '../../data/endpoint-status.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
+import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { EndpointActs } from '../../parts/endpoint-acts.tsx';
 import { EndpointTest } from '../../parts/endpoint-test.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -53,12 +54,13 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {isPull ? (
         <p className="mb-3">Nothing is sent to it. A consumer fetches its deliveries.</p>
       ) : (
-        <p className="mb-3 break-all">{endpoint.url}</p>
+        <p className="mb-3 break-all">{addressOf(endpoint)}</p>
       )}
       {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
       {isDisabled ? <Banner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
       <EndpointFacts endpoint={endpoint} />
-      {isPull ? <Pulling endpoint={endpoint} /> : <SourceAddresses />}
+      {isPull && <Pulling endpoint={endpoint} />}
+      {endpoint.delivery === 'push' && <SourceAddresses />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}
       <DayNumbers
         of={{ endpointId: [endpoint.uid] }}

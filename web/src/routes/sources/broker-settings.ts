@@ -1,42 +1,20 @@
 import type { PubSubInput, Source, UpdateSource } from 'posthorn-client';
+import { sourceBrokerForms } from '../../data/broker-forms.ts';
+import { BROKER_NAMES } from '../../parts/brokers/broker-address.ts';
+import type { Settings } from '../../parts/brokers/settings.ts';
 
 interface Kind {
   name: string;
-  /** The settings to begin with. */
-  settings: object;
+  /** The settings to begin with, as JSON. Absent: its fields are described (`sourceBrokerForms`). */
+  settings?: object;
 }
 
 /** The kinds of brokers, and schedules. */
 export const BROKERS: Readonly<Record<string, Kind>> = {
-  kafka: {
-    name: 'Kafka',
-    settings: {
-      brokers: ['kafka.example.com:9093'],
-      topic_name: 'orders',
-      consumer_group_id: 'posthorn',
-      auth: { type: 'scram', hash: 'SHA512', username: 'posthorn', password: '', tls: true },
-    },
-  },
-  amqp: {
-    name: 'RabbitMQ, AMQP',
-    settings: {
-      schema: 'amqps',
-      host: 'rabbitmq.example.com',
-      port: '5671',
-      vhost: 'orders',
-      queue: 'posthorn',
-      bindExchange: { exchange: 'orders', routingKey: 'order.*' },
-      auth: { user: 'posthorn', password: '' },
-    },
-  },
-  sqs: {
-    name: 'Amazon SQS',
-    settings: { queue_name: 'orders', default_region: 'eu-west-1', access_key_id: '', secret_key: '' },
-  },
-  google: {
-    name: 'Google Pub/Sub',
-    settings: { project_id: 'my-project', subscription_id: 'orders', service_account: '' },
-  },
+  kafka: { name: BROKER_NAMES.kafka },
+  amqp: { name: BROKER_NAMES.amqp },
+  sqs: { name: BROKER_NAMES.sqs },
+  google: { name: BROKER_NAMES.google },
   postgres: {
     name: 'Changes of a PostgreSQL database',
     settings: {
@@ -62,6 +40,16 @@ export function brokerSource(kind: string, settings: object, stored?: Source): U
   if (kind === 'postgres') return { type: 'db_change_stream', db_change_stream: settings };
   const workers = stored?.pub_sub.workers ?? 1;
   return { type: 'pub_sub', pub_sub: { type: kind, workers, [kind]: settings } as PubSubInput };
+}
+
+/** The described fields of a kind. Undefined: its settings are JSON. */
+export function describedSettings(kind: string, source: Source | undefined): Settings | undefined {
+  if (!Object.hasOwn(sourceBrokerForms, kind)) return undefined;
+  return {
+    prefix: `pub_sub.${kind}`,
+    form: sourceBrokerForms[kind as keyof typeof sourceBrokerForms],
+    stored: source && settingsOf(source),
+  };
 }
 
 /** The stored settings, in the form that a request has. */

@@ -1,10 +1,12 @@
 import type { Source, UpdateSource } from 'posthorn-client';
 import { fieldJson } from '../../data/explain-error.ts';
 import { sourceForm } from '../../data/form-fields.ts';
+import { settingsIn } from '../../parts/brokers/settings.ts';
+import { SettingsFields } from '../../parts/brokers/settings-fields.tsx';
 import { formValues, ResourceField } from '../../parts/resource-field.tsx';
 import { Fold, TextArea, TextField } from '../../ui/controls/fields.tsx';
 import { asTyped, formText } from '../../ui/controls/form-text.ts';
-import { BROKERS, brokerSource, settingsOf } from './broker-settings.ts';
+import { BROKERS, brokerSource, describedSettings, settingsOf } from './broker-settings.ts';
 import { VerifierFields, verifierOf } from './verifier-fields.tsx';
 
 interface Props {
@@ -31,11 +33,14 @@ const hasAny = (...values: (string | number | undefined)[]): boolean => values.s
 export function SourceFields({ kind, source, onLocation }: Props) {
   const field = { form: sourceForm, of: source };
   const broker = BROKERS[kind];
+  const described = describedSettings(kind, source);
   return (
     <>
       <ResourceField {...field} name="name" required />
       {broker === undefined ? (
         <RequestFields {...{ kind, source, onLocation }} />
+      ) : described !== undefined ? (
+        <SettingsFields {...described} />
       ) : (
         <TextArea
           label="Settings (JSON)"
@@ -125,12 +130,17 @@ export function sourceOf(form: FormData, { kind, source }: Props): UpdateSource 
     content_type: formText(form, 'custom_response.content_type'),
     body: asTyped(form, 'custom_response.body'),
   };
+  const described = describedSettings(kind, source);
+  const settings = () =>
+    described === undefined
+      ? (fieldJson(SETTINGS, formText(form, SETTINGS)) as object)
+      : settingsIn(form, described);
   return {
     ...values,
     // A new source of a known sender has its place.
     ...((source !== undefined || location !== '') && { event_type_location: location as string }),
     ...(BROKERS[kind] === undefined
       ? { verifier: verifierOf(form, kind), custom_response, cloudevents: cloudevents as boolean }
-      : brokerSource(kind, fieldJson(SETTINGS, formText(form, SETTINGS)) as object, source)),
+      : brokerSource(kind, settings(), source)),
   };
 }

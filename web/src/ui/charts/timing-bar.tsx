@@ -4,6 +4,7 @@ const TONES: Readonly<Record<string, string>> = {
   Connect: 'bg-part-2',
   TLS: 'bg-part-3',
   'First byte': 'bg-part-4',
+  Confirm: 'bg-part-4',
   Rest: 'bg-part-5',
   'No answer': 'bg-bad',
   'In all': 'bg-part-4',
