@@ -3,6 +3,7 @@ import { AmqpSide, queueName } from '../../test/brokers/amqp-driver.ts';
 import { KafkaSide } from '../../test/brokers/kafka-driver.ts';
 import { KafkaServer } from '../../test/support/brokers/kafka-server.ts';
 import { RABBITMQ_USER, RABBITMQ_VHOST, RabbitMqServer } from '../../test/support/brokers/rabbitmq-server.ts';
+import { usageOf } from '../cost/process-usage.ts';
 import { type Figure, type Sample, Skipped } from '../figure.ts';
 import { measureRecorded } from '../measure.ts';
 import type { Service } from '../service.ts';
@@ -24,6 +25,8 @@ interface Way {
   eventType: string;
   /** All that it has got so far. */
   received(): Promise<number>;
+  /** The process that takes the events. */
+  pid: number;
 }
 
 interface Ways {
@@ -57,6 +60,7 @@ export const brokerEndpoints: Figure = {
       [`${name}PerSecond`, of(name, 'eventsPerSecond')],
       [`${name}MicrosService`, of(name, 'microsService')],
       [`${name}MicrosDatabase`, of(name, 'microsDatabase')],
+      [`${name}MicrosReceiver`, of(name, 'microsReceiver')],
     ]);
     return {
       ...(Object.fromEntries([...each, ...ratios]) as Sample),
@@ -74,17 +78,20 @@ async function measure(
   { service, ...ways }: Ways,
   { name, batch }: { name: Name; batch?: number },
 ): Promise<Sample> {
-  const { eventType, received } = ways[name];
+  const { eventType, received, pid } = ways[name];
   // The sink begins again with each run.
   const before = name === 'http' ? 0 : await received();
+  const usedBefore = usageOf(pid)?.cpuSeconds ?? Number.NaN;
   const { seconds, connections } = stage.plan;
   const [subject, load] =
     batch === undefined
       ? [subjectOf(service), { seconds, connections }]
       : [batched(service), { seconds, connections: Math.min(CONNECTIONS, connections), batch }];
   const sample = await measureRecorded(stage, subject, { ...load, eventType });
+  const used = (usageOf(pid)?.cpuSeconds ?? Number.NaN) - usedBefore;
+  const microsReceiver = (used * 1e6) / (sample['events'] as number);
   const missing = (sample['events'] as number) - ((await received()) - before);
-  return { ...sample, lost: Math.max(0, missing), duplicates: Math.max(0, -missing) };
+  return { ...sample, microsReceiver, lost: Math.max(0, missing), duplicates: Math.max(0, -missing) };
 }
 
 async function started(stage: Stage): Promise<{ value: Ways; stop(): Promise<void> }> {
@@ -94,7 +101,12 @@ async function started(stage: Stage): Promise<{ value: Ways; stop(): Promise<voi
   await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
   const [toKafka, toRabbit] = [await kafkaWay(kafka, service), await rabbitWay(rabbit, service)];
   const http = async () => (await stage.sink.call<{ received: number }>('report')).received;
-  const value = { service, http: { eventType: LOAD_EVENT, received: http }, kafka: toKafka, amqp: toRabbit };
+  const value = {
+    service,
+    http: { eventType: LOAD_EVENT, received: http, pid: stage.sink.pid },
+    kafka: toKafka,
+    amqp: toRabbit,
+  };
   await warmUp(stage, subjectOf(service), LOAD_EVENT);
   for (const name of NAMES) await measure(stage, value, { name, batch: BATCH });
   return {
@@ -127,7 +139,7 @@ async function kafkaWay(server: KafkaServer, service: Service) {
   await service.subscribe('', 'load.kafka', { endpoint: { delivery: 'broker', broker } });
   // A group that has read nothing: all that the topic has is before it.
   const received = () => side.depth(topic, 'none', PARTITIONS);
-  return { eventType: 'load.kafka', received, close: () => side.close() };
+  return { eventType: 'load.kafka', pid: server.pid, received, close: () => side.close() };
 }
 
 async function rabbitWay(server: RabbitMqServer, service: Service) {
@@ -144,5 +156,5 @@ async function rabbitWay(server: RabbitMqServer, service: Service) {
     await pause(200);
     return side.depth(queue);
   };
-  return { eventType: 'load.amqp', received, close: () => side.close() };
+  return { eventType: 'load.amqp', pid: server.pid, received, close: () => side.close() };
 }

@@ -216,6 +216,8 @@ export class Engine {
       // A node that does not deliver has no window. Its accepted deliveries wait for another node.
       window: this.#delivers ? config.window : 0,
       endpointConcurrency: config.endpointConcurrency,
+      sharesConnection: ({ projectId, endpointId }) =>
+        cache.peek(projectId)?.endpoints.get(endpointId)?.row.delivery === 'broker',
     });
   }
 

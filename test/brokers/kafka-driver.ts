@@ -13,7 +13,7 @@ export async function kafkaDriver(): Promise<BrokerDriver | string> {
   const side = new KafkaSide(ports.plaintext);
   return {
     open: (parts = 1) => side.open(ports, parts),
-    startOwn,
+    startOwn: startOwnKafka,
     close: () => side.close(),
   };
 }
@@ -104,7 +104,7 @@ export class KafkaSide {
 }
 
 /** The relay is what the broker advertises, so that every connection of the service goes through it. */
-async function startOwn(): Promise<OwnBroker> {
+export async function startOwnKafka(): Promise<OwnBroker> {
   const relay = await startTcpRelay();
   const server = await KafkaServer.start({ advertisedPort: relay.port });
   relay.to(server.ports.plaintext);

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runBrokers } from './brokers/brokers-run.ts';
 import { runChaos } from './chaos-run.ts';
 import { FAULT_KINDS, type FaultKind } from './fault-schedule.ts';
 import { STRICT } from './judges/judge-limits.ts';
@@ -18,6 +19,7 @@ import { showReceipt, showTime } from './judges/show.ts';
  *   --logs DIR    writes the logs of the nodes to this directory
  *   --moves N     instead: moves a project between cells, with a kill at each step of a move, until N have arrived
  *   --json FILE   writes the figures, which `npm run proof -- --chaos FILE` takes instead of a run
+ *   --brokers     from Kafka to RabbitMQ instead, with kills of both (test/chaos/brokers)
  */
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     logs: { type: 'string' },
     moves: { type: 'string' },
     json: { type: 'string' },
+    brokers: { type: 'boolean', default: false },
   },
 });
 const kinds = values.faults.split(',').filter((kind) => kind !== '') as FaultKind[];
@@ -42,6 +45,18 @@ console.log(`seed ${seed}`);
 if (values.moves !== undefined) {
   const { reportMoves } = await import('./moves/report-moves.ts');
   process.exit(await reportMoves({ arrivals: Number(values.moves), nodes: Number(values.nodes), seed }));
+}
+if (values.brokers) {
+  const { problems: lost, ...figures } = await runBrokers({
+    seed,
+    nodes: Number(values.nodes),
+    forMs: Number(values.minutes) * 60_000,
+    pauseMs: Number(values.pause) * 1_000,
+    say: (line) => console.log(line),
+  });
+  console.log({ seed, ...figures });
+  for (const text of lost) console.log(`PROBLEM: ${text}`);
+  process.exit(lost.length === 0 ? 0 : 1);
 }
 const report = await runChaos({
   seed,

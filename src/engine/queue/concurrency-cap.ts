@@ -8,13 +8,19 @@ const LEAST = 1;
 const HALVE_EVERY_MS = 500;
 
 export class ConcurrencyCap {
-  readonly #max: number;
+  #max: number;
   #cap: number;
   #halvedAt = Number.NEGATIVE_INFINITY;
 
   constructor(max: number) {
     this.#max = max;
     this.#cap = Math.min(START, max);
+  }
+
+  /** The most of it, which the kind of the endpoint decides. */
+  limit(max: number): void {
+    this.#max = max;
+    this.#cap = Math.min(max, this.#cap);
   }
 
   get value(): number {

@@ -18,6 +18,8 @@ interface Sending {
   end(sent: Sent | Error): void;
 }
 
+const BROKER = 'broker';
+
 /** A dispatcher whose sends end when the test says so. What it tells the others is noted in order. */
 function dispatcherOf(options: { window?: number; endpointConcurrency?: number } = {}) {
   const clock = new ManualClock();
@@ -56,6 +58,7 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     log: quietLog,
     window: 10,
     endpointConcurrency: 100,
+    sharesConnection: ({ endpointId }) => endpointId === BROKER,
     queue: {
       waiting: (projectId, { key, lane }, dueInMs) =>
         void calls.push(['waiting', projectId, key, lane, dueInMs]),
@@ -181,6 +184,14 @@ describe('deliveries of an endpoint', () => {
     expect(dispatcher.usage()).toEqual({ size: 10, used: 4, waiting: 2, sending: 2 });
     await end('b', ENDED);
     expect([...sending.keys()]).toEqual(['a', 'c']);
+  });
+
+  test('are sent eight times as many at a time to a broker, once it has confirmed some', async () => {
+    const { sending, start, end } = dispatcherOf({ window: 100, endpointConcurrency: 2 });
+    for (let n = 0; n < 40; n += 1) start(`d${n}`, { endpointId: BROKER });
+    expect(sending.size).toBe(2);
+    for (let n = 0; n < 20; n += 1) await end(`d${n}`, ENDED);
+    expect(sending.size).toBe(16);
   });
 
   test('do not wait for those of another endpoint', () => {

@@ -46,6 +46,8 @@ export interface DispatcherDeps {
   log: Logger;
   window: number;
   endpointConcurrency: number;
+  /** Whether deliveries to it share a connection, as messages to a broker do. */
+  sharesConnection(to: Destination): boolean;
 }
 
 /** Events of the dispatcher for the rest of the engine. */
@@ -64,6 +66,8 @@ export interface OutcomeListener {
   notProbed(delivery: LeasedDelivery): void;
 }
 
+/** A broker confirms many messages together: the more of them are under way, the less each one costs. */
+const SHARED_TIMES = 8;
 const SHARE_OF_NEW_EVENTS = 0.8;
 const PROJECT_GREED = 3;
 const MAX_CAPS = 10_000;
@@ -210,6 +214,13 @@ export class Dispatcher {
     return queue;
   }
 
+  /** Messages take no connection each, so more of them may be under way. */
+  #mostAtATime(delivery: Leased): number {
+    const { endpointConcurrency, sharesConnection } = this.#deps;
+    const to = { projectId: delivery.projectId, endpointId: delivery.target } as Destination;
+    return sharesConnection(to) ? endpointConcurrency * SHARED_TIMES : endpointConcurrency;
+  }
+
   #cap(endpointId: string): ConcurrencyCap {
     let cap = this.#caps.get(endpointId);
     if (cap === undefined) {
@@ -220,8 +231,11 @@ export class Dispatcher {
   }
 
   #pump(endpointId: string, queue: EndpointQueue): void {
-    if (queue.waiting.length === 0) return;
-    const cap = this.#cap(endpointId).value;
+    const [first] = queue.waiting;
+    if (first === undefined) return;
+    const limits = this.#cap(endpointId);
+    limits.limit(this.#mostAtATime(first));
+    const cap = limits.value;
     while (queue.waiting.length > 0 && queue.sending < cap && this.#deps.lease.isFresh()) {
       const delivery = queue.waiting.shift() as Leased;
       queue.sending += 1;

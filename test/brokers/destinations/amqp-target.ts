@@ -15,7 +15,11 @@ export async function amqpTargets(): Promise<DestinationDriver | string> {
   const facts = await brokerFacts<RabbitMqFacts>('amqp');
   if (typeof facts === 'string') return facts;
   const targets = new AmqpTargets(facts);
-  return { open: () => targets.open(facts.ports.plain), startOwn, close: () => targets.close() };
+  return {
+    open: () => targets.open(facts.ports.plain),
+    startOwn: startOwnRabbit,
+    close: () => targets.close(),
+  };
 }
 
 export class AmqpTargets {
@@ -116,7 +120,7 @@ export class AmqpTargets {
   }
 }
 
-async function startOwn(): Promise<OwnTarget> {
+export async function startOwnRabbit(): Promise<OwnTarget> {
   const relay = await startTcpRelay();
   const server = await RabbitMqServer.start();
   relay.to(server.ports.plain);

@@ -60,6 +60,11 @@ export class KafkaServer {
     return server;
   }
 
+  /** Zero: it does not run. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
   /** Kills it; its data stays. */
   async kill(): Promise<void> {
     await this.#process?.end();

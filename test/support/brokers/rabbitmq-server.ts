@@ -109,6 +109,11 @@ export class RabbitMqServer {
     return { ports: this.ports, control: { program, port, cookie: COOKIE } };
   }
 
+  /** Of the script that starts it. Zero: it does not run. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
   async kill(): Promise<void> {
     await this.#process?.end();
     this.#process = undefined;
