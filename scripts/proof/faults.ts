@@ -75,6 +75,24 @@ const FAULTS: readonly Fault[] = [
     seen: 'ids and jobs follow the clock of the database',
   },
   {
+    fault: 'clock of a node set by an hour, forward and back',
+    file: 'test/crash/clock-jumps.test.ts',
+    test: 'clock of the node',
+    seen: 'nothing; limits hold',
+  },
+  {
+    fault: 'clock of the database set forward and back',
+    file: 'test/crash/clock-jumps.test.ts',
+    test: 'clock of the database',
+    seen: 'retries come earlier, or later by as much as it was set back; limits hold',
+  },
+  {
+    fault: 'restored to a point in time',
+    file: 'test/backup/point-in-time.test.ts',
+    test: null,
+    seen: 'everything accepted until then; senders repeat the rest by its keys',
+  },
+  {
     fault: 'backup under load, restored',
     file: 'test/backup/backup.test.ts',
     test: null,
@@ -91,6 +109,12 @@ const FAULTS: readonly Fault[] = [
     file: 'test/processes/two-versions.test.ts',
     test: null,
     seen: 'no call fails for it',
+  },
+  {
+    fault: 'downgrade, and an upgrade that older nodes cannot follow',
+    file: 'test/store/rolling-upgrade.test.ts',
+    test: null,
+    seen: 'refused: the start ends and names the migration',
   },
   {
     fault: 'disk full',

@@ -3,6 +3,7 @@ import { CHARACTERS, type Character, type Limit, profileOf } from '../characters
 import type { Receipt } from '../receiver/chaos-receiver.ts';
 import type { Stored, StoredDelivery } from '../stored.ts';
 import { calmStretches, type Stretch, without } from './calm.ts';
+import { overloads } from './overloads.ts';
 import type { Problems } from './problems.ts';
 import { showTime } from './show.ts';
 import type { Seen } from './verdict.ts';
@@ -12,7 +13,8 @@ import { madeAt, workStretches } from './work-stretches.ts';
  * Limits in both directions, as the endpoint sees them.
  *   exact       in no interval of the limit's length do more requests begin and arrive than the limit, at any time of the
  *               run. The limit is of the time of dispatch. On a busy machine requests that began apart arrive together;
- *   full use    while a window's worth of work waits in a calm stretch, at least `minShare` of the limit arrives;
+ *   full use    while a window's worth of work waits in a calm stretch, at least `minShare` of the limit arrives, except
+ *               while the nodes are overloaded: then deliveries of the unlimited endpoint wait as well;
  *   no waiting  an event of an endpoint far below its limit arrives no later than one of an unlimited endpoint,
  *               except for the time to pass it to the node with the rate lease.
  */
@@ -50,6 +52,7 @@ const HANDOVER_ROUND_TRIPS = 6;
 
 export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): LimitFigures[] {
   const calm = calmStretches(seen.faults);
+  const used = calm.flatMap((stretch) => without([stretch], overloads(stored, seen, stretch)));
   judgeWaits(stored, seen, { calm, problems });
   const limited = CHARACTERS.filter((name) => profileOf(name).limit !== undefined);
   return limited.map((character) => {
@@ -77,7 +80,7 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     const figures = { character, most, limit: limit.count };
     if (isBusy === undefined) return { ...figures, shares: {} };
     // Waiting for a token blocks all requests, which is the token server's fault.
-    const judged = character === 'authorised' ? without(calm, seen.tokenWaits) : calm;
+    const judged = character === 'authorised' ? without(used, seen.tokenWaits) : used;
     const deliveries = stored.deliveries.filter((d) => seen.characterOf(d.endpoint_id) === character);
     return {
       ...figures,

@@ -110,6 +110,19 @@ test('a stretch may lack the burst that comes just after its end, and no more', 
   }
 });
 
+test('a limited endpoint may get less only while the unlimited one waits as well', () => {
+  const slow = Array.from({ length: 500 }, (_, n) => ({ at: 0, sent: [Math.floor(n / 10) * 2_000] }));
+  for (const [waitedMs, broken] of [
+    [10, 1],
+    [29_000, 0],
+  ] as const) {
+    const healthy = [{ at: 0, sent: [waitedMs] }];
+    const { stored, seen, problems } = run({ limited: slow, healthy }, [CALM]);
+    judgeLimits(stored, seen, problems);
+    expect(problems.list.length).toBe(broken);
+  }
+});
+
 test('a delivery that arrives before the one before it was acknowledged has overtaken it', () => {
   const made = [
     { at: 0, sent: [10] },

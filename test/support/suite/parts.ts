@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import type { TestOptions } from 'vitest';
 
 /**
@@ -29,6 +29,11 @@ const CHROMIUM_PATHS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 export const chromiumPath = CHROMIUM_PATHS.find((path) => path !== '' && isProgram(path)) ?? null;
+
+const FAKETIME_PATHS = ['x86_64', 'aarch64'].map(
+  (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
+);
+export const faketimePath = FAKETIME_PATHS.find((path) => existsSync(path)) ?? null;
 
 function isProgram(path: string): boolean {
   try {
@@ -75,6 +80,11 @@ export const parts = {
   bun: { name: 'Bun', install: 'npm install --global bun', isHere: () => runs('bun', '--version') },
   deno: { name: 'Deno', install: 'npm install --global deno', isHere: () => runs('deno', '--version') },
   ps: { name: 'ps and pgrep', install: 'apt-get install procps', isHere: () => runs('pgrep', '--version') },
+  faketime: {
+    name: 'libfaketime',
+    install: 'apt-get install faketime',
+    isHere: () => faketimePath !== null,
+  },
   root: { name: 'root', install: 'sudo npm test', isHere: () => process.getuid?.() === 0 },
   unshare: {
     name: 'user namespaces',

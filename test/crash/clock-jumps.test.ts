@@ -1,0 +1,168 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { subscribe } from '../support/app.ts';
+import type { ApiClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { Receiver } from '../support/servers/receiver.ts';
+import { needs } from '../support/suite/parts.ts';
+import { SetClock } from './set-clock.ts';
+
+/** The clock of a node, or of the database, is set forward and back while two nodes work. */
+const LIMIT = 5;
+/** A busy machine reads two clocks so far apart. Two settings differ by more. */
+const NEAR_SECONDS = 7;
+/** The delay that the scheduler adds on a busy machine. */
+const JITTER_MS = 400;
+/** Requests at each endpoint between two settings of the clock. */
+const PROGRESS = 12;
+
+async function setScene() {
+  const folder = await mkdtemp(join(tmpdir(), 'posthorn-clock-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  // The server may run as another user.
+  await chmod(folder, 0o755);
+  const [ofNode, ofDatabase] = [new SetClock(join(folder, 'node')), new SetClock(join(folder, 'database'))];
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, 'data'),
+    log: quietLog,
+    binaries: await ofDatabase.binaries(join(folder, 'postgres')),
+  });
+  onTestFinished(() => server.stop());
+  const { host, port, user, database } = server.connection;
+  const env = {
+    DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+    POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
+    POSTHORN_DATA_DIR: folder,
+    POSTHORN_PORT: '0',
+    POSTHORN_EGRESS: 'any',
+  };
+  const clients: ApiClient[] = [];
+  for (const own of [ofNode.env, {}]) {
+    const program = new Program({ args: ['serve'], env: { ...env, ...own } });
+    onTestFinished(() => program.end());
+    clients.push(clientOf(await program.ready(), readCredentials(folder)));
+  }
+  const query = async (text: string) => {
+    const client = new pg.Client(server.connection);
+    await client.connect();
+    const { rows } = await client.query(text);
+    await client.end();
+    return rows as Record<string, number | string>[];
+  };
+  return { ofNode, ofDatabase, clients, query };
+}
+
+/** An endpoint for each way of a delivery: at once, under a limit, and after a failure. */
+async function subscribeAll(client: ApiClient): Promise<Receiver> {
+  const receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+  const failed = new Set<string>();
+  receiver.answerAlways(({ path, headers }, response) => {
+    const id = String(headers['webhook-id']);
+    const isFirst = path === '/retried' && !failed.has(id);
+    failed.add(id);
+    response.writeHead(isFirst ? 500 : 200).end();
+  });
+  const retry_config = { type: 'linear', interval_seconds: 1, retry_count: 5 };
+  await subscribe(client, `${receiver.url}/plain`, { eventTypes: ['plain'] });
+  await subscribe(client, `${receiver.url}/limited`, {
+    eventTypes: ['limited'],
+    endpoint: { rate_limit: LIMIT, rate_limit_duration: 1 },
+  });
+  await subscribe(client, `${receiver.url}/retried`, {
+    eventTypes: ['retried'],
+    subscription: { retry_config },
+  });
+  return receiver;
+}
+
+/** Sends events of each kind to each node until it is stopped. */
+function startLoad(clients: readonly ApiClient[]) {
+  const accepted: string[] = [];
+  let isStopped = false;
+  const send = async (client: ApiClient): Promise<void> => {
+    for (let n = 0; !isStopped; n++) {
+      const body = { event_type: ['plain', 'limited', 'retried'][n % 3], data: { n } };
+      accepted.push((await client.post('/events/broadcast', body)).uid);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  const done = Promise.all(clients.map(send));
+  const stop = async () => {
+    isStopped = true;
+    await done;
+    return accepted;
+  };
+  return { stop };
+}
+
+async function expectAllDelivered(
+  query: (text: string) => Promise<Record<string, number | string>[]>,
+  accepted: readonly string[],
+): Promise<void> {
+  await eventually(
+    () => query('select count(*)::int as open from delivery_queue'),
+    ([row]) => row?.['open'] === 0,
+  );
+  expect(await query('select status, count(*)::int as count from event_deliveries group by status')).toEqual([
+    { status: 'Success', count: accepted.length },
+  ]);
+  const late = await query('select count(*)::int as count from event_deliveries where num_trials > 2');
+  expect(late).toEqual([{ count: 0 }]);
+}
+
+/** The most requests that arrived within a window of the limit. */
+function expectLimited(receiver: Receiver): void {
+  const times = receiver.at('/limited').map(({ at }) => at);
+  const gaps = times.slice(LIMIT).map((at, n) => at - (times[n] as number));
+  expect(Math.min(...gaps)).toBeGreaterThan(1_000 - JITTER_MS);
+}
+
+/** How far the clock of the node and that of the database are ahead of ours, in seconds. */
+async function aheadOf(
+  whose: 'node' | 'database',
+  { clients, query }: Pick<Awaited<ReturnType<typeof setScene>>, 'clients' | 'query'>,
+): Promise<number> {
+  if (whose === 'node') {
+    const { headers } = await (clients[0] as ApiClient).raw('GET', '/events');
+    return (Date.parse(headers.get('date') ?? '') - Date.now()) / 1000;
+  }
+  const [row] = await query('select extract(epoch from clock_timestamp())::float8 as at');
+  return Number(row?.['at']) - Date.now() / 1000;
+}
+
+async function progress(receiver: Receiver): Promise<void> {
+  for (const path of ['/plain', '/limited', '/retried'])
+    await receiver.received(receiver.at(path).length + PROGRESS, path);
+}
+
+test.each([
+  ['node', [3_600, -3_600, 0]],
+  ['database', [3_600, 3_615, 3_600]],
+] as const)(
+  'the clock of the %s is set forward and back: all is delivered, each failure is tried once more, the limit holds',
+  needs('faketime'),
+  async (whose, settings) => {
+    const scene = await setScene();
+    const { ofNode, ofDatabase, clients, query } = scene;
+    const receiver = await subscribeAll(clients[0] as ApiClient);
+    const load = startLoad(clients);
+    await progress(receiver);
+    for (const seconds of settings) {
+      (whose === 'node' ? ofNode : ofDatabase).set(seconds);
+      await eventually(
+        () => aheadOf(whose, scene),
+        (ahead) => Math.abs(ahead - seconds) < NEAR_SECONDS,
+      );
+      await progress(receiver);
+    }
+    await expectAllDelivered(query, await load.stop());
+    expectLimited(receiver);
+  },
+);
