@@ -18,9 +18,10 @@ import {
 import { expectProject, removeMovedRows, removeRows } from '../../store/cells/target-moves.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { askForSeenConfig } from '../../store/database/notify-nodes.ts';
+import { isConnectionError } from '../../store/database/pg-errors.ts';
 import { copyHistory, copyRound, type Sessions } from './copy-history.ts';
 import { type MoveDeps, Mover } from './mover.ts';
-import { settleMove } from './settle-move.ts';
+import { type Settled, settleMove } from './settle-move.ts';
 import { switchProject } from './switch-project.ts';
 
 /**
@@ -45,9 +46,9 @@ export async function moveProject(deps: MoveDeps, wanted: Omit<Move, 'epoch'>): 
   try {
     return await runMove(deps, move);
   } catch (error) {
-    const outcome = await settleMove(deps, move, { isForced: true }).catch((reason: Error) => {
+    const outcome = await settlePatiently(deps, move).catch((reason: Error) => {
       throw new StartupError(
-        `${(error as Error).message}; the move could not be settled either (${reason.message}): run the command with --stop`,
+        `${(error as Error).message}; the move could not be settled either (${reason.message}): a node does it later, or this command with --stop`,
         { cause: error },
       );
     });
@@ -55,6 +56,21 @@ export async function moveProject(deps: MoveDeps, wanted: Omit<Move, 'epoch'>): 
     if (outcome === 'done') return { copied: 0, closedMs: 0 };
     throw error;
   }
+}
+
+const PATIENCE_MS = 30_000;
+const TRY_AGAIN_MS = 250;
+
+/** A server that was killed is back soon. Another process would settle the move only after the lease of this one. */
+async function settlePatiently(deps: MoveDeps, move: Move): Promise<Settled> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  for (;;)
+    try {
+      return await settleMove(deps, move, { isForced: true });
+    } catch (error) {
+      if (!isConnectionError(error) || performance.now() > giveUpAt) throw error;
+      await sleep(TRY_AGAIN_MS);
+    }
 }
 
 /** Records the move, so that no other one can begin. */
