@@ -7,7 +7,7 @@ import { measureDeliveries } from './measure.ts';
 import type { Goal } from './report/goals.ts';
 import { machine } from './report/machine.ts';
 import { costOf, STATISTICS_SETTINGS } from './scaling/cost.ts';
-import { addEndpoints, addStoredRows, addSubscriptions, type Pair } from './scaling/grow.ts';
+import { addEndpoints, addProjects, addStoredRows, addSubscriptions, type Pair } from './scaling/grow.ts';
 import { scalingReport } from './scaling/report.ts';
 import type { Service } from './service.ts';
 import { Stage } from './stage.ts';
@@ -71,6 +71,11 @@ export const AXES: Axis[] = [
     name: 'subscriptions',
     steps: byRun([1, 1_000], [1, 1_000, 100_000], [1, 1_000, 100_000]),
     grow: (service, { straight }, step) => addSubscriptions(service, straight, step),
+  },
+  {
+    name: 'projects',
+    steps: byRun([1, 1_000], [1, 10_000], [1, 10_000]),
+    grow: (service, { straight }, step) => addProjects(service, straight, step),
   },
   {
     name: 'stored_deliveries',

@@ -55,6 +55,30 @@ export async function addSubscriptions(service: Service, first: Pair, count: num
   );
 }
 
+/** Projects in addition to the first, each with an endpoint and a subscription of its own. They get no events. */
+export async function addProjects(service: Service, first: Pair, count: number): Promise<void> {
+  const range = { from: 1, to: count - 1 };
+  const { project_id } = service.credentials;
+  const project = { project_id: idOf(project_id, 'P') };
+  await copies(
+    service,
+    { table: 'projects', id: project_id, ...range },
+    { id: project.project_id, name: "'project ' || n" },
+  );
+  const endpoint = idOf(first.endpointId, 'P');
+  await copies(
+    service,
+    { table: 'endpoints', id: first.endpointId, ...range },
+    { ...project, id: endpoint, url: "m.url || '/' || n" },
+  );
+  await copies(
+    service,
+    { table: 'subscriptions', id: first.subscriptionId, ...range },
+    { ...project, id: idOf(first.subscriptionId, 'P'), endpoint_id: endpoint },
+  );
+  await service.db.query('analyze projects, endpoints, subscriptions');
+}
+
 /** A sealed secret is bound to its row, so the same secret is sealed again for each copy. */
 async function sealAgain(service: Service, modelId: string, count: number): Promise<void> {
   const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
@@ -156,6 +180,6 @@ async function copies(service: Service, what: Copies, changes: Changes): Promise
   );
   await service.db.query(
     `insert into ${table} (${rows.map(({ name }) => name).join(', ')})
-     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where project_id = '${project}' and id = '${id}' limit 1) as m`,
+     select ${values.join(', ')} from generate_series(${from}, ${to}) as n, (select * from ${table} where ${table === 'projects' ? '' : `project_id = '${project}' and `}id = '${id}' limit 1) as m`,
   );
 }
