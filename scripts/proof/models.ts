@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Checked, findJar, runTlc } from './tlc.ts';
+import type { DoneModel } from './done.ts';
+import { findJar, runTlc } from './tlc.ts';
 
 /**
  * Checks the models: the protocol holds, and without one of its guards TLC finds the property broken that the guard
@@ -18,11 +19,10 @@ interface Check {
   breaks: string | null;
 }
 
-export interface CheckedModel extends Checked {
+export interface CheckedModel extends DoneModel {
   name: string;
   module: string;
   breaks: string | null;
-  isAsExpected: boolean;
 }
 
 /** A config names its module in its first line; one without is of `order`. */
@@ -92,22 +92,28 @@ async function allChecks(): Promise<Check[]> {
   return [...bases, ...broken];
 }
 
-/** With names only those whose names begin with one of them. */
+/** With names only those whose names begin with one of them. Those that are done are not run again. */
 export async function checkModels(
   names: readonly string[],
   say: (line: string) => void,
+  done: ReadonlyMap<string, DoneModel> = new Map(),
 ): Promise<CheckedModel[]> {
-  const jar = await findJar();
   const all = await allChecks();
   const chosen = all.filter(({ name }) => names.length === 0 || names.some((each) => name.startsWith(each)));
   const checked: CheckedModel[] = [];
   for (const { name, module, config, breaks } of chosen) {
+    const before = done.get(name);
+    if (before !== undefined) {
+      checked.push({ ...before, name, module, breaks });
+      continue;
+    }
     const file = join(tmpdir(), `posthorn-${process.pid}-${name}.cfg`);
     await writeFile(file, config);
-    const result = await runTlc(jar, module, file);
+    const result = await runTlc(await findJar(), module, file);
     const isAsExpected =
       breaks === null ? result.broken === null : [breaks, 'temporal'].includes(result.broken ?? '');
-    checked.push({ ...result, name, module, breaks, isAsExpected });
+    const { states, distinct, depth } = result;
+    checked.push({ states, distinct, depth, name, module, breaks, isAsExpected });
     if (breaks !== null && isAsExpected) await keep(name, breaks, result.trace);
     const verdict = result.broken === null ? 'holds' : `breaks ${breaks ?? result.broken}`;
     say(
