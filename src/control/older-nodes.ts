@@ -28,6 +28,8 @@ const KNOWN_SINCE = {
   function: '0003',
   // An older node would send deliveries of a project that moves.
   cells: '0007',
+  // An older node would send the deliveries of a batch one by one.
+  batch: '0008',
   // An older node takes any kind that it does not know for pull.
   delivery: '0005',
 } as const;
@@ -46,6 +48,7 @@ export async function needNodesThatKnow(
   known: SubscriptionFields | undefined,
 ): Promise<void> {
   if (fields.ordering !== null && (known?.ordering ?? null) === null) await needNewerNodes(tx, 'ordering');
+  if (fields.batch !== null && (known?.batch ?? null) === null) await needNewerNodes(tx, 'batch');
   if (fields.function === known?.function) return;
   const contract = functionContract(fields.function);
   if (!contract.ok || contract.script !== fields.function) await needNewerNodes(tx, 'function');

@@ -1,4 +1,5 @@
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
+import { batchRefusal } from '../domain/config/batch.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
@@ -198,9 +199,13 @@ async function checkLinks(
       throw notInProject('source', source_id);
   }
   // Only a dry run can be without an endpoint: the one that is meant is created before it.
-  if (endpoint_id === known?.endpoint_id || endpoint_id === '') return;
-  if ((await deps.endpoints.get(change, projectId, endpoint_id)) === undefined)
-    throw notInProject('endpoint', endpoint_id);
+  const isNewBatch = fields.batch !== null && known?.batch === null;
+  if ((endpoint_id === known?.endpoint_id && !isNewBatch) || endpoint_id === '') return;
+  const endpoint = await deps.endpoints.get(change, projectId, endpoint_id);
+  if (endpoint === undefined) throw notInProject('endpoint', endpoint_id);
+  const refusal = fields.batch === null ? null : batchRefusal(endpoint);
+  if (refusal !== null) throw invalid('batch', refusal);
+  if (endpoint_id === known?.endpoint_id) return;
   if (config.multiple_endpoint_subscriptions) return;
   if ((await subscriptions.oldestOf(change, projectId, endpoint_id)) !== undefined)
     throw invalid(

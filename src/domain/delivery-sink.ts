@@ -24,8 +24,8 @@ export interface DeliverySink {
   /** The delivery was not stored, or its outcome is unknown. */
   unreserve(deliveryId: string): void;
   start(delivery: LeasedDelivery): void;
-  /** Stored without a node: due for any node, now or after this time. */
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number): void;
+  /** Stored without a node: due for any node, now or after this time. `bytes`: of its payload. */
+  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number, bytes?: number): void;
   /** An event was stored whose deliveries are not created yet. */
   expansionStored(): void;
   /** This node may lease these rows without knowing it, for example because the answer to their insert was lost. */

@@ -1,4 +1,5 @@
 import type {
+  BatchId,
   DeliveryId,
   EndpointId,
   EventId,
@@ -62,6 +63,7 @@ export const deliveryGates = [
   'delayed',
   'retry',
   'order',
+  'batch',
   'sending',
   'pull',
   'node',
@@ -103,6 +105,21 @@ export const LANE = { first: 0, retry: 1, replay: 2, leased: 3 } as const;
  */
 export const WAITS_FOR_TURN = 4;
 
+/**
+ * Lanes of batches. `formed` has their own rows: a batch is claimed, sent and retried as one delivery is. `member` has the
+ * rows of its deliveries, which no node claims: they are taken with their batch.
+ */
+export const BATCH_LANE = { formed: 8, member: 9 } as const;
+
+/** A leased delivery in this lane stands for its batch: its body is that of the request. */
+export const isBatch = ({ lane }: { lane: number }): boolean => lane === BATCH_LANE.formed;
+
+/** Whether a row waits in a lane for its turn in its ordering key. */
+export const waitsForTurn = (lane: number): boolean => lane >= WAITS_FOR_TURN && lane < BATCH_LANE.formed;
+
+/** Whether rows of a subscription with batches wait in a lane to be put into one. */
+export const isCollected = (lane: number): boolean => lane < LANE.leased;
+
 /** The queue key of a project's meta events. */
 export type MetaQueueKey = string & { readonly metaQueueKey: true };
 
@@ -113,10 +130,10 @@ export type QueueKey = EndpointId | SubscriptionId | MetaQueueKey;
  * A row that a node leases, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
  * caps.
  */
-export type Leased = LeasedDelivery | LeasedMetaEvent;
+export type Leased = LeasedDelivery | LeasedMetaEvent | LeasedBatch;
 
 interface LeasedWork {
-  id: DeliveryId | MetaEventId;
+  id: DeliveryId | MetaEventId | BatchId;
   projectId: ProjectId;
   /** The node may finish it only under this fence. */
   fence: number;
@@ -143,6 +160,17 @@ interface LeasedWork {
 export interface LeasedMetaEvent extends LeasedWork {
   kind: 'meta';
   id: MetaEventId;
+}
+
+/** A batch. Its deliveries have their own tries, modes and bodies, and are read when it is sent. */
+export interface LeasedBatch extends LeasedWork {
+  kind: 'batch';
+  id: BatchId;
+  target: EndpointId;
+  deliveryIds: readonly DeliveryId[];
+  /** At most once: its sending had begun before. */
+  isStarted: boolean;
+  probeFence: string | null;
 }
 
 /** A delivery as a consumer of a pull endpoint got it. */

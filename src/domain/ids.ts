@@ -21,6 +21,7 @@ export type SourceId = Id<'source'>;
 export type EventId = Id<'event'>;
 export type DeliveryId = Id<'delivery'>;
 export type MetaEventId = Id<'meta event'>;
+export type BatchId = Id<'batch'>;
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_CHARS = 10;

@@ -1,5 +1,5 @@
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
-import { LANE } from '../domain/delivery.ts';
+import { BATCH_LANE, LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullDoor } from '../domain/pull-door.ts';
@@ -7,11 +7,12 @@ import type { Loop } from '../platform/loop.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
+import { finishWork } from '../store/batching/finish-work.ts';
+import { takeBatch } from '../store/batching/take-batch.ts';
 import { addUpCounts } from '../store/counts/add-up-counts.ts';
 import { addAccepted } from '../store/counts/recent-counts.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
-import { finishBatch } from '../store/queue/batches.ts';
 import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
 import {
   asReaper,
@@ -28,6 +29,8 @@ import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
+import { BatchFormer } from './batching/batch-former.ts';
+import { BatchSender, type BatchSenderDeps } from './batching/batch-sender.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
 import { Intake } from './intake.ts';
@@ -70,6 +73,7 @@ export class Engine {
   readonly #expirer: Loop;
   readonly #countWriter: CountWriter;
   readonly #pull: Pull;
+  readonly #batches: BatchFormer;
   readonly #intake: Intake;
   readonly #delivers: boolean;
   /** Nodes that the last heartbeat found silent. */
@@ -84,7 +88,7 @@ export class Engine {
     const templates = new AttemptTemplates();
     this.#finisher = new Finisher({
       store: async (batch) => {
-        const { moved, released } = await finishBatch(db, { nodeId: this.nodeId, templates }, batch);
+        const { moved, released } = await finishWork(db, { nodeId: this.nodeId, templates }, batch);
         this.#intake.released(released);
         this.#watch.recorded(batch, moved);
         return moved;
@@ -113,6 +117,7 @@ export class Engine {
       metrics,
       log,
       rateLeases: this.#rateLeases,
+      collects: ({ projectId, key }) => this.#batches.found(projectId, key),
       decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
     this.#expander = new Expander({
@@ -128,6 +133,12 @@ export class Engine {
       log,
     });
     this.#pull = this.#createPull(templates);
+    this.#batches = new BatchFormer({
+      ...deps,
+      now: databaseClock.now,
+      clock: systemClock,
+      formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),
+    });
     this.#intake = new Intake({
       delivers: this.#delivers,
       dispatcher: this.#dispatcher,
@@ -135,6 +146,7 @@ export class Engine {
       notifier: this.#notifier,
       expander: this.#expander,
       pull: this.#pull,
+      batches: this.#batches,
     });
     this.#heartbeat = new Heartbeat({
       ...deps,
@@ -192,10 +204,13 @@ export class Engine {
   #createDispatcher(lease: Lease): Dispatcher {
     const { config, cache, http, ids, databaseClock, metaEvents, guard } = this.#deps;
     const { now } = databaseClock;
+    const deliveries = this.#createSender(lease);
+    const take: BatchSenderDeps['take'] = (batch) => takeBatch(this.#deps.db, this.nodeId, batch);
     return new Dispatcher({
       ...this.#deps,
       sender: new Sender({
-        deliveries: this.#createSender(lease),
+        deliveries,
+        batches: new BatchSender({ ...this.#deps, deliveries, take, now }),
         lapsed: (delivery) => this.#pull.lapsed(delivery),
         metaEvents: new MetaEventSender({ cache, http, ids, now }),
         recorder: metaEvents,
@@ -285,6 +300,7 @@ export class Engine {
     if (this.#delivers) {
       this.#rateLeases.start();
       await this.#claimer.start();
+      this.#batches.start();
       this.#expander.start();
       this.#expirer.start();
     }
@@ -314,6 +330,7 @@ export class Engine {
       this.#endpointExpiry.stop(),
       this.#expander.stop(),
       this.#expirer.stop(),
+      this.#batches.stop(),
       this.#claimer.stop(),
       this.#rateLeases.stop(),
       this.#notifier.stop(),

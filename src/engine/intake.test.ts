@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { leasedDelivery } from '../../test/support/samples/leased-delivery.ts';
 import { LANE } from '../domain/delivery.ts';
+import { asId, type SubscriptionId } from '../domain/ids.ts';
 import { Intake } from './intake.ts';
+
+const BATCHED = { key: asId<SubscriptionId>('s'), lane: LANE.retry };
 
 /** An intake, and who heard of what. */
 function intakeOf(delivers: boolean) {
@@ -17,6 +20,7 @@ function intakeOf(delivers: boolean) {
     notifier: { waiting: hears('notifier') },
     expander: { wake: hears('expander') },
     pull: { stored: hears('pull') },
+    batches: { collects: (_project, { lane }) => lane === BATCHED.lane, stored: hears('batches') },
   });
   return { intake, heard };
 }
@@ -50,4 +54,17 @@ test('a node that does not deliver leaves them to others', () => {
     ['notifier', 'p', place, 0],
     ['pull', key],
   ]);
+});
+
+test('rows of a subscription with batches are for those who make them, unless they are due later or it does not deliver', () => {
+  const { intake, heard } = intakeOf(true);
+  intake.waiting('p', BATCHED, 0, 7);
+  intake.waiting('p', BATCHED, 1_000, 7);
+  expect(heard).toEqual([
+    ['batches', 'p', 's', 7],
+    ['claimer', 'p', BATCHED, 1_000],
+  ]);
+  const other = intakeOf(false);
+  other.intake.waiting('p', BATCHED, 0, 7);
+  expect(other.heard[0]).toEqual(['notifier', 'p', BATCHED, 0]);
 });

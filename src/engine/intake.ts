@@ -1,6 +1,7 @@
 import type { LeasedDelivery, QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink, Destination, QueueRowKey } from '../domain/delivery-sink.ts';
 import type { Released } from '../store/ordering/release-next.ts';
+import type { BatchFormer } from './batching/batch-former.ts';
 import type { Pull } from './pull/pull.ts';
 import type { Claimer } from './queue/claimer.ts';
 import type { Dispatcher } from './queue/dispatcher.ts';
@@ -18,6 +19,7 @@ export interface IntakeDeps {
   notifier: Pick<DueNotifier, 'waiting'>;
   expander: Pick<Expander, 'wake'>;
   pull: Pick<Pull, 'stored'>;
+  batches: Pick<BatchFormer, 'collects' | 'stored'>;
 }
 
 export class Intake implements DeliverySink {
@@ -40,8 +42,10 @@ export class Intake implements DeliverySink {
     this.#deps.dispatcher.start(delivery);
   }
 
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs = 0): void {
-    const { delivers, claimer, notifier, pull } = this.#deps;
+  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs = 0, bytes = 0): void {
+    const { delivers, claimer, notifier, pull, batches } = this.#deps;
+    if (delivers && dueInMs <= 0 && batches.collects(projectId, where))
+      return batches.stored(projectId, where.key, bytes);
     (delivers ? claimer : notifier).waiting(projectId, where, dueInMs);
     if (dueInMs <= 0) pull.stored(where.key);
   }

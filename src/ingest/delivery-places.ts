@@ -56,12 +56,12 @@ export class DeliveryPlaces {
       if (waiting.has(delivery.id)) {
         if (delivery.leased) this.#sink.unreserve(delivery.id);
       } else if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
-      else this.#waits(delivery);
+      else this.#waits(delivery, item.event.payload.length);
     }
   }
 
-  #waits({ projectId, key, dueAtMs }: PreparedEvent['deliveries'][number]): void {
+  #waits({ projectId, key, dueAtMs }: PreparedEvent['deliveries'][number], bytes: number): void {
     const dueInMs = dueAtMs === null ? 0 : dueAtMs - this.#now();
-    this.#sink.waiting(projectId, { key, lane: LANE.first }, dueInMs);
+    this.#sink.waiting(projectId, { key, lane: LANE.first }, dueInMs, bytes);
   }
 }

@@ -1,6 +1,6 @@
 import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
 import { isFetched, statusAt } from '../domain/config/endpoint.ts';
-import { LANE, WAITS_FOR_TURN } from '../domain/delivery.ts';
+import { isCollected, LANE, waitsForTurn } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 
 /**
@@ -20,6 +20,8 @@ export type Gate =
   | { kind: 'due' | 'delayed'; untilMs: number }
   /** An earlier delivery of its ordering key has not ended. */
   | { kind: 'order' }
+  /** It is to be sent together with others, and its batch is not formed yet. */
+  | { kind: 'batch' }
   /** A consumer has to fetch it. */
   | { kind: 'pull' }
   /** The breaker is half open: it goes if it is the one probe, and if the breaker has not changed since then. */
@@ -54,9 +56,10 @@ const PENDING: StandingGate = { kind: 'pending' };
 const PULL: Gate = { kind: 'pull' };
 const LIMITED: Gate = { kind: 'limited' };
 const ORDER: Gate = { kind: 'order' };
+const BATCH: Gate = { kind: 'batch' };
 
 export function gateOf(routing: ProjectRouting, row: GatedRow, nowMs: number): Gate {
-  if (row.lane !== undefined && row.lane >= WAITS_FOR_TURN) return ORDER;
+  if (row.lane !== undefined && waitsForTurn(row.lane)) return ORDER;
   const gate = gateNow(routing, row, nowMs);
   const { dueMs = null } = row;
   if (dueMs === null || dueMs <= nowMs) return gate;
@@ -89,13 +92,15 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   if (standing !== null) return standing;
   const { row, limit } = endpoint;
   if (isFetched(row)) return PULL;
+  const isBatched =
+    subscription !== undefined && isCollected(lane ?? LANE.first) && routing.batchOf(subscription) !== null;
   const breaker = routing.breaker(row.id);
   if (breaker.state !== 'closed' && (probeFence ?? null) === null) {
     const untilMs = halfOpenAt(breaker, routing.project.config.circuit_breaker);
-    return nowMs >= untilMs
-      ? { kind: 'probe', changedMs: breaker.changedAtMs }
-      : { kind: 'breaker', untilMs };
+    if (nowMs < untilMs) return { kind: 'breaker', untilMs };
+    return isBatched ? BATCH : { kind: 'probe', changedMs: breaker.changedAtMs };
   }
+  if (isBatched) return BATCH;
   return limit === null && (subscription?.limit ?? null) === null ? OPEN : LIMITED;
 }
 

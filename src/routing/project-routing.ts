@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
+import { type Batch, batchOf } from '../domain/config/batch.ts';
 import { type Breaker, CLOSED } from '../domain/config/circuit-breaker.ts';
 import { isFetched } from '../domain/config/endpoint.ts';
 import type { ProjectConfig } from '../domain/config/project-config.ts';
@@ -148,9 +149,15 @@ export class ProjectRouting {
     return this.#expiring.size > 0 && this.#expiring.has(certificateSubject(endpointId, side));
   }
 
-  /** The queue key of a subscription's deliveries: itself if it has a rate limit, else its endpoint. */
-  queueKey({ row, limit }: RoutedSubscription): QueueKey {
-    return limit === null ? row.endpoint_id : row.id;
+  /** The queue key of a subscription's deliveries: itself if it has a rate limit or batches, else its endpoint. */
+  queueKey(subscription: RoutedSubscription): QueueKey {
+    const { row, limit } = subscription;
+    return limit === null && this.batchOf(subscription) === null ? row.endpoint_id : row.id;
+  }
+
+  /** Null: its deliveries go one by one. */
+  batchOf({ row }: RoutedSubscription): Batch | null {
+    return batchOf(row.batch, this.endpoints.get(row.endpoint_id)?.row);
   }
 
   /**

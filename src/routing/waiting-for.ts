@@ -1,8 +1,8 @@
 import type { RateLimit } from '../domain/config/rate-limit.ts';
-import { type DeliveryGate, LANE } from '../domain/delivery.ts';
+import { BATCH_LANE, type DeliveryGate, LANE } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { GateSets } from '../store/history/delivery-gates.ts';
-import { type Gate, gateOf } from './gate.ts';
+import { type Gate, gateOf, standingGate } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
 
 /**
@@ -69,6 +69,7 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
     breakers: {},
     limitedEndpoints: [],
     limitedSubscriptions: [],
+    batched: [],
   };
   for (const id of routing.endpoints.keys()) {
     const gate = gateOf(routing, { key: id }, nowMs);
@@ -82,7 +83,11 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   for (const subscription of routing.subscriptions.values()) {
     const key = routing.queueKey(subscription);
     const { id, endpoint_id } = subscription.row;
-    if (key === id && gateOf(routing, { key }, nowMs).kind === 'limited')
+    if (key !== id) continue;
+    const lane = BATCH_LANE.formed;
+    const isActive = standingGate(routing.endpoints.get(endpoint_id), nowMs) === null;
+    if (isActive && routing.batchOf(subscription) !== null) sets.batched.push(`${id} ${endpoint_id}`);
+    if (gateOf(routing, { key, lane }, nowMs).kind === 'limited')
       sets.limitedSubscriptions.push(`${id} ${endpoint_id}`);
   }
   return sets;
@@ -100,6 +105,7 @@ const words: Record<Gate['kind'], DeliveryGate> = {
   probe: 'circuit_breaker',
   due: 'retry',
   order: 'order',
+  batch: 'batch',
   delayed: 'delayed',
   pull: 'pull',
   limited: 'rate_limit',
@@ -134,6 +140,8 @@ function describe(
       return '';
     case 'delayed':
       return 'Its event is to be delivered later.';
+    case 'batch':
+      return 'It waits for its batch: it is sent together with others.';
     case 'pull':
       return 'It waits for a consumer to pull it.';
     case 'limited':

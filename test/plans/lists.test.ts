@@ -132,6 +132,7 @@ const gates = {
   breakers: {},
   limitedEndpoints: [],
   limitedSubscriptions: [],
+  batched: [],
 };
 
 const deliveryLists: [string, DeliveryFilter & { page?: Partial<PageRequest> }, number][] = [
@@ -330,6 +331,7 @@ describe('300,000 deliveries that wait for a retry', () => {
     breakers: {},
     limitedEndpoints: [],
     limitedSubscriptions: [],
+    batched: [],
   };
 
   test('are counted up to a bound by the health of endpoints, and the answer says so', async () => {

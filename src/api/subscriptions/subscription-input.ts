@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
+import { USUAL_BATCH } from '../../domain/config/batch.ts';
 import { CONVOY_STRATEGY, type ProjectConfig } from '../../domain/config/project-config.ts';
 import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import {
@@ -59,7 +60,7 @@ export function changedSubscriptionFields(
 const NONE = asId<EndpointId>('');
 
 function merged(fields: SubscriptionFields, input: Input, limits: Limits): SubscriptionFields {
-  const { alert_config, ordering, rate_limit_config, retry_config, source_id } = input;
+  const { alert_config, batch, ordering, rate_limit_config, retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
       ...input,
@@ -72,6 +73,7 @@ function merged(fields: SubscriptionFields, input: Input, limits: Limits): Subsc
       rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
       retry_config: retry_config && retryConfig(retry_config, limits),
       ordering: ordering && orderingConfig(ordering),
+      batch: batch && (isEmpty(batch) ? null : { ...USUAL_BATCH, ...batch }),
     }),
     ...filterConfig(fields, input.filter_config),
   };

@@ -3,6 +3,7 @@ import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import {
   AlertConfig,
+  BatchConfig,
   OrderingConfig,
   RateLimitConfig,
   ShownRetryConfig,
@@ -30,6 +31,7 @@ export const Subscription = Type.Object({
   rate_limit_config: Type.Optional(RateLimitConfig),
   retry_config: Type.Optional(ShownRetryConfig),
   ordering: Type.Optional(OrderingConfig),
+  batch: Type.Optional(BatchConfig),
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
     filter: Type.Object({
@@ -86,6 +88,7 @@ export function toSubscription(
     ...(row.rate_limit_config !== null && { rate_limit_config: row.rate_limit_config }),
     ...(row.retry_config !== null && { retry_config: row.retry_config }),
     ...(row.ordering !== null && { ordering: row.ordering }),
+    ...(row.batch !== null && { batch: row.batch }),
     filter_config: { event_types: row.event_types, filter: { is_flattened: false, ...row.filter } },
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),

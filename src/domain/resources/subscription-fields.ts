@@ -1,4 +1,11 @@
 import { oneOf, Text, Type } from '../../platform/type.ts';
+import {
+  type Batch,
+  MAX_BATCH,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_WAIT_SECONDS,
+  USUAL_BATCH,
+} from '../config/batch.ts';
 import { RetrySchedule } from '../config/retry-schedule.ts';
 import {
   type FilterConditions,
@@ -63,6 +70,24 @@ export const OrderingConfig = Type.Object({
     failureActions,
     '`hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes.',
   ),
+});
+
+export const BatchConfig = Type.Object({
+  max: Type.Integer({
+    minimum: 1,
+    maximum: MAX_BATCH,
+    description: `Most deliveries of a batch. ${USUAL_BATCH.max} unless given.`,
+  }),
+  max_bytes: Type.Integer({
+    minimum: 1,
+    maximum: MAX_BATCH_BYTES,
+    description: `Most bytes of their payloads. ${USUAL_BATCH.max_bytes} unless given. A larger payload is a batch of its own.`,
+  }),
+  max_wait_seconds: Type.Integer({
+    minimum: 0,
+    maximum: MAX_BATCH_WAIT_SECONDS,
+    description: `Longest wait of a delivery for others. ${USUAL_BATCH.max_wait_seconds} unless given.`,
+  }),
 });
 
 /** Responses name linked resources as a whole, and leave out settings that are not made: `hidden`. */
@@ -197,6 +222,19 @@ export const subscriptionFields = {
     {
       text: '[Order by key](ordering.md). `on_failure` is `hold` unless given. `{}` removes it.',
       label: 'Order by key',
+      hidden: true,
+      meta: true,
+    },
+  ),
+  batch: field(
+    {
+      usual: null as Batch | null,
+      input: Type.Partial(BatchConfig),
+      output: BatchConfig,
+    },
+    {
+      text: '[Batches](batches.md): many deliveries in one request. `{}` removes it.',
+      label: 'Batches',
       hidden: true,
       meta: true,
     },

@@ -2,7 +2,7 @@ import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-au
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { finalCodesOf, isExpired } from '../../domain/config/endpoint.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
+import { isBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -101,13 +101,15 @@ export class DeliverySender {
     if (tooLate !== null) return tooLate;
     const { endpointId, subscriptionId, probeFence } = delivery;
     const key = routing.keyOf(endpointId, subscriptionId);
-    switch (gateOf(routing, { key, probeFence }, this.#deps.now()).kind) {
+    const row = { key, probeFence, ...(isBatch(delivery) && { lane: delivery.lane }) };
+    switch (gateOf(routing, row, this.#deps.now()).kind) {
       case 'gone':
         return ended(delivery, 'Discarded', ENDPOINT_DELETED);
       case 'inactive':
         return ended(delivery, 'Discarded', this.#whyInactive(routing, endpointId));
-      // Its consumers find it by the current key.
+      // Its consumers find it by the current key, and so do those who make its batch.
       case 'pull':
+      case 'batch':
         return notOurs(delivery, routing);
       case 'moving':
       case 'pending':
@@ -176,7 +178,7 @@ export class DeliverySender {
     const trace = span?.context ?? ofEvent;
     const { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams } = delivery;
     const encoded = { ...encodeBody(delivery, made.body, row.content_type), headers: event.headers };
-    const { headers, ...content } = cloudContent(encoded, row, delivery);
+    const { headers, ...content } = isBatch(delivery) ? encoded : cloudContent(encoded, row, delivery);
     const about = { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams };
     const request = buildRequest({ ...about, ...content }, endpoint, {
       config: routing.project.config,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { formBody } from '../../dispatch/client/form-body.ts';
-import { functionRequestPlace, type LeasedDelivery } from '../../domain/delivery.ts';
+import { functionRequestPlace, isBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
 import { seesVariables } from '../../routing/function-contract.ts';
@@ -43,7 +43,8 @@ export async function makeBody(
       : { kind: 'made', made: NOTHING, request };
   }
   const code = subscription?.function ?? '';
-  if (code === '' || delivery.hasOwnBody) return { kind: 'made', made: NOTHING, request: null };
+  if (code === '' || delivery.hasOwnBody || isBatch(delivery))
+    return { kind: 'made', made: NOTHING, request: null };
   const variables = subscription?.is_portal_function ? {} : routing.project.variables.revealOrNull();
   if (variables === null) return notMade(ourFault(delivery, 'the variables of its project cannot be opened'));
   const run = await runFunction(sandbox, { code, variables }, delivery);

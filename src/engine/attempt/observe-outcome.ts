@@ -2,13 +2,13 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { Finish } from '../../store/queue/finish.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
 import type { Sent } from './sent.ts';
 
 /** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
 export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, moved: boolean): void {
   if (delivery.kind === 'meta') return;
-  const { status, latencyMs } = sent.finish;
   if (sent.kind !== 'untried') {
     metrics.attempts[outcomeClass(sent.exchange.outcome)].inc();
     metrics.attemptDuration.observe(sent.exchange.outcome.timings.totalMs / 1000);
@@ -17,6 +17,10 @@ export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, mov
     metrics.lateOutcomes.inc();
     return;
   }
+  for (const finish of sent.finish.group?.members ?? [sent.finish]) countState(metrics, finish, sent);
+}
+
+function countState(metrics: Metrics, { status, latencyMs }: Finish, sent: Sent): void {
   if (latencyMs !== null) metrics.deliveryLatency.observe(Math.max(0, latencyMs) / 1000);
   switch (status) {
     case 'Success':
@@ -60,6 +64,12 @@ function outcomeClass(outcome: Outcome): keyof Metrics['attempts'] {
 export function logAttempt(log: Logger, delivery: Leased, sent: Sent, moved: boolean): void {
   if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
   const { finish } = sent;
+  if (delivery.kind === 'batch') {
+    const [first] = finish.group?.members ?? [];
+    const of = { batch: delivery.id, deliveries: delivery.deliveryIds.length };
+    if (first !== undefined) logAttempt(log.child(of), first.delivery, { ...sent, finish: first }, moved);
+    return;
+  }
   const { outcome, requestBytes, trace } = sent.exchange;
   log.debug(
     {

@@ -19,6 +19,9 @@ function wishes(outcome: Outcome, wish: Wish): boolean {
 /** Also with a success: then the delivery has arrived, and is the last. */
 export const asksToDisable = (outcome: Outcome): boolean => wishes(outcome, 'disable');
 
+/** It has no fault that half of a batch might not have: it wants none of it again. */
+export const asksToAbort = (outcome: Outcome): boolean => wishes(outcome, 'abort-message');
+
 /** Why a failed delivery is not tried again, as the end of its description. Null: it may be. */
 export function finalReason(
   outcome: Outcome,
@@ -30,7 +33,7 @@ export function finalReason(
       : null;
   if (asksToDisable(outcome))
     return { verdict: 'gone', note: ` with ${HEADER}: disable; it wants no more deliveries` };
-  if (wishes(outcome, 'abort-message'))
+  if (asksToAbort(outcome))
     return { verdict: 'failed', note: ` with ${HEADER}: abort-message; it wants no retry` };
   if (!finalCodes.includes(outcome.status)) return null;
   if (outcome.status === GONE) return { verdict: 'gone', note: '; it wants no more deliveries' };

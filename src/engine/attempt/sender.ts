@@ -1,4 +1,4 @@
-import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
+import { LANE, type Leased, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
@@ -17,6 +17,7 @@ import type { Sent } from './sent.ts';
  */
 export interface SenderDeps {
   deliveries: Pick<DeliverySender, 'send'>;
+  batches: { send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> };
   /** The lease of a consumer of a pull endpoint ended. */
   lapsed(delivery: LeasedDelivery): Promise<Sent>;
   metaEvents: Pick<MetaEventSender, 'send'>;
@@ -37,18 +38,30 @@ export class Sender {
   async send(leased: Leased, signal: AbortSignal): Promise<Sent> {
     const { deliveries, lapsed, metaEvents, guard, cache } = this.#deps;
     if (leased.kind === 'meta') return metaEvents.send(leased, signal);
+    if (leased.kind === 'batch') return this.#sendBatch(leased, signal);
     const sent = leased.lane === LANE.leased ? await lapsed(leased) : await deliveries.send(leased, signal);
     if (cache.peek(leased.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
-    return guard.settle('meta_event', () => this.#withMetaEvent(leased, sent), sent);
+    const { finish } = sent;
+    return guard.settle('meta_event', () => this.#withMetaEvents([{ delivery: leased, finish }], sent), sent);
   }
 
-  async #withMetaEvent(delivery: LeasedDelivery, sent: Sent): Promise<Sent> {
+  async #sendBatch(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
+    const { batches, guard } = this.#deps;
+    const sent = await batches.send(batch, signal);
+    const of = sent.finish.group?.members.map((finish) => ({ delivery: finish.delivery, finish })) ?? [];
+    return guard.settle('meta_event', () => this.#withMetaEvents(of, sent), sent);
+  }
+
+  async #withMetaEvents(
+    of: readonly { delivery: LeasedDelivery; finish: Finish }[],
+    sent: Sent,
+  ): Promise<Sent> {
     const { cache, recorder, now } = this.#deps;
-    const routing = await cache.getOrNull(delivery.projectId);
+    const routing = await cache.getOrNull(sent.finish.delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
-    const { finish } = sent;
-    finish.metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
+    for (const { delivery, finish } of of)
+      finish.metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
     return sent;
   }
 }

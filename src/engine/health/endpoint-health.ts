@@ -9,7 +9,7 @@ import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
 import { asksToDisable } from '../attempt/receiver-wishes.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
-import type { OutcomeListener } from '../queue/dispatcher.ts';
+import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';
 import type { Finding } from './breaker-changes.ts';
 import { StateChanges } from './state-changes.ts';
 
@@ -37,7 +37,7 @@ interface Watched {
   last: LastFailure;
 }
 
-const probeOf = ({ endpointId, probeFence }: LeasedDelivery): Probe | null =>
+const probeOf = ({ endpointId, probeFence }: ProbedDelivery): Probe | null =>
   probeFence === null ? null : { endpointId, fence: probeFence };
 
 /** Why an endpoint wants no more deliveries. */
@@ -100,7 +100,7 @@ export class EndpointHealth implements OutcomeListener {
     if (!succeeded) this.#watch(projectId, endpointId, lastFailure(sent));
   }
 
-  notProbed(delivery: LeasedDelivery): void {
+  notProbed(delivery: ProbedDelivery): void {
     const { projectId, endpointId } = delivery;
     const probe = probeOf(delivery);
     if (probe !== null) this.#changes.add({ projectId, endpointId, kind: 'not probed', probe });

@@ -4,7 +4,7 @@ import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { Tried } from '../attempt/sent.ts';
-import type { OutcomeListener } from '../queue/dispatcher.ts';
+import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';
 import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';
 import { CertificateAlerts, type CertificateAlertsDeps } from './certificate-alerts.ts';
 import { EndpointHealth } from './endpoint-health.ts';
@@ -68,14 +68,14 @@ export class OutcomeWatch implements OutcomeListener {
 
   /** The outcomes of a batch were committed, those that `moved` names. Only ordered deliveries are of interest here. */
   recorded(finishes: readonly Finish[], moved: ReadonlySet<string>): void {
-    for (const finish of finishes) {
+    for (const finish of finishes.flatMap((one): readonly Finish[] => one.group?.members ?? [one])) {
       const { delivery } = finish;
       if (delivery.kind === 'delivery' && delivery.orderingId !== null && moved.has(delivery.id))
         this.#deps.guard.run('alert', () => this.ordering.ended(finish), undefined);
     }
   }
 
-  notProbed(delivery: LeasedDelivery): void {
+  notProbed(delivery: ProbedDelivery): void {
     this.#health.notProbed(delivery);
   }
 

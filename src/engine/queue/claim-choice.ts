@@ -1,3 +1,4 @@
+import { BATCH_LANE, LANE } from '../../domain/delivery.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
 import type { Want } from '../../store/queue/lease-due.ts';
@@ -39,6 +40,8 @@ interface ClaimChoiceDeps {
   dispatcher: Dispatcher;
   rateLeases: RateLeases;
   decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
+  /** Rows of this place wait for their batch. */
+  collects(place: DueKey): void;
   clock: Clock;
   /** Probes of an earlier round that are still being claimed. The next begin after them. */
   probesUnderWay(): number;
@@ -51,9 +54,17 @@ const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
 /**
  * Shares of a round: first tries, retries, replays, leases that ended. They sum to 1, so that no lane waits for ever
- * behind others that are full. A lane that is ready alone gets the whole round.
+ * behind others that are full. A lane that is ready alone gets the whole round. Batches come first, and take a small share
+ * from the last.
  */
-export const LANE_SHARES = [0.5, 0.3, 0.1, 0.1];
+export const LANE_SHARES: ReadonlyMap<number, number> = new Map([
+  [BATCH_LANE.formed, 0.05],
+  [LANE.first, 0.5],
+  [LANE.retry, 0.3],
+  [LANE.replay, 0.1],
+  [LANE.leased, 0.1],
+]);
+const LANES = [...LANE_SHARES.keys()];
 /** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
@@ -82,8 +93,8 @@ export class ClaimChoice {
     const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
     const rows = Math.min(ROWS_PER_ROUND, most, dispatcher.free - probesUnderWay());
     let left = rows;
-    for (const [lane, share] of LANE_SHARES.entries()) {
-      const others = LANE_SHARES.some((_, other) => other !== lane && keys.isReady(other));
+    for (const [lane, share] of LANE_SHARES) {
+      const others = LANES.some((other) => other !== lane && keys.isReady(other));
       let budget = Math.min(left, others ? Math.ceil(rows * share) : left);
       if (budget <= 0) continue;
       let looks = LOOKS_PER_LANE;
@@ -109,6 +120,7 @@ export class ClaimChoice {
   #chooseKey(due: DueKey, round: Round): Chosen | null {
     const gate = this.#deps.decideGate(due);
     if (!gate.open) {
+      if (gate.isBatch) this.#deps.collects(due);
       this.#deps.keys.shut(due, gate.endpointId, gate.againInMs);
       return null;
     }

@@ -4,10 +4,10 @@ import type { QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import { claimWork } from '../../store/batching/claim-work.ts';
 import type { Database } from '../../store/database/database.ts';
 import { isUndone } from '../../store/database/pg-errors.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';
-import { claimBatch } from '../../store/queue/batches.ts';
 import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
 import type { Claim } from '../../store/queue/lease-due.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
@@ -45,6 +45,8 @@ export interface ClaimerDeps {
   lease: Lease;
   decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
   rateLeases: RateLeases;
+  /** Rows of this place wait for their batch. */
+  collects(place: DuePlace): void;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
@@ -271,7 +273,7 @@ export class Claimer {
   async #claim(chosen: Chosen[]): Promise<number[]> {
     const wants = chosen.map(({ want }) => want);
     const { silences } = this.#deps.dispatcher;
-    const claims = await claimBatch(this.#deps.db, this.#deps.nodeId, wants).catch((error: unknown) => {
+    const claims = await claimWork(this.#deps.db, this.#deps.nodeId, wants).catch((error: unknown) => {
       if (!isUndone(error)) this.#doubts.claimLost();
       throw error;
     });
@@ -302,7 +304,7 @@ export class Claimer {
         continue;
       }
       started += 1;
-      if (delivery.kind === 'delivery') delivery.probeFence = probe?.fence ?? null;
+      if (delivery.kind !== 'meta') delivery.probeFence = probe?.fence ?? null;
       if (limited !== undefined) this.#deps.rateLeases.claimed(limited.group, delivery);
       dispatcher.start(delivery);
     }

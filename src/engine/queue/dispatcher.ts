@@ -1,4 +1,4 @@
-import { LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import type { Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
 import { metaQueueKey } from '../../domain/meta-event.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
@@ -63,8 +63,10 @@ interface QueueListener {
 export interface OutcomeListener {
   attempted(delivery: LeasedDelivery, sent: Tried): void;
   /** A probe was released, ended without an attempt, or its outcome could not be recorded. */
-  notProbed(delivery: LeasedDelivery): void;
+  notProbed(delivery: ProbedDelivery): void;
 }
+
+export type ProbedDelivery = Pick<LeasedDelivery, 'projectId' | 'endpointId' | 'probeFence'> & { id: string };
 
 /** A broker confirms many messages together: the more of them are under way, the less each one costs. */
 const SHARED_TIMES = 8;
@@ -78,6 +80,8 @@ export class Dispatcher {
   readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
   /** Every place taken, by delivery id. */
   readonly #places = new Map<string, Destination & { silences: number }>();
+  /** The deliveries of batches that are being sent. */
+  readonly #members = new Set<string>();
   readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
   readonly #sending = new Tasks();
@@ -121,7 +125,7 @@ export class Dispatcher {
   start(delivery: Leased): void {
     if (this.#places.get(delivery.id)?.silences !== this.#silences) {
       this.unreserve(delivery.id);
-      this.#deps.queue.unsure([delivery]);
+      this.#deps.queue.unsure(rowsOf(delivery));
       return;
     }
     const queue = this.#queue(delivery.target);
@@ -135,7 +139,7 @@ export class Dispatcher {
   }
 
   has(deliveryId: string): boolean {
-    return this.#places.has(deliveryId);
+    return this.#places.has(deliveryId) || this.#members.has(deliveryId);
   }
 
   /** The number of free places. */
@@ -246,6 +250,8 @@ export class Dispatcher {
 
   async #send(delivery: Leased, queue: EndpointQueue): Promise<void> {
     let sent: Sent | undefined;
+    const members = delivery.kind === 'batch' ? delivery.deliveryIds : [];
+    for (const id of members) this.#members.add(id);
     try {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
@@ -259,13 +265,17 @@ export class Dispatcher {
     this.#pump(delivery.target, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
+    for (const id of members) this.#members.delete(id);
     if (isRecorded) return;
-    this.#deps.queue.unsure([delivery]);
+    this.#deps.queue.unsure(rowsOf(delivery));
     this.#notProbed(delivery);
   }
 
   #notProbed(delivery: Leased): void {
-    if (delivery.kind === 'delivery' && delivery.probeFence !== null) this.#deps.outcomes.notProbed(delivery);
+    if (delivery.kind === 'meta' || delivery.probeFence === null) return;
+    const { id, projectId, probeFence } = delivery;
+    const endpointId = delivery.kind === 'batch' ? delivery.target : delivery.endpointId;
+    this.#deps.outcomes.notProbed({ id, projectId, endpointId, probeFence });
   }
 
   /** False: it was not recorded. The row stays leased, and the next reconciliation releases it. */
@@ -286,17 +296,30 @@ export class Dispatcher {
         'late outcome: the delivery was claimed by another node or cancelled',
       );
       // It may have been resent and claimed by this same node, which had no second place for it.
-      this.#deps.queue.unsure([delivery]);
+      this.#deps.queue.unsure(rowsOf(delivery));
     } else if (finish.delayMs !== null) {
       const where = { key: finish.key, lane: finish.lane };
       this.#deps.queue.waiting(delivery.projectId, where, finish.delayMs);
     }
-    if (moved && finish.metaEvent !== null) {
+    if (moved && (finish.group?.parts.length ?? 0) > 0)
+      this.#deps.queue.waiting(delivery.projectId, { key: finish.key, lane: BATCH_LANE.formed }, 0);
+    if (moved && (finish.group?.members ?? [finish]).some(({ metaEvent }) => metaEvent !== null)) {
       const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
       this.#deps.queue.waiting(delivery.projectId, where, 0);
     }
     if (sent.kind !== 'success' && sent.kind !== 'failure') this.#notProbed(delivery);
-    else if (delivery.kind === 'delivery') this.#deps.outcomes.attempted(delivery, sent);
+    else {
+      // A batch is one attempt. Its first delivery stands for it.
+      const [first] = finish.group?.members ?? [finish];
+      if (first?.delivery.kind === 'delivery')
+        this.#deps.outcomes.attempted(first.delivery, { ...sent, finish: first });
+    }
     return true;
   }
+}
+
+/** The rows of the queue that this node leases with it. */
+function rowsOf(leased: Leased): QueueRowKey[] {
+  if (leased.kind !== 'batch') return [leased];
+  return [leased, ...leased.deliveryIds.map((id) => ({ projectId: leased.projectId, id }))];
 }

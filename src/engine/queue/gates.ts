@@ -8,7 +8,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 /** The meaning of the gate of a due key for a claim. */
 export type GateDecision =
   /** `againInMs`: when to check again, unless the endpoint changes before. */
-  | { open: false; endpointId: string; againInMs: number }
+  | { open: false; endpointId: string; againInMs: number /** Rows wait for their batch. */; isBatch?: true }
   | {
       open: true;
       endpointId: string;
@@ -55,6 +55,8 @@ export function decideGate(
     case 'paused':
     case 'order':
       return shut(endpointId, ASK_AGAIN_MS);
+    case 'batch':
+      return { ...shut(endpointId, ASK_AGAIN_MS), isBatch: true };
     case 'pull':
       return isOldKey(routing, key) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
     case 'breaker':
@@ -78,8 +80,8 @@ export function decideGate(
   }
 }
 
-const shut = (endpointId: string, againInMs: number): GateDecision => ({
-  open: false,
+const shut = (endpointId: string, againInMs: number) => ({
+  open: false as const,
   endpointId,
   againInMs,
 });

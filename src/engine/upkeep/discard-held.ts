@@ -143,6 +143,7 @@ const reasons: Record<Gate['kind'], string> = {
   probe: 'the circuit breaker of the endpoint is open',
   limited: 'it waited for the rate limit',
   order: 'an earlier delivery of its ordering key had not ended',
+  batch: 'it waited for its batch',
   due: 'it waited to be sent',
   delayed: 'it waited to be sent',
   open: 'it waited to be sent',

@@ -1,4 +1,4 @@
-import { type DeliveryGate, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, type DeliveryGate, LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { Where } from '../database/list-page.ts';
 
 /**
@@ -22,10 +22,14 @@ export interface GateSets {
   limitedEndpoints: string[];
   /** `<subscription> <endpoint>`. */
   limitedSubscriptions: string[];
+  /** Those with batches, as `<subscription> <endpoint>`. */
+  batched: string[];
 }
 
 /** Neither tried nor handed back: if it is due later, its event asks for that. */
 export const IS_UNTOUCHED = 'd.num_trials = 0 and d.description is null';
+
+const OF_SUBSCRIPTION = "d.subscription_id || ' ' || d.endpoint_id = any(?::text[])";
 
 /** The queue row is `q`, the delivery `d`. */
 export function gateColumn(where: Where, sets: GateSets): string {
@@ -35,7 +39,7 @@ export function gateColumn(where: Where, sets: GateSets): string {
   const { nowMs } = sets;
   const otherwise: DeliveryGate = 'node';
   const cases: [DeliveryGate, string, ...unknown[]][] = [
-    ['order', `q.lane >= ${WAITS_FOR_TURN}`],
+    ['order', `q.lane >= ${WAITS_FOR_TURN} and q.lane < ${BATCH_LANE.formed}`],
     ['sending', 'q.node_id is not null or q.pulled_at is not null'],
     ['moving', '?::boolean', sets.isMoving],
     ['pending', 'd.endpoint_id = any(?::text[])', sets.pending],
@@ -44,9 +48,10 @@ export function gateColumn(where: Where, sets: GateSets): string {
     ['delayed', `${due} > ?::float8 and ${IS_UNTOUCHED}`, nowMs, nowMs],
     ['retry', `${due} > ?::float8`, nowMs, nowMs],
     ['pull', 'd.endpoint_id = any(?::text[])', sets.pulled],
+    ['batch', `q.lane < ${LANE.leased} and ${OF_SUBSCRIPTION}`, sets.batched],
     ['circuit_breaker', `${breaker} is not null`, breakers],
     ['rate_limit', 'd.endpoint_id = any(?::text[])', sets.limitedEndpoints],
-    ['rate_limit', "d.subscription_id || ' ' || d.endpoint_id = any(?::text[])", sets.limitedSubscriptions],
+    ['rate_limit', OF_SUBSCRIPTION, sets.limitedSubscriptions],
   ];
   const whens = cases.map(
     ([gate, condition, ...values]) => `when ${where.place(condition, ...values)} then '${gate}'`,

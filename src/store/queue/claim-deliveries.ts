@@ -1,4 +1,5 @@
 import {
+  BATCH_LANE,
   type DeliveryMode,
   type LeasedDelivery,
   type QueueKey,
@@ -123,9 +124,13 @@ with recursive w as (
 )
 select project_id, key, lane, extract(epoch from due_at - now())::float8 * 1000 as due_in_ms from w`;
 
-/** Without those whose rows wait for their turn in an ordering key. */
+/** Without those whose rows wait for their turn in an ordering key, or are in a batch. */
 export function waitingKeys(db: Database): Promise<WaitingKey[]> {
-  return db.hot<WaitingKey>('waiting-keys', `${WAITING} where lane < ${WAITS_FOR_TURN}`, []);
+  return db.hot<WaitingKey>(
+    'waiting-keys',
+    `${WAITING} where lane < ${WAITS_FOR_TURN} or lane = ${BATCH_LANE.formed}`,
+    [],
+  );
 }
 
 /** A row of the queue as its holder knows it. */

@@ -1,4 +1,5 @@
 import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
+import type { BatchId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
@@ -22,7 +23,15 @@ export type Finish<T extends Leased = Leased> = NextState & {
   isSecondRequest: boolean;
   /** Stored with the outcome. Null: the project does not want it. */
   metaEvent: NewMetaEvent | null;
+  /** Of a batch: its deliveries. */
+  group?: Group;
 };
+
+/** The outcomes of the deliveries of a batch, and the batches that some of them are in from now on. */
+export interface Group {
+  members: readonly Finish<LeasedDelivery>[];
+  parts: readonly { id: BatchId; deliveryIds: readonly string[] }[];
+}
 
 /** An open delivery is tried again after `delayMs`; an ended one is not. */
 export type NextState = { status: OpenStatus; delayMs: number } | { status: EndedStatus; delayMs: null };

@@ -100,6 +100,7 @@ function subscriptionRow(fields: Partial<SubscriptionRow> = {}): SubscriptionRow
     rate_limit_config: null,
     retry_config: null,
     ordering: null,
+    batch: null,
     ttl_seconds: 0,
     key: '',
     ...fields,

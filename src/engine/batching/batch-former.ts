@@ -1,0 +1,222 @@
+import type { Batch } from '../../domain/config/batch.ts';
+import type { QueueKey } from '../../domain/delivery.ts';
+import { LANE } from '../../domain/delivery.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import { asId } from '../../domain/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import { gateOf } from '../../routing/gate.ts';
+import {
+  type Collected,
+  formBatches,
+  lookAtCollected,
+  MOST_WAITING,
+  type Seen,
+} from '../../store/batching/form-batches.ts';
+import type { Database } from '../../store/database/database.ts';
+
+/**
+ * Makes batches of the deliveries that wait for them. In memory: for each subscription with such rows when to look at them.
+ *   unknown -> this node has stored no row of it. A sweep of the queue finds the rows of others within 5 s;
+ *   waiting -> it is looked at when its first row has waited long enough, and sooner when this node alone has stored half
+ *              of what a batch may still take;
+ *   looked  -> the rows are counted in the database. If they reach a limit, one statement makes a batch of them, which any
+ *              node claims. Otherwise it waits again.
+ * Nodes need not agree: two that make batches at the same time take different rows.
+ */
+export interface BatchFormerDeps {
+  db: Database;
+  cache: Pick<ConfigCache, 'peek'>;
+  ids: IdFactory;
+  /** A batch waits for a node. */
+  formed(projectId: string, key: QueueKey): void;
+  /** The database's time in milliseconds. */
+  now(): number;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Waiting {
+  projectId: string;
+  key: QueueKey;
+  lookAt: number;
+  /** Stored by this node since the last look. */
+  rows: number;
+  bytes: number;
+  /** As many rows or bytes are worth a look. */
+  enoughRows: number;
+  enoughBytes: number;
+}
+
+const KEYS_AT_ONCE = 200;
+const BACKLOG_MS = 1_000;
+const AFTER_ERROR_MS = 500;
+/** Timers fire up to a millisecond early. */
+const LATE_MS = 2;
+
+type Looked = Collected & { waiting: Waiting; batch: Batch; isOrdered: boolean };
+
+export class BatchFormer {
+  readonly #deps: BatchFormerDeps;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #loop: Loop;
+  #cancelWake = () => {};
+  #wakeAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: BatchFormerDeps) {
+    this.#deps = deps;
+    this.#loop = new Loop({
+      turn: () => this.#turn(),
+      onError: (error) => {
+        deps.log.warn({ err: error }, 'failed to make batches; retrying');
+        this.#planAt(deps.clock.elapsed() + AFTER_ERROR_MS);
+      },
+      clock: deps.clock,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelWake();
+    await this.#loop.stop();
+  }
+
+  /** Whether rows of this key wait for their batch. */
+  collects(projectId: string, { key, lane }: { key: QueueKey; lane: number }): boolean {
+    return this.#gate(projectId, key, lane) === 'batch';
+  }
+
+  /** This node has stored a due row there. */
+  stored(projectId: string, key: QueueKey, bytes: number): void {
+    const batch = this.#batchOf(projectId, key);
+    if (batch === null) return;
+    const now = this.#deps.clock.elapsed();
+    const waiting = this.#waiting.get(key) ?? this.#add(projectId, key, batch);
+    waiting.rows += 1;
+    waiting.bytes += bytes;
+    if (waiting.rows >= waiting.enoughRows || waiting.bytes >= waiting.enoughBytes) waiting.lookAt = now;
+    this.#planAt(waiting.lookAt);
+  }
+
+  /** Rows wait there, of whatever node. */
+  found(projectId: string, key: QueueKey): void {
+    const batch = this.#batchOf(projectId, key);
+    if (batch === null) return;
+    const waiting = this.#waiting.get(key) ?? this.#add(projectId, key, batch);
+    waiting.lookAt = this.#deps.clock.elapsed();
+    this.#planAt(waiting.lookAt);
+  }
+
+  #add(projectId: string, key: QueueKey, batch: Batch): Waiting {
+    const lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
+    const waiting = { projectId, key, lookAt, rows: 0, bytes: 0, enoughRows: 0, enoughBytes: 0 };
+    enough(waiting, batch, { count: 0, bytes: 0 });
+    this.#waiting.set(key, waiting);
+    return waiting;
+  }
+
+  #gate(projectId: string, key: string, lane: number): string | undefined {
+    const routing = this.#deps.cache.peek(asId(projectId));
+    if (routing?.subscriptions.has(key) !== true) return undefined;
+    return gateOf(routing, { key, lane }, this.#deps.now()).kind;
+  }
+
+  #batchOf(projectId: string, key: string): Batch | null {
+    const routing = this.#deps.cache.peek(asId(projectId));
+    const subscription = routing?.subscriptions.get(key);
+    return subscription === undefined ? null : (routing?.batchOf(subscription) ?? null);
+  }
+
+  #planAt(at: number): void {
+    if (at >= this.#wakeAt || this.#loop.isStopped) return;
+    this.#cancelWake();
+    this.#wakeAt = at;
+    const inMs = Math.max(0, at - this.#deps.clock.elapsed());
+    this.#cancelWake = this.#deps.clock.after(inMs, () => this.#loop.wake());
+  }
+
+  async #turn(): Promise<void> {
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    const now = this.#deps.clock.elapsed();
+    const due = [...this.#waiting.values()].filter(({ lookAt }) => lookAt <= now).slice(0, KEYS_AT_ONCE);
+    try {
+      const looked = due.flatMap((waiting) => this.#wanted(waiting) ?? []);
+      if (looked.length > 0) await this.#look(looked);
+    } finally {
+      for (const { lookAt } of this.#waiting.values()) this.#planAt(lookAt);
+    }
+  }
+
+  /** Behind another closed gate nothing is made: a batch that is made later is fuller. A sweep finds the rows again. */
+  #wanted(waiting: Waiting): Looked | null {
+    const { projectId, key } = waiting;
+    const batch = this.#batchOf(projectId, key);
+    if (batch === null || this.#gate(projectId, key, LANE.first) !== 'batch') {
+      this.#waiting.delete(key);
+      return null;
+    }
+    waiting.rows = 0;
+    waiting.bytes = 0;
+    waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
+    const row = this.#deps.cache.peek(asId(projectId))?.subscriptions.get(key)?.row;
+    const isOrdered = (row?.ordering ?? null) !== null;
+    return { key, max: batch.max, maxBytes: batch.max_bytes, waiting, batch, isOrdered };
+  }
+
+  async #look(looked: readonly Looked[]): Promise<void> {
+    const { db, ids, formed } = this.#deps;
+    const seen = await lookAtCollected(db, looked);
+    const ready = looked.filter((one) => this.#isReady(one, seen.get(one.key)));
+    if (ready.length === 0) return;
+    const made = await formBatches(
+      db,
+      ready.map((one) => ({ ...one, batchId: ids.next<string>() })),
+    );
+    for (const { key, waiting } of ready) if (made.has(key)) formed(waiting.projectId, waiting.key);
+  }
+
+  /** Whether a batch is made of what is there. Also says when to look again. */
+  #isReady({ key, waiting, batch }: Looked, seen: Seen | undefined): boolean {
+    const now = this.#deps.clock.elapsed();
+    const { count = 0, bytes = 0, oldestMs = 0, backlog = 0 } = seen ?? {};
+    if (count === 0) {
+      this.#later(key, waiting, batch);
+      return false;
+    }
+    if (backlog >= MOST_WAITING) {
+      waiting.lookAt = now + BACKLOG_MS;
+      return false;
+    }
+    const isFull = count >= batch.max || bytes >= batch.max_bytes;
+    const waitMs = batch.max_wait_seconds * 1000 - oldestMs;
+    if (isFull) waiting.lookAt = now;
+    else if (waitMs <= 0) this.#later(key, waiting, batch);
+    else {
+      waiting.lookAt = now + waitMs + LATE_MS;
+      enough(waiting, batch, { count, bytes });
+    }
+    return isFull || waitMs <= 0;
+  }
+
+  /** Nothing is left but what this node has stored since it began to look. */
+  #later(key: string, waiting: Waiting, batch: Batch): void {
+    if (waiting.rows === 0) this.#waiting.delete(key);
+    waiting.lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
+    enough(waiting, batch, { count: 0, bytes: 0 });
+  }
+}
+
+/** Half of what is missing: other nodes store rows too. The last row of a full batch is always enough. */
+function enough(
+  waiting: Waiting,
+  { max, max_bytes }: Batch,
+  { count, bytes }: { count: number; bytes: number },
+): void {
+  waiting.enoughRows = Math.max(1, Math.ceil((max - count) / 2));
+  waiting.enoughBytes = Math.max(1, Math.ceil((max_bytes - bytes) / 2));
+}

@@ -1,0 +1,127 @@
+import { batchRefusal } from '../../domain/config/batch.ts';
+import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
+import type { IdFactory } from '../../domain/ids.ts';
+import type { Sealer } from '../../platform/sealer.ts';
+import type { ConfigCache } from '../../routing/config-cache.ts';
+import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import type { DeliverySender } from '../attempt/delivery-sender.ts';
+import { makeBody } from '../attempt/make-body.ts';
+import { handedBack, type Sent, untried } from '../attempt/sent.ts';
+import { batchBody } from './batch-body.ts';
+import { leadOf } from './lead.ts';
+import { groupFinish, halves, regrouped, spread, tooLate } from './spread-outcome.ts';
+
+/**
+ * One attempt of one batch. Its deliveries are leased and read, and one delivery stands for all of them (lead.ts): gates,
+ * limits, credentials, signature and judgement are those of any delivery. Its outcome is then that of each.
+ *
+ * A batch whose deliveries change is another batch, with a new id, because its body is another: some were cancelled or
+ * have expired, or a function has ended them. It goes back to the queue in that case, as it does after its functions ran:
+ * their results are stored before the first request.
+ */
+export interface BatchSenderDeps {
+  /** Null: another node has some of the deliveries. */
+  take(batch: LeasedBatch): Promise<LeasedDelivery[] | null>;
+  deliveries: Pick<DeliverySender, 'send'>;
+  cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
+  sandbox: Pick<Sandbox, 'run'>;
+  sealer: Sealer;
+  ids: IdFactory;
+  /** The database's time in milliseconds. */
+  now(): number;
+}
+
+/** Another node frees them soon. */
+const BUSY_MS = 1_000;
+const FUNCTIONS_AT_ONCE = 16;
+
+export class BatchSender {
+  readonly #deps: BatchSenderDeps;
+
+  constructor(deps: BatchSenderDeps) {
+    this.#deps = deps;
+  }
+
+  async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
+    const { cache, take, deliveries } = this.#deps;
+    const members = await take(batch);
+    if (members === null)
+      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));
+    if (members.length === 0)
+      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: null }));
+    const { projectId } = batch;
+    const routing = cache.peek(projectId) ?? (await cache.getOrNull(projectId));
+    const [first] = members as [LeasedDelivery];
+    first.probeFence = batch.probeFence;
+    const endpoint = routing?.endpoints.get(first.endpointId);
+    const isSendable = routing !== null && endpoint !== undefined && !batch.isStarted;
+    const content = isSendable ? await this.#content(batch, members, { routing, endpoint }) : NO_CONTENT;
+    if ('kind' in content) return content;
+    const lead = leadOf(batch, members, { ...content, routing, sealer: this.#deps.sealer });
+    const sent = await deliveries.send(lead, signal);
+    return spread({ batch, members, lead }, sent, this.#deps);
+  }
+
+  /** The body, or why the batch is not sent as it is. */
+  async #content(
+    batch: LeasedBatch,
+    members: readonly LeasedDelivery[],
+    { routing, endpoint }: { routing: ProjectRouting; endpoint: RoutedEndpoint },
+  ): Promise<Sent | { body: Buffer; contentType: string }> {
+    if (batchRefusal(endpoint.row) !== null) return this.#dissolved(batch, members, routing);
+    const { ids, now } = this.#deps;
+    const late = tooLate(members, now());
+    if (late.length > 0 || members.length < batch.deliveryIds.length)
+      return untried(regrouped(batch, { members, results: late }, ids));
+    const made = await this.#made(members, { routing, endpoint });
+    if (made.length > 0) return untried(regrouped(batch, { members, results: made }, ids));
+    const content = batchBody(members, endpoint.row, this.#deps);
+    const most = endpoint.row.max_body_bytes;
+    return most > 0 && content.body.length > most && members.length > 1
+      ? untried(halves(batch, members.map(again), ids))
+      : content;
+  }
+
+  /** What functions make of those of the deliveries that they have not run for. */
+  async #made(
+    members: readonly LeasedDelivery[],
+    at: { routing: ProjectRouting; endpoint: RoutedEndpoint },
+  ): Promise<Finish[]> {
+    const code = (member: LeasedDelivery) =>
+      at.routing.subscriptions.get(member.subscriptionId ?? '')?.row.function ?? '';
+    const raw = members.filter(
+      (member) => !member.hasOwnBody && member.functionRequest === null && code(member) !== '',
+    );
+    const finishes: Finish[] = [];
+    for (let from = 0; from < raw.length; from += FUNCTIONS_AT_ONCE) {
+      const some = raw.slice(from, from + FUNCTIONS_AT_ONCE);
+      const results = await Promise.all(some.map((member) => makeBody(this.#deps, member, at)));
+      for (const [index, making] of results.entries()) {
+        const member = some[index] as LeasedDelivery;
+        finishes.push(
+          making.kind === 'made' ? { ...handedBack(member, null), ...making.made } : making.sent.finish,
+        );
+      }
+    }
+    return finishes;
+  }
+
+  /** The endpoint takes no batches any more. */
+  #dissolved(batch: LeasedBatch, members: readonly LeasedDelivery[], routing: ProjectRouting): Sent {
+    const singles = members.map((member) => ({
+      ...again(member),
+      lane: member.numTrials === 0 ? LANE.first : LANE.retry,
+      key: routing.keyOf(member.endpointId, member.subscriptionId),
+    }));
+    return untried(groupFinish(batch, { members: singles, parts: [] }, { delayMs: null }));
+  }
+}
+
+const NO_CONTENT = { body: Buffer.alloc(0), contentType: 'application/json' };
+
+const again = (member: LeasedDelivery): Finish<LeasedDelivery> => ({
+  ...handedBack(member, null),
+  lane: BATCH_LANE.member,
+});

@@ -1,0 +1,58 @@
+import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
+import { asId, type DeliveryId, idTime } from '../../domain/ids.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import { claimBatch } from '../queue/batches.ts';
+import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from '../queue/lease-due.ts';
+
+interface FormedRow extends TakenRow {
+  delivery_ids: string[];
+  endpoint_id: string | null;
+}
+
+/** Its deliveries are all of one endpoint. A first one that has ended may be removed by now. */
+const CLAIM = leaseStatement(
+  'b.delivery_ids, d.endpoint_id',
+  `join delivery_queue b on ${byKey('b.delivery_id', 'leased.delivery_id')}
+  left join event_deliveries d on ${byKey('d.id', 'b.delivery_ids[1]').replace('b.project_id', 'leased.project_id')}`,
+);
+
+/** Claims for a round: deliveries, meta events and batches. One result per want, in order. */
+export async function claimWork(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+  const formed = wants.filter(({ lane }) => lane === BATCH_LANE.formed);
+  if (formed.length === 0) return claimBatch(db, nodeId, wants);
+  const others = wants.filter(({ lane }) => lane !== BATCH_LANE.formed);
+  const claims = (
+    await Promise.all([
+      leaseDue(db, nodeId, formed, { name: 'claim-formed', text: CLAIM, fromRow }),
+      others.length === 0 ? [] : claimBatch(db, nodeId, others),
+    ])
+  ).flat();
+  const byWant = new Map(claims.map((claim) => [claim.want, claim]));
+  return wants.map((want) => byWant.get(want) as Claim);
+}
+
+function fromRow(row: FormedRow): LeasedBatch {
+  return {
+    kind: 'batch',
+    id: asId(row.delivery_id),
+    fence: row.fence,
+    key: row.key,
+    lane: row.lane,
+    projectId: row.project_id,
+    target: asId(row.endpoint_id ?? row.key),
+    deliveryIds: row.delivery_ids.map((id) => asId<DeliveryId>(id)),
+    isStarted: row.is_started,
+    isSecondRequest: row.is_second_request,
+    probeFence: null,
+    acceptedAtMs: idTime(row.delivery_id),
+    dueAt: performance.now() - row.late_ms,
+    // Its deliveries have these.
+    eventType: '',
+    deliveryMode: 'at_least_once',
+    retry: { strategy: 'linear', intervalSeconds: 0, maxRetrySeconds: 0, retryLimit: 1, schedule: null },
+    numTrials: 0,
+    budgetFrom: 0,
+    body: Buffer.alloc(0),
+  };
+}

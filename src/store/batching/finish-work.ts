@@ -1,0 +1,84 @@
+import { BATCH_LANE } from '../../domain/delivery.ts';
+import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
+import type { Database, HotQueryable } from '../database/database.ts';
+import { lockKeys } from '../ordering/release-next.ts';
+import { finishBatch } from '../queue/batches.ts';
+import type { Finish, Group } from '../queue/finish.ts';
+import { endsInOrder, type Finished, finishDeliveries } from '../queue/finish-deliveries.ts';
+import { insertMetaEvents } from '../queue/insert-meta-events.ts';
+
+interface Node {
+  nodeId: string;
+  templates: AttemptTemplates;
+}
+
+/** Records outcomes: of deliveries and meta events together, of each batch in a commit of its own. */
+export async function finishWork(db: Database, node: Node, outcomes: Finish[]): Promise<Finished> {
+  const batches = outcomes.filter(({ group }) => group !== undefined);
+  if (batches.length === 0) return finishBatch(db, node, outcomes);
+  const others = outcomes.filter(({ group }) => group === undefined);
+  const all = [await finishBatch(db, node, others)];
+  for (const batch of batches) all.push(await finishGroup(db, node, batch));
+  return {
+    moved: new Set(all.flatMap(({ moved }) => [...moved])),
+    released: all.flatMap(({ released }) => released),
+  };
+}
+
+const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
+const END = `delete from delivery_queue where ${HELD} returning delivery_id`;
+const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = false,
+  due_at = now() + $5::float8 * interval '1 millisecond', is_second_request = $6, key = $7
+where ${HELD} returning delivery_id`;
+
+/**
+ * A batch and its deliveries, in one commit. Locks: ordering keys, the batch, its deliveries in id order. If another node has
+ * the batch by now, it has its deliveries too, and their attempts are stored as stale.
+ */
+function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished> {
+  const { members, parts } = finish.group as Group;
+  return db.hotTransaction(async (tx) => {
+    const ordered = members.filter(endsInOrder).map(({ delivery }) => delivery);
+    if (ordered.length > 0) await lockKeys(tx, ordered);
+    const isHeld = await moveBatch(tx, node.nodeId, finish);
+    const finished: Finished =
+      members.length === 0 ? { moved: new Set(), released: [] } : await finishDeliveries(tx, node, members);
+    if (!isHeld) return finished;
+    for (const part of parts) await regroup(tx, finish, part);
+    const recorded = members.filter(({ delivery }) => finished.moved.has(delivery.id));
+    await insertMetaEvents(
+      tx,
+      recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
+    );
+    return { ...finished, moved: new Set([...finished.moved, finish.delivery.id]) };
+  });
+}
+
+async function moveBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<boolean> {
+  const { delivery, delayMs, isSecondRequest, key } = finish;
+  const held = [delivery.projectId, delivery.id, nodeId, delivery.fence];
+  const rows =
+    delayMs === null
+      ? await tx.hot('end-batch', END, held)
+      : await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key]);
+  return rows.length > 0;
+}
+
+/** Deliveries of a batch that has ended go on in another one. Its id is new, because its body is. */
+const REGROUP = `
+with members as (
+  update delivery_queue set batch_id = $3
+  where project_id = $1 and delivery_id = any($4::text[]) and batch_id = $2 and lane = ${BATCH_LANE.member} and node_id is null
+  returning delivery_id, event_id, key, due_at
+)
+insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, delivery_ids)
+select $3, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, max(due_at), array_agg(delivery_id order by delivery_id)
+from members having count(*) > 0`;
+
+async function regroup(
+  tx: HotQueryable,
+  { delivery }: Finish,
+  { id, deliveryIds }: Group['parts'][number],
+): Promise<void> {
+  await tx.hot('regroup', REGROUP, [delivery.projectId, delivery.id, id, deliveryIds]);
+}

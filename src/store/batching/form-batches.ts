@@ -1,0 +1,133 @@
+import { BATCH_LANE, LANE, type LeasedDelivery } from '../../domain/delivery.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import { Parameters } from '../database/parameters.ts';
+import { enterKeys } from '../ordering/enter-keys.ts';
+
+/**
+ * Batches are made of due rows of a subscription, which wait in their lanes behind the gate `batch`. States of such a row:
+ *   collected -> in its own lane, due; the gate keeps it from being claimed;
+ *   member    -> in the lane `member` with `batch_id`, and named in `delivery_ids` of the row of its batch.
+ * Both change in one statement, before anything is sent. So each attempt at a batch has the same deliveries, on whatever
+ * node. Of an ordering key only the head is due, so a batch has at most one delivery of it.
+ */
+export interface Collected {
+  key: string;
+  max: number;
+  maxBytes: number;
+}
+
+/** The state of a subscription's due rows, counted up to its limits. */
+export interface Seen {
+  count: number;
+  bytes: number;
+  /** How long the first of them is due. */
+  oldestMs: number;
+  /** Batches of it that are due and wait for a node. */
+  backlog: number;
+}
+
+/** More batches than this need not wait for a node: the rows wait as well without one, and fill it better. */
+export const MOST_WAITING = 8;
+
+const look = new Parameters<readonly Collected[]>();
+const looked = look.rows(
+  (rows) => rows,
+  [
+    ['key', 'id', (r) => r.key],
+    ['max', 'int', (r) => r.max],
+  ],
+);
+
+/** Lane by lane, because the index has the rows of a key in that order. */
+const LANES = `unnest(array[${[LANE.first, LANE.retry, LANE.replay].join(', ')}]) as l(lane)`;
+const DUE = 'node_id is null and due_at <= now()';
+
+/** The length of a stored value is known without reading it. */
+const LOOK = `
+select w.key, seen.*, (
+    select count(*)::int from (
+      select from delivery_queue where key = w.key and lane = ${BATCH_LANE.formed} and ${DUE} limit ${MOST_WAITING}) b
+  ) as backlog
+from ${looked.as('w')} cross join lateral (
+  select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
+    coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs"
+  from ${LANES} cross join lateral (
+    select project_id, delivery_id, event_id, due_at from delivery_queue
+    where key = w.key and lane = l.lane and ${DUE} order by due_at limit w.max
+  ) q
+  join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
+  join events e on ${byKey('e.id', 'q.event_id')}
+) seen`;
+
+export async function lookAtCollected(db: Database, rows: readonly Collected[]): Promise<Map<string, Seen>> {
+  const seen = await db.hot<Seen & { key: string }>('look-at-collected', LOOK, look.values(rows));
+  return new Map(seen.map((row) => [row.key, row]));
+}
+
+const UNPLACED = `
+select q.project_id as "projectId", q.delivery_id as id, q.fence, q.ordering_id as "orderingId", q.lane,
+  d.subscription_id as "subscriptionId", d.endpoint_id as "endpointId"
+from ${LANES} cross join lateral (
+  select * from delivery_queue where key = $1 and lane = l.lane and ${DUE} order by due_at limit $2
+) q join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
+where q.ordering_id is not null and q.place is null`;
+
+/** Delayed, replayed and resent deliveries take their places in ordering keys now. Those that have to wait there leave. */
+async function enterOrder(db: Database, { key, max }: Collected): Promise<void> {
+  const unplaced = await db.query<LeasedDelivery>(UNPLACED, [key, max]);
+  if (unplaced.length > 0) await enterKeys(db, unplaced);
+}
+
+export interface Forming extends Collected {
+  batchId: string;
+  isOrdered: boolean;
+}
+
+const form = new Parameters<readonly Forming[]>();
+const formed = form.rows(
+  (rows) => rows,
+  [
+    ['key', 'id', (r) => r.key],
+    ['batch_id', 'id', (r) => r.batchId],
+    ['max', 'int', (r) => r.max],
+    ['max_bytes', 'float8', (r) => r.maxBytes],
+  ],
+);
+
+/** The longest due go first. Of a subscription that has got another endpoint, a batch has the deliveries to one of them. */
+const FORM = `
+with picked as materialized (
+  select w.batch_id, w.max, w.max_bytes, q.*
+  from ${formed.as('w')} cross join ${LANES} cross join lateral (
+    select project_id, delivery_id, event_id, key, due_at from delivery_queue
+    where key = w.key and lane = l.lane and ${DUE} and (ordering_id is null or place is not null)
+    order by due_at limit w.max
+    for update skip locked
+  ) q
+), sized as materialized (
+  select picked.*, octet_length(coalesce(d.body, e.payload)) as bytes,
+    d.endpoint_id = first_value(d.endpoint_id) over (partition by batch_id order by due_at, delivery_id) as is_same
+  from picked
+  join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
+  join events e on ${byKey('e.id', 'picked.event_id')}
+), summed as materialized (
+  select sized.*, row_number() over so_far as n, sum(bytes) over so_far as total
+  from sized where is_same window so_far as (partition by batch_id order by due_at, delivery_id)
+), members as materialized (
+  select * from summed where n <= max and (n = 1 or total <= max_bytes)
+), moved as (
+  update delivery_queue q set lane = ${BATCH_LANE.member}, batch_id = members.batch_id
+  from members where ${byKey('q.delivery_id', 'members.delivery_id')}
+)
+insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, delivery_ids)
+select batch_id, min(event_id), min(project_id), min(key), ${BATCH_LANE.formed}, 2, now(), array_agg(delivery_id order by delivery_id)
+from members group by batch_id order by batch_id
+returning key, cardinality(delivery_ids) as count`;
+
+/** Makes one batch of each subscription. Returns how many deliveries each has. */
+export async function formBatches(db: Database, rows: readonly Forming[]): Promise<Map<string, number>> {
+  for (const row of rows) if (row.isOrdered) await enterOrder(db, row);
+  const made = await db.hot<{ key: string; count: number }>('form-batches', FORM, form.values(rows));
+  return new Map(made.map(({ key, count }) => [key, count]));
+}

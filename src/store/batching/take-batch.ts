@@ -1,0 +1,53 @@
+import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import {
+  CLAIMED_COLUMNS,
+  CLAIMED_JOIN,
+  type ClaimedDeliveryRow,
+  fromRow,
+} from '../queue/claim-deliveries.ts';
+
+/**
+ * Leases the deliveries of a batch that this node has claimed, with all that an attempt needs. All or none: after the death
+ * of a node some of them may be free later than the batch itself.
+ */
+const TAKE = `
+with held as (
+  select from delivery_queue where project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4
+), members as materialized (
+  select q.project_id, q.delivery_id, q.node_id from delivery_queue q
+  where q.project_id = $1 and q.delivery_id = any($5::text[]) and q.batch_id = $2 and q.lane = ${BATCH_LANE.member}
+  order by q.delivery_id for update
+), leased as (
+  update delivery_queue q set node_id = $3, fence = q.fence + 1
+  from members
+  where ${byKey('q.delivery_id', 'members.delivery_id')} and exists (select from held)
+    and not exists (select from members where node_id <> $3)
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started, q.is_second_request,
+    null::timestamptz as pulled_at, null as pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
+)
+select leased.*, ${CLAIMED_COLUMNS} from leased ${CLAIMED_JOIN}
+order by leased.delivery_id`;
+
+const LEFT = `
+select from delivery_queue
+where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member} limit 1`;
+
+/** Those of its deliveries that are still open, in order. Null: another node has some of them, or the batch itself. */
+export async function takeBatch(
+  db: Database,
+  nodeId: string,
+  { projectId, id, fence, deliveryIds }: LeasedBatch,
+): Promise<LeasedDelivery[] | null> {
+  const rows = await db.hot<ClaimedDeliveryRow>('take-batch', TAKE, [
+    projectId,
+    id,
+    nodeId,
+    fence,
+    deliveryIds,
+  ]);
+  if (rows.length > 0) return rows.map(fromRow);
+  const left = await db.query(LEFT, [projectId, deliveryIds, id]);
+  return left.length > 0 ? null : [];
+}
