@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
@@ -38,11 +38,13 @@ export async function scene(
     ...made,
     send: async (count, { from = 1, event = {} } = {}) => {
       const events = Array.from({ length: count }, (_, n) => ({
+        kind: 'broadcast',
         event_type: 'order.paid',
         data: { n: from + n },
         ...event,
       }));
-      for (const one of events) await client.post('/events/broadcast', one);
+      const { results } = await client.post('/events/batch', { events }, 200);
+      expect(results).toHaveLength(count);
     },
     deliveries,
     ended: (count) =>

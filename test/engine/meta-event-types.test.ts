@@ -116,6 +116,7 @@ const shapes: Record<string, Record<string, Check>> = {
     rate_limit_config: nullable(object),
     retry_config: nullable(object),
     ordering: nullable(object),
+    batch: nullable(object),
     key: text,
     ...times,
   },

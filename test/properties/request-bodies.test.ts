@@ -128,12 +128,17 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
         key: fc.constantFrom('endpoint', '$.body.account.id', '$.headers.X-Account'),
         on_failure: fc.constantFrom('hold', 'skip'),
       }),
+      batch: fc.record({
+        max: fc.integer({ min: 1, max: 1_000 }),
+        max_bytes: fc.integer({ min: 1, max: 10_000_000 }),
+        max_wait_seconds: fc.nat(300),
+      }),
       filter_config: fc.record({
         event_types: fc.uniqueArray(fc.constantFrom('a', 'b.*', 'c'), { minLength: 1 }),
         filter: fc.record({ body: conditions, headers: fc.constant({}) }),
       }),
     }),
-    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config', 'ordering', 'ttl_seconds'],
+    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config', 'ordering', 'batch', 'ttl_seconds'],
   },
   '/event-types': {
     known: () => ({

@@ -252,6 +252,7 @@ export interface EventDelivery {
       | 'delayed'
       | 'retry'
       | 'order'
+      | 'batch'
       | 'sending'
       | 'pull'
       | 'node';
@@ -975,6 +976,14 @@ export interface Subscription {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure: 'hold' | 'skip';
   };
+  batch?: {
+    /** Most deliveries of a batch. 100 unless given. */
+    max: number;
+    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    max_bytes: number;
+    /** Longest wait of a delivery for others. 5 unless given. */
+    max_wait_seconds: number;
+  };
   filter_config: {
     event_types: string[];
     filter: {
@@ -1444,6 +1453,15 @@ export interface SubscriptionOfEndpoint {
     key?: string | null;
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
+  } | null;
+  /** Batches: many deliveries in one request. `{}` removes it. */
+  batch?: {
+    /** Most deliveries of a batch. 100 unless given. */
+    max?: number | null;
+    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    max_bytes?: number | null;
+    /** Longest wait of a delivery for others. 5 unless given. */
+    max_wait_seconds?: number | null;
   } | null;
   /** Deliveries expire so many seconds after their event. 0: never. */
   ttl_seconds?: number | null;
@@ -2043,6 +2061,15 @@ export interface UpdateSubscription {
     /** `hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes. */
     on_failure?: 'hold' | 'skip' | null;
   } | null;
+  /** Batches: many deliveries in one request. `{}` removes it. */
+  batch?: {
+    /** Most deliveries of a batch. 100 unless given. */
+    max?: number | null;
+    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    max_bytes?: number | null;
+    /** Longest wait of a delivery for others. 5 unless given. */
+    max_wait_seconds?: number | null;
+  } | null;
   /** Deliveries expire so many seconds after their event. 0: never. */
   ttl_seconds?: number | null;
   /** Name in the file of a project, unique per kind. */
@@ -2361,6 +2388,7 @@ export interface GetWaitingTotalsResult {
   delayed: number;
   retry: number;
   order: number;
+  batch: number;
   sending: number;
   pull: number;
   node: number;
@@ -2841,6 +2869,7 @@ export interface DeliveryFilterQuery extends DateQuery {
     | 'delayed'
     | 'retry'
     | 'order'
+    | 'batch'
     | 'sending'
     | 'pull'
     | 'node'

@@ -108,6 +108,7 @@ const REMOVABLE = [
   'rate_limit_config',
   'retry_config',
   'ordering',
+  'batch',
 ];
 
 function cleared(body: Fields): Fields {

@@ -232,6 +232,7 @@ function subscriptionItem(
     // The other fields describe the list.
     retry_config: retry_config?.schedule ? { schedule: retry_config.schedule } : (retry_config ?? null),
     ordering: subscription.ordering ?? null,
+    batch: subscription.batch ?? null,
     ttl_seconds: subscription.ttl_seconds ?? 0,
   };
 }

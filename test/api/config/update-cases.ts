@@ -202,6 +202,18 @@ const subscription: Resource = {
       { key: '$.headers.X-Account', on_failure: 'skip' },
       leaves(undefined, {}),
     ),
+    batch: field(
+      { max: 2, max_bytes: 2_000, max_wait_seconds: 1 },
+      { max: 3 },
+      {
+        as: [
+          { max: 2, max_bytes: 2_000, max_wait_seconds: 1 },
+          // Others are the usual ones, not those of the first value.
+          { max: 3, max_bytes: 1_000_000, max_wait_seconds: 5 },
+        ],
+        ...leaves(undefined, {}),
+      },
+    ),
     retry_config: field(
       { type: 'exponential', duration: '1h3m', retry_count: 3 },
       { type: 'linear', interval_seconds: 8 },

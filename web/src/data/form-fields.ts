@@ -171,6 +171,10 @@ export const subscriptionForm = {
     label: 'Order by key',
     kind: 'other',
   },
+  batch: {
+    label: 'Batches',
+    kind: 'other',
+  },
   ttl_seconds: {
     label: 'Expires after',
     kind: 'number',

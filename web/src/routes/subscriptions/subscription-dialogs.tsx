@@ -65,6 +65,7 @@ function Fields({ stored }: { stored?: Subscription }) {
     rate_limit_config: rate,
     alert_config: alert,
     ordering,
+    batch,
   } = stored ?? {};
   const { sources } = useSourceChoices();
   const known =
@@ -127,6 +128,18 @@ function Fields({ stored }: { stored?: Subscription }) {
             ]}
           />
         </div>
+        <Pair
+          first={['Batches of (deliveries)', 'batch.max', batch?.max, '0 for one request per delivery.']}
+          second={['Longest wait (s)', 'batch.max_wait_seconds', batch?.max_wait_seconds ?? 5]}
+        />
+        <TextField
+          label="Bytes of a batch"
+          name="batch.max_bytes"
+          type="number"
+          min="1"
+          defaultValue={batch?.max_bytes ?? 1_000_000}
+          hint="A batch is sent when it has that many, too."
+        />
       </Fold>
     </>
   );
@@ -166,7 +179,16 @@ function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
     rate_limit_config: rate.count === 0 ? {} : rate,
     alert_config: alert.count === 0 ? {} : alert,
     ordering: orderingOf(form),
+    batch: number('batch.max') === 0 ? {} : batchOf(number),
     ...retriesOf(form),
+  };
+}
+
+function batchOf(number: (name: string) => number): NonNullable<UpdateSubscription['batch']> {
+  return {
+    max: number('batch.max'),
+    max_bytes: number('batch.max_bytes'),
+    max_wait_seconds: number('batch.max_wait_seconds'),
   };
 }
 

@@ -107,6 +107,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
     alert_config: alert,
     rate_limit_config: rate,
     ordering,
+    batch,
     uid,
   } = subscription;
   return (
@@ -146,6 +147,12 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
           ordering === undefined
             ? 'none'
             : `by ${ordering.key}; a failure ${ordering.on_failure === 'hold' ? 'holds its key' : 'is skipped'}`,
+        ],
+        [
+          'Batches',
+          batch === undefined
+            ? 'none'
+            : `of ${batch.max} deliveries or ${batch.max_bytes} bytes, after ${batch.max_wait_seconds} s at the latest`,
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [
