@@ -133,12 +133,7 @@ export class Engine {
       log,
     });
     this.#pull = this.#createPull(templates);
-    this.#batches = new BatchFormer({
-      ...deps,
-      now: databaseClock.now,
-      clock: systemClock,
-      formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),
-    });
+    this.#batches = this.#createBatches();
     this.#intake = new Intake({
       delivers: this.#delivers,
       dispatcher: this.#dispatcher,
@@ -271,6 +266,15 @@ export class Engine {
           this.#intake.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
+    });
+  }
+
+  #createBatches(): BatchFormer {
+    return new BatchFormer({
+      ...this.#deps,
+      now: this.#deps.databaseClock.now,
+      clock: systemClock,
+      formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),
     });
   }
 

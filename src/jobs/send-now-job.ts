@@ -1,12 +1,13 @@
 import { askForProbes } from '../control/breaker-moves.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { needsAsking } from '../domain/config/circuit-breaker.ts';
-import { LANE, type QueueKey } from '../domain/delivery.ts';
+import { BATCH_LANE, LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { idTime } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { type Gate, gateOf } from '../routing/gate.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
+import { hurryBatches } from '../store/batching/hurry-batches.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { idsAfter } from '../store/database/list-page.ts';
 import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
@@ -45,6 +46,7 @@ export function sendNow(deps: SendNowDeps): JobWork {
       const ids = await idsAfter(tx, walk, { after, before: job.id, limit: CHUNK });
       const last = ids.length < CHUNK ? undefined : ids.at(-1);
       const nowMs = deps.changes.deps.now();
+      const batches = await hurryBatches(tx, job.project_id, ids);
       const rows = gated(routing, await lockWaiting(tx, job.project_id, ids), nowMs);
       const sendable = rows.filter(({ gate }) => !isDiscarded(gate));
       const firsts = firstsOf(routing, { job, rows: sendable, earlier, nowMs });
@@ -56,11 +58,12 @@ export function sendNow(deps: SendNowDeps): JobWork {
       const asked = await askIn(tx, deps.changes, { job, endpointIds: asksNow ? probed : [] });
       return {
         cursor: last === undefined ? null : [last, ...(asksNow ? [] : probed)].join(' '),
-        done: sendable.length,
+        done: sendable.length + batches.deliveries,
         failed: rows.length - sendable.length,
         keepsRate: true,
         committed: async () => {
           for (const place of placesOf(sendable, firsts)) deps.sink.waiting(job.project_id, place);
+          for (const key of batches.keys) deps.sink.waiting(job.project_id, { key, lane: BATCH_LANE.formed });
           await asked();
         },
       };

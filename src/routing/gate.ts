@@ -2,6 +2,7 @@ import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
 import { isFetched, statusAt } from '../domain/config/endpoint.ts';
 import { isCollected, LANE, waitsForTurn } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
+import type { RoutedSubscription } from './routed-subscription.ts';
 
 /**
  * Whether a delivery may go now, and if not, what it waits for. This is the only place that decides it: claims, sends,
@@ -92,8 +93,7 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   if (standing !== null) return standing;
   const { row, limit } = endpoint;
   if (isFetched(row)) return PULL;
-  const isBatched =
-    subscription !== undefined && isCollected(lane ?? LANE.first) && routing.batchOf(subscription) !== null;
+  const isBatched = subscription !== undefined && waitsForBatch(routing, subscription, lane);
   const breaker = routing.breaker(row.id);
   if (breaker.state !== 'closed' && (probeFence ?? null) === null) {
     const untilMs = halfOpenAt(breaker, routing.project.config.circuit_breaker);
@@ -103,6 +103,12 @@ function gateNow(routing: ProjectRouting, { key, lane, probeFence }: GatedRow, n
   if (isBatched) return BATCH;
   return limit === null && (subscription?.limit ?? null) === null ? OPEN : LIMITED;
 }
+
+const waitsForBatch = (
+  routing: ProjectRouting,
+  subscription: RoutedSubscription,
+  lane: number = LANE.first,
+) => isCollected(lane) && routing.batchOf(subscription) !== null;
 
 /** Until when a gate is closed at least. */
 function endOf(gate: Gate): number {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
-import type { Json } from '../support/client.ts';
+import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Received } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -32,7 +32,7 @@ describe('a batch', () => {
       })),
     );
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': given } = request.headers;
-    const hmac = createHmac('sha256', 'a secret of the endpoint').update(`${id}.${at}.`);
+    const hmac = createHmac('sha256', 'a secret of the endpoint').update([id, at, ''].join('.'));
     expect(given).toBe(`v1,${hmac.update(request.body).digest('base64')}`);
     expect(request.headers['content-type']).toBe('application/json');
     for (const { uid, status, metadata } of deliveries) {
@@ -220,6 +220,43 @@ describe('one attempt', () => {
     expect((await attempts()) - before).toBe(1);
     const alerts = await app.database.query('select from alerts where project_id = $1', [client.projectId]);
     expect(alerts).toEqual([]);
+  });
+});
+
+describe('two nodes', () => {
+  test('fill one batch together, and one of them sends it', async () => {
+    const other = await app.addNode();
+    const { client, receiver, ended } = await scene(app, { max: 4, ...LATE });
+    const second = new ApiClient(client.base.replace(app.url, other.url), client.key);
+    for (const [n, at] of [client, second, second, client].entries())
+      await at.post('/events/broadcast', { event_type: 'order.paid', data: { n } });
+    await ended(4);
+    expect(receiver.requests.map(({ json }) => json.length)).toEqual([4]);
+    await other.stop();
+  });
+});
+
+describe('a batch that waits for its next try', () => {
+  test('is sent now with each of its deliveries', async () => {
+    const subscription = { retry_config: { ...RETRIES, interval_seconds: 3_600 } };
+    const { client, receiver, send, ended, deliveries } = await scene(
+      app,
+      { max: 2, ...LATE },
+      { subscription },
+    );
+    receiver.answerNext(503);
+    await send(2);
+    const all = await eventually(deliveries, (some) => some.every(({ status }) => status === 'Retry'));
+    expect(all.map(({ waiting_for }) => waiting_for.gate)).toEqual(['retry', 'retry']);
+    const { groups } = await eventually(
+      () => client.get('/failures'),
+      (found) => found.groups.length > 0,
+    );
+    expect(groups).toMatchObject([{ outcome: 'http_503', retrying: 2 }]);
+    await client.post('/eventdeliveries/sendnow', { deliveryId: all[0]?.uid }, 200);
+    await ended(2);
+    const [first, again] = receiver.requests as [Received, Received];
+    expect([idOf(again), again.body]).toEqual([idOf(first), first.body]);
   });
 });
 

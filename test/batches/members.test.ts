@@ -24,7 +24,10 @@ test('a delivery that is cancelled in a batch leaves it, and the others go on in
   await send(3);
   await receiver.received(1);
   const all = await deliveries();
-  await endedJob(client, await client.post(`/eventdeliveries/cancel?eventId=${all[1]?.event_id}`, undefined, 200));
+  await endedJob(
+    client,
+    await client.post(`/eventdeliveries/cancel?eventId=${all[1]?.event_id}`, undefined, 200),
+  );
   const before = receiver.requests.length;
   await eventually(
     () => receiver.requests.slice(before).filter(({ json }) => json.length === 2).length,
@@ -64,7 +67,10 @@ test('deliveries that are cancelled or expire before their batch is made are in 
   await send(1, { event: { ttl_seconds: 1 } });
   await send(1, { from: 2 });
   const [, second] = await deliveries();
-  await endedJob(client, await client.post(`/eventdeliveries/cancel?eventId=${second?.event_id}`, undefined, 200));
+  await endedJob(
+    client,
+    await client.post(`/eventdeliveries/cancel?eventId=${second?.event_id}`, undefined, 200),
+  );
   await eventually(deliveries, (all) => all.every(({ status }) => status === 'Discarded'));
   await send(3, { from: 3 });
   await ended(5);

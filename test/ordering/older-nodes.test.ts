@@ -33,6 +33,8 @@ test('an ordering is refused while an older node runs, and allowed when it is si
   });
   const made = { name: 'x', endpoint_id: endpoint.uid, ordering: BY_ACCOUNT };
   await client.post('/subscriptions', made, 409);
+  const batched = await client.put(one, { batch: { max: 2 } }, 409);
+  expect(batched).toMatchObject({ code: 'older_nodes', message: expect.stringContaining('batch') });
   const { endpoint_id: _, ...nested } = made;
   await client.post('/endpoints', { name: 'y', url: endpoint.url, subscriptions: [nested] }, 409);
   expect((await client.get(one)).ordering).toBeUndefined();
@@ -41,6 +43,9 @@ test('an ordering is refused while an older node runs, and allowed when it is si
   await older(11);
   expect((await client.put(one, { ordering: BY_ACCOUNT })).ordering).toEqual(BY_ACCOUNT);
   await expect(startOfRelease()).rejects.toThrow('needs nodes that know migration 0002');
+  await client.put(one, { batch: { max: 2 } });
+  await expect(startOfRelease()).rejects.toThrow('needs nodes that know migration 0008');
+  await client.put(one, { batch: {} });
   await older(-3600);
   expect((await client.put(one, { name: 'it has one already' })).ordering).toEqual(BY_ACCOUNT);
 });

@@ -1,8 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { LeasedDelivery } from '../../src/domain/delivery.ts';
+import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
+import { claimWork } from '../../src/store/batching/claim-work.ts';
+import { finishWork } from '../../src/store/batching/finish-work.ts';
+import { formBatches, lookAtCollected } from '../../src/store/batching/form-batches.ts';
+import { takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
 import { lockKeys } from '../../src/store/ordering/release-next.ts';
@@ -74,6 +79,9 @@ const newDelivery: NewDelivery = {
   dueAtMs: null,
   expiresAtMs: null,
 };
+const collected = { key: 'e', max: 10, maxBytes: 100, batchId: 'b', isOrdered: false };
+const batch = { ...leased, kind: 'batch', deliveryIds: [leased.id] } as unknown as LeasedBatch;
+const ofBatch = (delayMs: number | null) => groupFinish(batch, { members: [], parts: [] }, { delayMs });
 /** The last statement of a transaction. */
 const inTransaction = (hot: Database) =>
   ({
@@ -110,6 +118,12 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ],
   ['put back', (hot) => putBackDeliveries(hot, [leased])],
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
+  ['look at collected rows', (hot) => lookAtCollected(hot, [collected])],
+  ['form batches', (hot) => formBatches(hot, [collected])],
+  ['claim of batches', (hot) => claimWork(hot, 'n', [{ ...want, lane: BATCH_LANE.formed }])],
+  ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch)],
+  ['end of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
+  ['retry of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(1)])],
   ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
 ];
 

@@ -138,7 +138,16 @@ const creations: Record<string, { known: () => Known; shown: string[] }> = {
         filter: fc.record({ body: conditions, headers: fc.constant({}) }),
       }),
     }),
-    shown: ['name', 'key', 'function', 'alert_config', 'rate_limit_config', 'ordering', 'batch', 'ttl_seconds'],
+    shown: [
+      'name',
+      'key',
+      'function',
+      'alert_config',
+      'rate_limit_config',
+      'ordering',
+      'batch',
+      'ttl_seconds',
+    ],
   },
   '/event-types': {
     known: () => ({

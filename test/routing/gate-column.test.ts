@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Breaker } from '../../src/domain/config/circuit-breaker.ts';
 import { endpointStatuses } from '../../src/domain/config/endpoint.ts';
-import { deliveryGates, LANE, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
+import { BATCH_LANE, deliveryGates, LANE, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../src/domain/ids.ts';
 import type { ProjectRouting } from '../../src/routing/project-routing.ts';
 import { gateSets, waitingFor } from '../../src/routing/waiting-for.ts';
@@ -19,7 +19,14 @@ const HALF_OPEN = NOON + 30_000;
 function configs(): RoutingFields[] {
   const open: Breaker = { state: 'open', trips: 1, probes: 0, changedAtMs: NOON };
   const breakers = [{}, { breaker: open }, { breaker: { ...open, changedAtMs: NOON - 30_000 } }];
-  const subscriptions = [null, { count: 2, duration: 3 }];
+  const batch = { max: 2, max_bytes: 100, max_wait_seconds: 1 };
+  const limited = { count: 2, duration: 3 };
+  const subscriptions = [
+    { rate_limit_config: null },
+    { rate_limit_config: limited },
+    { rate_limit_config: null, batch },
+    { rate_limit_config: limited, batch },
+  ];
   const endpoints = endpointStatuses.flatMap((status) =>
     (['push', 'pull', 'device'] as const).flatMap((delivery) =>
       [0, 5].map((rate_limit) => ({ status, delivery, rate_limit, rate_limit_duration: 1 })),
@@ -29,9 +36,9 @@ function configs(): RoutingFields[] {
   const all = [null, { expires_at: NOON }, { verification: 'challenge' as const }, ...endpoints].flatMap(
     (endpoint) =>
       breakers.flatMap((breaker) =>
-        subscriptions.map((rate_limit_config) => ({
+        subscriptions.map((subscription) => ({
           endpoint,
-          subscription: { rate_limit_config },
+          subscription,
           ...breaker,
         })),
       ),
@@ -47,6 +54,7 @@ const rows = [asId<SubscriptionId>('s'), asId<SubscriptionId>('deleted'), null].
       { is_leased: true, leased_until: null, lane: LANE.retry },
       { is_leased: false, leased_until: NOON + 5_000, lane: LANE.leased },
       { is_leased: false, leased_until: null, lane: LANE.first + WAITS_FOR_TURN },
+      { is_leased: false, leased_until: null, lane: BATCH_LANE.member },
     ].flatMap((row) =>
       [
         { num_trials: 0, description: null },

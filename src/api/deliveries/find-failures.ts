@@ -101,10 +101,12 @@ async function inParts(
 }
 
 /** Where deliveries of the endpoints wait; of all, if none is named. */
-export function queueKeys({ endpoints, subscriptions }: ProjectRouting, named: readonly string[]): string[] {
+export function queueKeys(routing: ProjectRouting, named: readonly string[]): string[] {
+  const { endpoints, subscriptions } = routing;
   const wanted = new Set(named);
   const own = [...subscriptions.values()]
-    .filter(({ limit, row }) => limit !== null && (named.length === 0 || wanted.has(row.endpoint_id)))
+    .filter((one) => routing.queueKey(one) === one.row.id)
+    .filter(({ row }) => named.length === 0 || wanted.has(row.endpoint_id))
     .map(({ row }) => row.id);
   return [...(named.length > 0 ? named : endpoints.keys()), ...own];
 }

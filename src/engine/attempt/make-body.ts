@@ -42,9 +42,8 @@ export async function makeBody(
       ? notMade(ended(delivery, 'Failure', OTHER_ADDRESS))
       : { kind: 'made', made: NOTHING, request };
   }
-  const code = subscription?.function ?? '';
-  if (code === '' || delivery.hasOwnBody || isBatch(delivery))
-    return { kind: 'made', made: NOTHING, request: null };
+  const code = codeFor(delivery, subscription);
+  if (code === '') return { kind: 'made', made: NOTHING, request: null };
   const variables = subscription?.is_portal_function ? {} : routing.project.variables.revealOrNull();
   if (variables === null) return notMade(ourFault(delivery, 'the variables of its project cannot be opened'));
   const run = await runFunction(sandbox, { code, variables }, delivery);
@@ -56,6 +55,11 @@ export async function makeBody(
   const request = run.request && { ...run.request, ...(hasRead && { madeFor: addressOf(endpoint) }) };
   const sealed = request === null ? null : sealer.seal(JSON.stringify(request), place).toString('base64');
   return { kind: 'made', made: { body, functionRequest: sealed }, request };
+}
+
+/** Empty: no function runs, or it has made the body. Of a batch it runs for each delivery before. */
+function codeFor(delivery: LeasedDelivery, subscription: SubscriptionRow | undefined): string {
+  return delivery.hasOwnBody || isBatch(delivery) ? '' : (subscription?.function ?? '');
 }
 
 const OTHER_ADDRESS =

@@ -4,7 +4,7 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
-import type { Sent } from './sent.ts';
+import type { Exchange, Sent } from './sent.ts';
 
 /** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
 export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, moved: boolean): void {
@@ -63,14 +63,19 @@ function outcomeClass(outcome: Outcome): keyof Metrics['attempts'] {
  */
 export function logAttempt(log: Logger, delivery: Leased, sent: Sent, moved: boolean): void {
   if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
-  const { finish } = sent;
-  if (delivery.kind === 'batch') {
-    const [first] = finish.group?.members ?? [];
-    const of = { batch: delivery.id, deliveries: delivery.deliveryIds.length };
-    if (first !== undefined) logAttempt(log.child(of), first.delivery, { ...sent, finish: first }, moved);
-    return;
-  }
-  const { outcome, requestBytes, trace } = sent.exchange;
+  const { exchange } = sent;
+  if (delivery.kind === 'delivery') return logOne(log, delivery, { exchange, finish: sent.finish, moved });
+  const [first] = sent.finish.group?.members ?? [];
+  const of = log.child({ batch: delivery.id, deliveries: delivery.deliveryIds.length });
+  if (first !== undefined) logOne(of, first.delivery, { exchange, finish: first, moved });
+}
+
+function logOne(
+  log: Logger,
+  delivery: LeasedDelivery,
+  { exchange, finish, moved }: { exchange: Exchange; finish: Finish; moved: boolean },
+): void {
+  const { outcome, requestBytes, trace } = exchange;
   log.debug(
     {
       project: delivery.projectId,

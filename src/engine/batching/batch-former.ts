@@ -175,7 +175,7 @@ export class BatchFormer {
     if (ready.length === 0) return;
     const made = await formBatches(
       db,
-      ready.map((one) => ({ ...one, batchId: ids.next<string>() })),
+      ready.map((one) => ({ ...one, batchId: ids.next() })),
     );
     for (const { key, waiting } of ready) if (made.has(key)) formed(waiting.projectId, waiting.key);
   }

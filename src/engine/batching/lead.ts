@@ -29,7 +29,14 @@ export function leadOf(
   );
   return {
     ...most,
-    ...{ fence, key, lane, isStarted, isSecondRequest, probeFence, dueAt, acceptedAtMs },
+    fence,
+    key,
+    lane,
+    isStarted,
+    isSecondRequest,
+    probeFence,
+    dueAt,
+    acceptedAtMs,
     id: asId(id),
     eventId: asId(id),
     eventType: types.size === 1 ? most.eventType : SEVERAL_TYPES,

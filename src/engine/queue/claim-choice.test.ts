@@ -50,8 +50,8 @@ test('a key under a high limit, of which a round takes only a part, is claimed a
 });
 
 test.each([
-  [2_000, [200, 120, 40, 40]],
-  [100, [50, 30, 10, 10]],
+  [2_000, [20, 200, 120, 40, 20]],
+  [100, [5, 50, 30, 10, 5]],
 ])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
   const clock = new ManualClock();
   const keys = new DueKeys(clock);

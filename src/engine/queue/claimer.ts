@@ -139,6 +139,8 @@ export class Claimer {
   }
 
   #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
+    // Rows of batches, and those that wait for their turn, are released by others.
+    if (!LANE_SHARES.has(lane)) return;
     const dueAt = this.#clock.elapsed() + Math.max(0, dueInMs);
     const known = this.#keys.get(lane, key);
     if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, notifiedAt: dueAt, isOwn });

@@ -308,13 +308,15 @@ export class Dispatcher {
       this.#deps.queue.waiting(delivery.projectId, where, 0);
     }
     if (sent.kind !== 'success' && sent.kind !== 'failure') this.#notProbed(delivery);
-    else {
-      // A batch is one attempt. Its first delivery stands for it.
-      const [first] = finish.group?.members ?? [finish];
-      if (first?.delivery.kind === 'delivery')
-        this.#deps.outcomes.attempted(first.delivery, { ...sent, finish: first });
-    }
+    else if (delivery.kind === 'delivery') this.#deps.outcomes.attempted(delivery, sent);
+    else this.#attemptedFirst(sent);
     return true;
+  }
+
+  /** A batch is one attempt. Its first delivery stands for it. */
+  #attemptedFirst(sent: Tried): void {
+    const [first] = sent.finish.group?.members ?? [];
+    if (first !== undefined) this.#deps.outcomes.attempted(first.delivery, { ...sent, finish: first });
   }
 }
 

@@ -3,7 +3,7 @@ import { Batcher } from '../../platform/batcher.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import type { Finish, Group } from '../../store/queue/finish.ts';
 
 /**
  * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is
@@ -29,6 +29,17 @@ const LONGEST_RETRY_MS = 30_000;
 /** An outage fails several times a second. */
 const LOG_EVERY_MS = 10_000;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
+
+/** One of the deliveries of a batch has something that cannot be stored: all are recorded without it. */
+const bareGroup = ({ members, parts }: Group): Group => ({
+  parts,
+  members: members.map((member) => ({
+    ...member,
+    description: COULD_NOT_BE_STORED,
+    attempt: null,
+    metaEvent: null,
+  })),
+});
 
 /** The parts removed so far from an outcome that the database refused. */
 type Shed = 'nothing' | 'response' | 'attempt';
@@ -126,6 +137,8 @@ export class Finisher {
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
     const [finish] = batch as [Finish];
+    if (finish.group !== undefined && without === 'nothing')
+      return this.#run([{ ...finish, group: bareGroup(finish.group) }], 'attempt');
     if (finish.metaEvent !== null) {
       this.#deps.log.error(
         { err: error, delivery: finish.delivery.id },

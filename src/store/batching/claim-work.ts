@@ -12,9 +12,10 @@ interface FormedRow extends TakenRow {
 
 /** Its deliveries are all of one endpoint. A first one that has ended may be removed by now. */
 const CLAIM = leaseStatement(
-  'b.delivery_ids, d.endpoint_id',
-  `join delivery_queue b on ${byKey('b.delivery_id', 'leased.delivery_id')}
-  left join event_deliveries d on ${byKey('d.id', 'b.delivery_ids[1]').replace('b.project_id', 'leased.project_id')}`,
+  `b.delivery_ids, (
+    select d.endpoint_id from event_deliveries d where d.project_id = b.project_id and d.id = b.delivery_ids[1]
+  ) as endpoint_id`,
+  `join delivery_queue b on ${byKey('b.delivery_id', 'leased.delivery_id')}`,
 );
 
 /** Claims for a round: deliveries, meta events and batches. One result per want, in order. */

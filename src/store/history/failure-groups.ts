@@ -1,4 +1,4 @@
-import { LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { firstIdAt } from '../../domain/ids.ts';
 import type { Queryable } from '../database/database.ts';
 import { OUTCOME, walkOf } from './delivery-groups.ts';
@@ -47,8 +47,8 @@ export async function hasMoreOpen(db: Queryable, projectId: string, than: number
   return row !== undefined && row.count > than;
 }
 
-/** Where deliveries wait that were tried: for their next try, or with a consumer. */
-const TRIED = `array[${LANE.retry}, ${LANE.leased}]`;
+/** Where deliveries wait that were tried: for their next try, with a consumer, or in a batch. */
+const TRIED = `array[${LANE.retry}, ${LANE.leased}, ${BATCH_LANE.member}]`;
 const WAITING = 'key = k.key and lane = l.lane and node_id is null';
 
 /** Those of the queue keys at which deliveries wait that were tried. */

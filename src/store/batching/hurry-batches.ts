@@ -1,0 +1,30 @@
+import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
+import type { Queryable } from '../database/database.ts';
+
+/**
+ * Makes the batches of waiting deliveries due. A batch goes as a whole, so the others of it go too. Returns where they wait,
+ * and how many of the deliveries are in them.
+ */
+export async function hurryBatches(
+  tx: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<{ keys: QueueKey[]; deliveries: number }> {
+  const members = await tx.query<{ id: string; batch_id: string }>(
+    `select delivery_id as id, batch_id from delivery_queue
+     where project_id = $1 and delivery_id = any($2) and lane = ${BATCH_LANE.member} and coalesce(node_id, '') = ''`,
+    [projectId, ids],
+  );
+  if (members.length === 0) return { keys: [], deliveries: 0 };
+  const moved = await tx.query<{ key: QueueKey }>(
+    `update delivery_queue set due_at = least(due_at, now())
+     where project_id = $1 and delivery_id = any($2) and coalesce(node_id, '') = '' returning key`,
+    [projectId, [...new Set(members.map(({ batch_id }) => batch_id))]],
+  );
+  await tx.query(
+    `update event_deliveries set next_send_at = least(next_send_at, now()), updated_at = now()
+     where project_id = $1 and id = any($2)`,
+    [projectId, members.map(({ id }) => id)],
+  );
+  return { keys: [...new Set(moved.map(({ key }) => key))], deliveries: members.length };
+}
