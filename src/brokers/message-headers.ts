@@ -11,6 +11,7 @@ const ATTRIBUTE_PREFIX: Record<DestinationKind, string> = {
   amqp: 'cloudEvents:',
   google: CLOUD_PREFIX,
   sqs: CLOUD_PREFIX,
+  s3: CLOUD_PREFIX,
 };
 
 /** The headers of a webhook as those of a message, with names in lower case. */

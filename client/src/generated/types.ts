@@ -770,7 +770,7 @@ export interface PubSub {
 }
 
 export interface Broker {
-  type: 'kafka' | 'amqp' | 'sqs' | 'google';
+  type: 'kafka' | 'amqp' | 'sqs' | 'google' | 's3';
   kafka: {
     brokers: string[];
     topic: string;
@@ -793,6 +793,14 @@ export interface Broker {
     project_id: string;
     topic_id: string;
     service_account: string;
+    endpoint: string;
+  } | null;
+  s3: {
+    bucket: string;
+    prefix: string;
+    access_key_id: string;
+    secret_key: string;
+    default_region: string;
     endpoint: string;
   } | null;
 }
@@ -1873,7 +1881,7 @@ export interface PubSubInput {
 
 /** See Destinations. */
 export interface BrokerInput {
-  type?: 'kafka' | 'amqp' | 'sqs' | 'google' | '' | null;
+  type?: 'kafka' | 'amqp' | 'sqs' | 'google' | 's3' | '' | null;
   kafka?: {
     /** Each as host:port. */
     brokers?: string[] | null;
@@ -1902,6 +1910,16 @@ export interface BrokerInput {
     topic_id?: string | null;
     /** The key file: base64, or an array of byte values. */
     service_account?: string | number[] | null;
+    /** Another server with the same protocol, as an http or https URL. */
+    endpoint?: string | null;
+  } | null;
+  s3?: {
+    bucket?: string | null;
+    /** The names of all objects begin with it, such as events/. */
+    prefix?: string | null;
+    access_key_id?: string | null;
+    secret_key?: string | null;
+    default_region?: string | null;
     /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string | null;
   } | null;

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
+import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import { limitAnswers } from './limit-answers.ts';
 
@@ -28,7 +29,7 @@ export async function connect(
   const client = new SQSClient({
     region,
     credentials: { accessKeyId, secretAccessKey },
-    ...(settings.endpoint !== '' && { endpoint: endpointUrl(settings.endpoint) }),
+    ...(settings.endpoint !== '' && { endpoint: endpointUrl(settings.endpoint).href }),
     useQueueUrlAsEndpoint: false,
     // TLS protects bodies. One wrong checksum would fail the whole answer.
     md5: false,
@@ -54,17 +55,10 @@ export async function connect(
   return client;
 }
 
-function endpointUrl(endpoint: string): string {
-  const url = URL.parse(endpoint);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BrokerError('The endpoint is not an http or https URL.');
-  return url.href;
-}
-
 async function hostOf({ config }: SQSClient, region: string): Promise<string> {
   const given = await config.endpoint?.();
   const hostname = given?.hostname ?? config.endpointProvider({ Region: region }).url.hostname;
-  return hostname.replace(/^\[|\]$/g, '');
+  return bareHost(hostname);
 }
 
 export interface Queue {

@@ -95,6 +95,7 @@ const SECRET_PATHS: Record<Kind | 'settings', readonly string[]> = {
     'teams_webhook_url',
     'headers',
     'broker.sqs.secret_key',
+    'broker.s3.secret_key',
     'broker.google.service_account',
     'broker.kafka.auth.password',
     'broker.amqp.auth.password',

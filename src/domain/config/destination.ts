@@ -37,13 +37,25 @@ export interface GoogleDestination {
   endpoint: string;
 }
 
+export interface S3Destination {
+  bucket: string;
+  /** The names of all objects begin with it. */
+  prefix: string;
+  access_key_id: string;
+  secret_key: string;
+  default_region: string;
+  /** Another server that speaks the protocol. Empty: the server of the region. */
+  endpoint: string;
+}
+
 export type Destination =
   | { type: 'kafka'; kafka: KafkaDestination }
   | { type: 'amqp'; amqp: AmqpDestination }
   | { type: 'sqs'; sqs: SqsDestination }
-  | { type: 'google'; google: GoogleDestination };
+  | { type: 'google'; google: GoogleDestination }
+  | { type: 's3'; s3: S3Destination };
 
-export const destinationKinds = ['kafka', 'amqp', 'sqs', 'google'] as const;
+export const destinationKinds = ['kafka', 'amqp', 'sqs', 'google', 's3'] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
 
 /** The address for people and records. It has no credential. */
@@ -59,6 +71,11 @@ export function destinationUrl(destination: Destination): string {
     case 'sqs': {
       const { endpoint, default_region, queue_name } = destination.sqs;
       return `sqs://${hostIn(endpoint) || default_region}/${part(queue_name)}`;
+    }
+    case 's3': {
+      const { endpoint, default_region, bucket, prefix } = destination.s3;
+      const path = [bucket, ...prefix.split('/')].map(part).join('/');
+      return `s3://${hostIn(endpoint) || default_region}/${path}`;
     }
     case 'google': {
       const { endpoint, project_id, topic_id } = destination.google;
@@ -76,6 +93,8 @@ export function usesTls(destination: Destination): boolean {
       return destination.amqp.schema === 'amqps';
     case 'sqs':
       return !/^http:/i.test(destination.sqs.endpoint);
+    case 's3':
+      return !/^http:/i.test(destination.s3.endpoint);
     case 'google':
       return !/^http:/i.test(destination.google.endpoint);
   }

@@ -114,6 +114,31 @@ export const brokerFields = {
     },
     endpoint: otherServer,
   },
+  s3: {
+    bucket: text('Bucket', {
+      ...required,
+      maxChars: 63,
+      rule: {
+        pattern: /^[A-Za-z\d][\w.-]{1,61}[A-Za-z\d]$/,
+        says: 'must be the name of a bucket: 3 to 63 letters, digits, dots and hyphens',
+      },
+    }),
+    prefix: text('Prefix', {
+      hint: 'The names of all objects begin with it, such as events/.',
+      maxBytes: 900,
+      rule: {
+        pattern: /^(?!\/)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^\p{Cc}\p{Cs}]+$/u,
+        says: 'must not begin with a slash, or have control characters or parts . and ..',
+      },
+    }),
+    access_key_id: text('Access key id', required),
+    secret_key: secret('Secret key', required),
+    default_region: text('Region', {
+      ...required,
+      rule: { pattern: /^[A-Za-z\d-]{1,63}$/, says: 'must be the name of a region, such as eu-west-1' },
+    }),
+    endpoint: otherServer,
+  },
 } as const satisfies Record<string, BrokerFields>;
 
 export type BrokerFieldsKind = keyof typeof brokerFields;

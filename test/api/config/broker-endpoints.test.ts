@@ -24,7 +24,15 @@ const sqs = {
   endpoint: '',
 };
 const google = { project_id: 'p', topic_id: 't', service_account: 'e30=', endpoint: '' };
-const NONE = { kafka: null, amqp: null, sqs: null, google: null };
+const s3 = {
+  bucket: 'a-bucket',
+  prefix: 'events/',
+  access_key_id: 'id',
+  secret_key: 'find me',
+  default_region: 'eu-west-1',
+  endpoint: '',
+};
+const NONE = { kafka: null, amqp: null, sqs: null, google: null, s3: null };
 
 const make = (fields: object, expected = 201): Promise<Json> =>
   app.project.post('/endpoints', { name: 'broker', delivery: 'broker', ...fields }, expected);
@@ -38,6 +46,7 @@ describe('an endpoint that sends to a broker', () => {
     ['amqp', amqp],
     ['sqs', sqs],
     ['google', google],
+    ['s3', s3],
   ])('has the settings of %s as they were given, and no others', async (type, settings) => {
     const endpoint = await made(type, settings);
     expect(endpoint).toMatchObject({
@@ -86,6 +95,21 @@ describe('an endpoint that sends to a broker', () => {
     ]);
     expect(await refused({ broker: { type: 'amqp', amqp: { host: 'h' } } })).toEqual([
       'broker.amqp.routing_key is required',
+    ]);
+    expect(
+      await refused({
+        broker: { type: 's3', s3: { bucket: 'x/y', prefix: 'a/../b', default_region: 'a.b' } },
+      }),
+    ).toEqual([
+      'broker.s3.bucket must be the name of a bucket: 3 to 63 letters, digits, dots and hyphens',
+      'broker.s3.prefix must not begin with a slash, or have control characters or parts . and ..',
+      'broker.s3.access_key_id is required',
+      'broker.s3.secret_key is required',
+      'broker.s3.default_region must be the name of a region, such as eu-west-1',
+    ]);
+    expect(await refused({ broker: { type: 's3', s3: { ...s3, prefix: '/a' } } })).toHaveLength(1);
+    expect(await refused({ broker: { type: 's3', s3: { ...s3, prefix: 'ü'.repeat(451) } } })).toEqual([
+      'broker.s3.prefix must have at most 900 bytes',
     ]);
     expect(await refused({ broker: { type: 'kafka', kafka }, url: 'https://example.org' })).toEqual([
       'url must be empty when delivery is broker',

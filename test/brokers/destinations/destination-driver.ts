@@ -19,6 +19,8 @@ export interface Target {
 
 export interface ReceivedMessage {
   body: Buffer;
+  /** The bytes that the signature is for, if they are not the body. */
+  signed?: Buffer;
   headers: Record<string, string>;
   key: string | null;
 }

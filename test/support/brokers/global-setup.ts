@@ -8,6 +8,7 @@ import { KafkaServer } from './kafka-server.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { PubSubServer } from './pstest-server.ts';
 import { RabbitMqServer } from './rabbitmq-server.ts';
+import { VersityServer } from './versity-server.ts';
 
 /**
  * One real broker of each kind for the whole run. They are fetched and started while other tests run: each writes what
@@ -47,6 +48,10 @@ const starters: Record<string, () => Promise<Started>> = {
     const server = await PostgresServer.start();
     return { facts: { port: server.port }, stop: () => server.stop() };
   },
+  s3: async () => {
+    const server = await VersityServer.start();
+    return { facts: server.facts, stop: () => server.stop() };
+  },
   google: async () => {
     const server = await PubSubServer.start();
     return { facts: server.ports, stop: () => server.stop() };
@@ -56,7 +61,10 @@ const starters: Record<string, () => Promise<Started>> = {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'posthorn-brokers-'));
   project.provide('brokersDir', directory);
-  const hasTests = ([kind]: [string, unknown]) => existsSync(join(TESTS, `${kind}.test.ts`));
+  const hasTests = ([kind]: [string, unknown]) =>
+    [`${kind}.test.ts`, `destinations/${kind}-destination.test.ts`].some((file) =>
+      existsSync(join(TESTS, file)),
+    );
   const starting = Object.entries(starters)
     .filter(hasTests)
     .map(async ([kind, start]) => {

@@ -127,6 +127,38 @@ export const brokerForms = {
       hint: 'Another server with the same protocol, as an http or https URL.',
     },
   },
+  s3: {
+    bucket: {
+      label: 'Bucket',
+      kind: 'text',
+      required: true,
+    },
+    prefix: {
+      label: 'Prefix',
+      kind: 'text',
+      hint: 'The names of all objects begin with it, such as events/.',
+    },
+    access_key_id: {
+      label: 'Access key id',
+      kind: 'text',
+      required: true,
+    },
+    secret_key: {
+      label: 'Secret key',
+      kind: 'secret',
+      required: true,
+    },
+    default_region: {
+      label: 'Region',
+      kind: 'text',
+      required: true,
+    },
+    endpoint: {
+      label: 'Endpoint',
+      kind: 'text',
+      hint: 'Another server with the same protocol, as an http or https URL.',
+    },
+  },
 } as const;
 
 export const sourceBrokerForms = {
