@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import { Destinations } from './destinations.ts';
+import { WorkloadError } from './module/workload-access.ts';
 
 /** A server of the test that answers as a queue of Amazon SQS does, when and how a test says. */
 const answers: ((response: ServerResponse, ids: string[]) => void)[] = [];
@@ -32,11 +33,11 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-function destinations(options: object = {}): Destinations {
+function destinations(options: object = {}, workload: object = {}): Destinations {
   const http = new HttpClient({ egress: 'any' });
   const log = { debug: () => undefined } as never;
   const made = new Destinations(
-    { egress: http.egress, secureContext: () => http.secureContext(), log },
+    { egress: http.egress, secureContext: () => http.secureContext(), workload: workload as never, log },
     options,
   );
   open.push(made);
@@ -107,6 +108,30 @@ test('an answer that is too large ends its message, and long words of a broker a
   expect(refused).toMatchObject({ kind: 'error', code: 'broker_refused' });
   expect(JSON.stringify(refused).length).toBeLessThan(1_000);
   expect(await all.send(message(queueOf()))).toMatchObject(sent);
+});
+
+test('credentials of the machine that cannot be had are our fault', async () => {
+  const said = 'The credentials of this machine cannot be had: why.';
+  const workload = { aws: () => Promise.reject(new WorkloadError(said)), endpoint: () => endpoint };
+  const all = destinations({}, workload);
+  const key = { access_key_id: '', secret_key: '', default_region: 'eu-west-1', endpoint: '' };
+  const settings = { ...key, queue_name: 'q', bucket: 'b', prefix: '', credentials: 'workload' } as const;
+  const own = [
+    { type: 'sqs', sqs: settings },
+    { type: 's3', s3: settings },
+  ] as const;
+  for (const destination of own)
+    expect(await all.send(message(destination))).toMatchObject({
+      kind: 'error',
+      code: 'sign_in_refused',
+      ours: true,
+      message: said,
+    });
+  // They are not for a server that the owner of the endpoint chose.
+  expect(await all.send(message({ type: 'sqs', sqs: { ...settings, endpoint } }))).toMatchObject({
+    kind: 'error',
+    message: 'The endpoint must be empty or a server of the cloud when credentials is workload.',
+  });
 });
 
 test('one project has at most a quarter of the connections', async () => {

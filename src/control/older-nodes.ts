@@ -32,6 +32,8 @@ const KNOWN_SINCE = {
   batch: '0008',
   // An older node takes any kind that it does not know for pull.
   delivery: '0005',
+  // An older node would sign in with an empty key.
+  credentials: '0005',
 } as const;
 
 /** An older node would work as if the setting was not made. So none may run now, and none may start from now on. */

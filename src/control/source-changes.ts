@@ -8,6 +8,7 @@ import { deleteSource as deleteRow, saveSource } from '../store/changes/source-w
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { Author, ConfigChanges } from './config-changes.ts';
+import { needNewerNodes } from './older-nodes.ts';
 
 /** A source as it is to be. */
 export interface SourceContent {
@@ -17,6 +18,7 @@ export interface SourceContent {
 
 export function createSource(changes: ConfigChanges, by: Author, made: SourceContent): Promise<SourceRow> {
   return changes.change(by, async (change) => {
+    if (usesWorkload(made)) await needNewerNodes(change, 'credentials');
     const saved = await saveSource(change, changes.deps.sources, { id: changes.deps.ids.next(), ...made });
     return { result: saved, audit: [changeOf('source.created', null, saved)] };
   });
@@ -30,9 +32,17 @@ export function updateSource(
 ): Promise<SourceRow> {
   return changes.change(by, async (change) => {
     const known = found(await changes.deps.sources.get(change, by.projectId, id), 'source', id);
-    const saved = await saveSource(change, changes.deps.sources, { id, ...make(known) });
+    const made = make(known);
+    if (usesWorkload(made)) await needNewerNodes(change, 'credentials');
+    const saved = await saveSource(change, changes.deps.sources, { id, ...made });
     return { result: saved, audit: [changeOf('source.updated', known, saved)] };
   });
+}
+
+function usesWorkload({ secret }: SourceContent): boolean {
+  const { pub_sub } = secret.reveal();
+  if (pub_sub?.type === 'sqs') return pub_sub.sqs.credentials === 'workload';
+  return pub_sub?.type === 'google' && pub_sub.google.credentials === 'workload';
 }
 
 /** Deletes a source and its subscriptions. */

@@ -55,6 +55,12 @@ export const listOf = <T extends string>(...values: T[]): Parser<T[]> => {
   });
 };
 
+/** None too. */
+export const anyOf = <T extends string>(...values: T[]): Parser<T[]> => {
+  const one = oneOf(...values);
+  return parser(`some of ${values.join(', ')}`, (value) => words(value).map(one));
+};
+
 export const addressRanges: Parser<string[]> = parser(
   'addresses or CIDR ranges, comma separated',
   (value) => {

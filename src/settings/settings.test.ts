@@ -51,6 +51,7 @@ describe('settings', () => {
     ['POSTHORN_PROCESSES', '1.5', 'a whole number from 1 to 128'],
     ['POSTHORN_LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, silent'],
     ['POSTHORN_EGRESS', 'private', 'one of any, public'],
+    ['POSTHORN_WORKLOAD_CREDENTIALS', 'aws,azure', 'one of aws, google'],
     ['POSTHORN_MCP', 'yes', 'one of off, on'],
     ['POSTHORN_MCP_SUBSCRIPTIONS', '0', 'a whole number from 1 to 1000'],
     ['POSTHORN_DEFAULTS', 'svix', 'one of standard, convoy'],

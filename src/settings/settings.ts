@@ -1,8 +1,10 @@
 import { StartupError } from '../platform/startup-error.ts';
 import { BadValue } from './bad-value.ts';
+import { cloudEnvironment } from './cloud-environment.ts';
 import { readProviders } from './oidc-providers.ts';
 import {
   addressRanges,
+  anyOf,
   cellNames,
   headerPairs,
   integer,
@@ -137,6 +139,11 @@ export const settings = {
     env: 'POSTHORN_EGRESS_DENY',
     doc: 'Ranges that deliveries may never reach.',
     parse: addressRanges,
+  },
+  workloadCredentials: {
+    env: 'POSTHORN_WORKLOAD_CREDENTIALS',
+    doc: 'Clouds whose credentials of this machine endpoints and sources may use. See brokers.md.',
+    parse: anyOf('aws', 'google'),
   },
   httpProxy: {
     env: 'POSTHORN_HTTP_PROXY',
@@ -308,6 +315,8 @@ type Parsed = { [Name in keyof typeof settings]: ReturnType<(typeof settings)[Na
 export type Config = Readonly<Parsed> & {
   /** The text of each variable that was given, by its name. Null for secrets. */
   readonly given: Readonly<Record<string, string | null>>;
+  /** The variables of clouds. */
+  readonly cloud: Readonly<Record<string, string>>;
 };
 
 /** Where commands find a service (src/cli/remote/connect.ts). A shell that has them may start a server all the same. */
@@ -323,7 +332,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     values[name] = parseSetting(setting, env[setting.env] ?? '');
   }
   values['databaseConnections'] ||= USUAL_CONNECTIONS * (values['processes'] as number);
-  const config: Config = { ...(values as Parsed), given: givenTexts(env) };
+  const config: Config = { ...(values as Parsed), given: givenTexts(env), cloud: cloudEnvironment(env) };
   if (config.databaseConnections < LEAST_CONNECTIONS * config.processes)
     throw new StartupError(
       `POSTHORN_PROCESSES=${config.processes} needs POSTHORN_DATABASE_CONNECTIONS of at least ${LEAST_CONNECTIONS * config.processes}: ${LEAST_CONNECTIONS} for each process`,

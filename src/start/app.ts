@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { readBuiltPages } from '../api/pages/built-pages.ts';
+import { MachineWorkload } from '../brokers/machine-workload.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -72,8 +73,11 @@ async function createParts(
 ): Promise<ProcessParts> {
   const caPem = await readAuthorities(config.caFile);
   let pages: ReturnType<typeof readBuiltPages> | undefined;
+  const http = createHttpClient(config, caPem);
+  const secureContext = () => http.secureContext();
   return {
-    http: createHttpClient(config, caPem),
+    http,
+    workload: new MachineWorkload({ allowed: config.workloadCredentials, env: config.cloud, secureContext }),
     caPem,
     sandbox: new Sandbox(),
     bodies: new BodyRoom(),

@@ -2,6 +2,7 @@ import { BrokerRunner } from '../brokers/broker-runner.ts';
 import { ByteBudget } from '../brokers/byte-budget.ts';
 import { Destinations } from '../brokers/destinations.ts';
 import { MessageStore, type MessageStoreDeps } from '../brokers/message-store.ts';
+import type { Workload } from '../brokers/module/workload.ts';
 import { SourceAlarms } from '../brokers/source-alarms.ts';
 import { StatusBoard } from '../brokers/status-board.ts';
 import { testConnection } from '../brokers/test-connection.ts';
@@ -16,8 +17,8 @@ import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 
 /** Deliveries to brokers, under the same egress rule and authorities as all others. */
-export const createDestinations = (http: HttpClient, log: Logger): Destinations =>
-  new Destinations({ egress: http.egress, secureContext: () => http.secureContext(), log });
+export const createDestinations = (http: HttpClient, workload: Workload, log: Logger): Destinations =>
+  new Destinations({ egress: http.egress, secureContext: () => http.secureContext(), workload, log });
 
 /** Bounds the messages of brokers that are being stored at a time. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -32,6 +33,7 @@ export function createBrokers(
   deps: Omit<MessageStoreDeps, 'budget'> & {
     db: Database;
     http: HttpClient;
+    workload: Workload;
     changes: ConfigChanges;
     sources: SourceStore;
     nodeId: string;
@@ -39,11 +41,17 @@ export function createBrokers(
     log: Logger;
   },
 ): Brokers {
-  const { http, log } = deps;
+  const { http, workload, log } = deps;
   const board = new StatusBoard(deps);
   const clock = { now: deps.now, after: systemClock.after };
   const streams = new ChangeStreamStore(deps);
-  const connect = { egress: http.egress, secureContext: () => http.secureContext(), streams, clock };
+  const connect = {
+    egress: http.egress,
+    secureContext: () => http.secureContext(),
+    workload,
+    streams,
+    clock,
+  };
   const messages = new MessageStore({ ...deps, budget: new ByteBudget(sizedTo(MAX_BYTES)) });
   const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
   return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };

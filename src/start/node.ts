@@ -5,6 +5,7 @@ import type { Readiness } from '../api/operator/health.ts';
 import type { readBuiltPages } from '../api/pages/built-pages.ts';
 import { registerRoutes } from '../api/routes.ts';
 import { createServer } from '../api/server.ts';
+import type { Workload } from '../brokers/module/workload.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import { fetchToken } from '../dispatch/client/oauth2-token.ts';
@@ -57,6 +58,7 @@ export interface Shared {
 /** The parts that a process has once, however many cells it serves. */
 export interface ProcessParts {
   http: HttpClient;
+  workload: Workload;
   caPem: string | undefined;
   sandbox: Sandbox;
   bodies: BodyRoom;
@@ -107,7 +109,7 @@ export async function buildNode(options: NodeOptions) {
 
 /** Everything below the doors of the node: what stores, delivers and observes, not yet started. */
 async function buildCore({ config, log: rawLog, parts, database: { db }, place }: NodeOptions) {
-  const { http, caPem, shared, sandbox, address } = parts;
+  const { http, workload, caPem, shared, sandbox, address } = parts;
   await migrate(db, rawLog);
   const databaseClock = await measuredClock(db);
   const { now } = databaseClock;
@@ -151,7 +153,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   const informed = { metaEvents, alerts, forgetCallers };
   const changes = new ConfigChanges({ ...known, defaults: config.defaults, cache, ...stores, ...informed });
   const people = createPeople({ ...observers, ...known, db: home, rules, forgetCallers });
-  const destinations = createDestinations(http, observers.log);
+  const destinations = createDestinations(http, workload, observers.log);
   const engine = new Engine({
     ...observers,
     config,
@@ -172,7 +174,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
     tracer: tracing.tracer,
   });
   const node = { ...observers, ...known, inFlight, cache, stores, changes, people, sandbox, engine };
-  return { ...node, authenticator, makePartitions, http, destinations };
+  return { ...node, authenticator, makePartitions, http, workload, destinations };
 }
 
 /** The clock of the database, measured before the first id: ids never go back, so one from a fast clock would last. */
@@ -218,6 +220,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     metaEventsStored: (projectId) => engine.metaEventsStored(projectId),
     settings: shownSettings(config),
     sourceAddresses: config.sourceAddresses,
+    workload: config.workloadCredentials,
     oidc: new Oidc(config.oidcProviders, people),
     ...connections(http, brokers),
     wake: (projectId, where, dueInMs) => engine.sink.waiting(projectId, where, dueInMs),

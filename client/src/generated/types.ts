@@ -743,6 +743,7 @@ export interface PubSub {
   google: {
     project_id: string;
     subscription_id: string;
+    credentials?: 'workload';
     /** base64; an array of integers if payloads are requested as bytes. */
     service_account: unknown;
     endpoint: string;
@@ -792,12 +793,14 @@ export interface Broker {
   google: {
     project_id: string;
     topic_id: string;
+    credentials?: 'workload';
     service_account: string;
     endpoint: string;
   } | null;
   s3: {
     bucket: string;
     prefix: string;
+    credentials?: 'workload';
     access_key_id: string;
     secret_key: string;
     default_region: string;
@@ -815,6 +818,7 @@ export interface KafkaSignIn {
 
 export interface SqsSettings {
   queue_name: string;
+  credentials?: 'workload';
   access_key_id: string;
   secret_key: string;
   default_region: string;
@@ -1848,6 +1852,8 @@ export interface PubSubInput {
   google?: {
     project_id?: string | null;
     subscription_id?: string | null;
+    /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
+    credentials?: 'workload' | '' | null;
     /** The key file: base64, or an array of byte values. */
     service_account?: string | number[] | null;
     /** Another server with the same protocol, as an http or https URL. */
@@ -1908,6 +1914,8 @@ export interface BrokerInput {
   google?: {
     project_id?: string | null;
     topic_id?: string | null;
+    /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
+    credentials?: 'workload' | '' | null;
     /** The key file: base64, or an array of byte values. */
     service_account?: string | number[] | null;
     /** Another server with the same protocol, as an http or https URL. */
@@ -1917,6 +1925,8 @@ export interface BrokerInput {
     bucket?: string | null;
     /** The names of all objects begin with it, such as events/. */
     prefix?: string | null;
+    /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
+    credentials?: 'workload' | '' | null;
     access_key_id?: string | null;
     secret_key?: string | null;
     default_region?: string | null;
@@ -1936,6 +1946,8 @@ export interface KafkaSignInInput {
 
 export interface SqsSettingsInput {
   queue_name?: string | null;
+  /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
+  credentials?: 'workload' | '' | null;
   access_key_id?: string | null;
   secret_key?: string | null;
   default_region?: string | null;

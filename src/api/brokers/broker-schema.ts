@@ -72,6 +72,7 @@ function inputOf({ kind, of = [], hint, maxChars = MAX_CHARS }: BrokerField): TS
 function outputOf(field: BrokerField): TSchema {
   if (field.kind === 'flag') return Type.Boolean();
   if (field.kind === 'list') return Type.Array(Type.String());
+  if (field.isLeftOut === true) return Type.Optional(oneOf(field.of ?? []));
   if (field.kind === 'choice') return oneOf([...(field.of ?? []), '']);
   if (field.isNullable === true) return Type.Union([Type.String(), Type.Null()]);
   return isSecretField(field) ? Type.String({ format: 'password' }) : Type.String();

@@ -1,3 +1,4 @@
+import { isOfCloud, isWorkloadKind, NOT_OF_CLOUD } from '../../domain/config/workload.ts';
 import { type BrokerField, type BrokerFieldsKind, fieldsFor } from '../../domain/resources/broker-fields.ts';
 import type { Problems } from '../http/problems.ts';
 
@@ -19,6 +20,13 @@ export function readBroker(
   for (const [name, field] of fieldsFor(kind, use)) {
     const [group = '', leaf] = name.split('.');
     const place = { path: `${at.path}.${name}`, problems: at.problems };
+    if (field.insteadOf !== undefined && given[field.insteadOf]) {
+      if (isGiven(given[name]))
+        place.problems.add(place.path, `must be empty when ${field.insteadOf} is given`);
+      read[name] = '';
+      continue;
+    }
+    if (field.isLeftOut === true && !given[name]) continue;
     if (leaf === undefined) {
       read[name] = readField(field, given[name] ?? given[field.alias ?? ''], place);
       continue;
@@ -28,7 +36,20 @@ export function readBroker(
     else read[group] = { ...(read[group] as Given), [leaf]: readField(field, inner[leaf], place) };
   }
   RULES[kind]?.(read, at);
+  checkWorkload(kind, read, at);
   return read;
+}
+
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
+
+function checkWorkload(
+  kind: string,
+  { credentials, endpoint }: Record<string, unknown>,
+  { path, problems }: At,
+): void {
+  if (credentials !== 'workload' || !isWorkloadKind(kind) || !isGiven(endpoint)) return;
+  if (!isOfCloud(kind, endpoint as string)) problems.add(`${path}.endpoint`, NOT_OF_CLOUD);
 }
 
 function readField(field: BrokerField, given: unknown, at: At): unknown {
@@ -50,7 +71,7 @@ function readText(field: BrokerField, given: string | undefined, at: At): string
   if (given === undefined && field.isNullable === true) return null;
   const text = given || field.usual || '';
   if (text === '') {
-    if (field.required === true) at.problems.add(at.path, 'is required');
+    if (field.required === true || field.insteadOf !== undefined) at.problems.add(at.path, 'is required');
     return text;
   }
   if (field.rule !== undefined && !field.rule.pattern.test(text)) at.problems.add(at.path, field.rule.says);

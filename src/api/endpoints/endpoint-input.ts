@@ -10,6 +10,7 @@ import type { EndpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { Secret } from '../../platform/secret.ts';
 import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
+import { checkWorkload, usesWorkload } from '../brokers/check-workload.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
@@ -144,6 +145,8 @@ export function requireBrokerRight(
   { portal_brokers }: ProjectConfig,
   { delivery, broker }: Input,
 ): void {
+  if (scope !== undefined && usesWorkload(broker))
+    throw new AppError('portal_forbidden', { what: 'credentials of the machine' });
   if (scope === undefined || (scope.canUseBrokers && portal_brokers)) return;
   if (delivery === 'broker' || broker?.type)
     throw new AppError('portal_forbidden', { what: 'sending to brokers' });
@@ -165,6 +168,7 @@ export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, req
 export async function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): Promise<void> {
   checkUrls(context, config, input);
   const destination = input.broker && readDestination(input.broker);
+  checkWorkload(destination, { path: 'broker', allowed: context.workload });
   if (destination && config.ssl.enforce_secure_endpoints && !usesTls(destination))
     throw invalid('broker', 'must use TLS in this project');
   if (input.headers !== undefined) checkEndpointHeaders(input.headers, config);

@@ -3,6 +3,7 @@ import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { TokenResult } from '../../dispatch/client/oauth2-token.ts';
 import type { OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
+import type { Cloud } from '../../domain/config/workload.ts';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { PullDoor } from '../../domain/pull-door.ts';
@@ -102,6 +103,8 @@ export interface ApiContext {
   }[];
   /** Addresses that deliveries come from, as the operator names them. */
   sourceAddresses: readonly string[];
+  /** Clouds at which endpoints and sources may use the credentials of the machine. */
+  workload: readonly Cloud[];
   /** There is a new job. */
   wakeJobs(): void;
 }

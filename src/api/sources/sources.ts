@@ -1,12 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { createSource, deleteSource, updateSource } from '../../control/source-changes.ts';
+import {
+  createSource,
+  deleteSource,
+  type SourceContent,
+  updateSource,
+} from '../../control/source-changes.ts';
 import { sourceTypes } from '../../domain/config/source.ts';
 import { found } from '../../domain/errors.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
+import { checkWorkload } from '../brokers/check-workload.ts';
 import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
@@ -37,6 +43,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     access: 'developer',
     handle: async ({ by, body }) => {
       const made = newSource(body, context.now());
+      checkSource(context, made);
       await checkFunctions(context, by.projectId, body);
       return show(await createSource(changes, by, made));
     },
@@ -91,7 +98,13 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       const body = withoutMaskedCode(given);
       await checkFunctions(context, by.projectId, body);
       const one = { ...by, id: params.sourceID };
-      return show(await updateSource(changes, one, (known) => changedSource(known, body, context.now())));
+      return show(
+        await updateSource(changes, one, (known) => {
+          const made = changedSource(known, body, context.now());
+          if (body.pub_sub !== undefined) checkSource(context, made);
+          return made;
+        }),
+      );
     },
   });
   route.delete(app, onePath, {
@@ -103,6 +116,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     handle: ({ by, params }) => deleteSource(changes, { ...by, id: params.sourceID }),
   });
 }
+
+const checkSource = ({ workload }: ApiContext, { secret }: SourceContent): void =>
+  checkWorkload(secret.reveal().pub_sub, { path: 'pub_sub', allowed: workload });
 
 async function checkFunctions(
   context: ApiContext,

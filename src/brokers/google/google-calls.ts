@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { callbackify } from 'node:util';
 import { v1 } from '@google-cloud/pubsub';
 import {
   type CallOptions,
@@ -9,8 +10,11 @@ import {
   Metadata,
 } from '@grpc/grpc-js';
 import type { GoogleSettings } from '../../domain/config/source.ts';
-import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
+import type { NetworkContext } from '../module/broker-module.ts';
+import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
+import type { Workload } from '../module/workload.ts';
+import { endpointOf } from '../module/workload-access.ts';
 import { ServiceAccount } from './service-account.ts';
 
 /**
@@ -35,17 +39,28 @@ type Call = (
 ) => ClientUnaryCall;
 type Stub<Method extends string> = Record<Method, Call> & { close(): void };
 
-export type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint'>;
+export type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint' | 'credentials'>;
+type Token = () => string | Promise<string>;
+
+interface Made<Method extends string> {
+  stub: Stub<Method>;
+  address: string;
+  target: string;
+  /** Null: the way is not encrypted, and none is sent. */
+  token: Token | null;
+}
 
 export class GoogleCalls<Method extends string> {
   /** The address that was connected to. */
   readonly address: string;
   readonly #stub: Stub<Method>;
   readonly #metadata = new Metadata();
+  readonly #token: Token | null;
 
-  private constructor(stub: Stub<Method>, address: string, target: string) {
+  private constructor({ stub, address, target, token }: Made<Method>) {
     this.#stub = stub;
     this.address = address;
+    this.#token = token;
     this.#metadata.set('x-goog-request-params', target);
   }
 
@@ -55,10 +70,10 @@ export class GoogleCalls<Method extends string> {
     { settings, target }: { settings: GooglePlace; target: string },
     context: NetworkContext,
   ): Promise<GoogleCalls<Method>> {
-    const account = ServiceAccount.read(settings.service_account);
-    const { host, port, isSecure } = endpointOf(settings.endpoint);
+    const token = tokenOf(settings, context.workload);
+    const { host, port, isSecure } = placeOf(endpointOf('google', settings, context.workload));
     const address = await reachableAddress(host, port, context);
-    const sslCreds = isSecure ? secure(account, context) : credentials.createInsecure();
+    const sslCreds = isSecure ? secure(token, context) : credentials.createInsecure();
     const made = new v1[client]({
       servicePath: address.includes(':') ? `[${address}]` : address,
       port,
@@ -75,14 +90,16 @@ export class GoogleCalls<Method extends string> {
       ...(client === 'PublisherClient' && { 'grpc.max_receive_message_length': MAX_PUBLISH_ANSWER_BYTES }),
     } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
     const stub = (await made.initialize()) as unknown as Stub<Method>;
-    return new GoogleCalls(stub, address, target);
+    return new GoogleCalls({ stub, address, target, token: isSecure ? token : null });
   }
 
-  call<Answer>(
+  /** The token is there before the call: the library would hide why it is not. */
+  async call<Answer>(
     method: Method,
     request: object,
     { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<Answer> {
+    await this.#token?.();
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + timeoutMs };
       const call = this.#stub[method](request, this.#metadata, options, (error, answer) => {
@@ -118,21 +135,29 @@ async function reachableAddress(
   }
 }
 
-function secure(account: ServiceAccount, { secureContext }: NetworkContext): ChannelCredentials {
-  const calls = credentials.createFromMetadataGenerator((_, done) => {
+function tokenOf({ credentials: given, service_account }: GooglePlace, workload: Workload): Token {
+  if (given === 'workload') return () => workload.googleToken();
+  const account = ServiceAccount.read(service_account);
+  return () => account.token();
+}
+
+function secure(token: Token, { secureContext }: NetworkContext): ChannelCredentials {
+  const withToken = async (): Promise<Metadata> => {
     const metadata = new Metadata();
-    metadata.set('authorization', `Bearer ${account.token()}`);
-    done(null, metadata);
+    metadata.set('authorization', `Bearer ${await token()}`);
+    return metadata;
+  };
+  const generate = callbackify(withToken);
+  const calls = credentials.createFromMetadataGenerator((_, done) => {
+    generate(done);
   });
   return credentials.combineChannelCredentials(credentials.createFromSecureContext(secureContext()), calls);
 }
 
-function endpointOf(endpoint: string): { host: string; port: number; isSecure: boolean } {
+function placeOf(endpoint: string): { host: string; port: number; isSecure: boolean } {
   if (endpoint === '') return { host: HOST, port: TLS_PORT, isSecure: true };
-  const url = URL.parse(endpoint);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BrokerError('The endpoint is not an http or https URL.');
+  const url = endpointUrl(endpoint);
   const isSecure = url.protocol === 'https:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = bareHost(url.hostname);
   return { host, port: Number(url.port) || (isSecure ? TLS_PORT : 80), isSecure };
 }

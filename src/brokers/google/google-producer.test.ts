@@ -66,6 +66,7 @@ const http = new HttpClient({ egress: 'any' });
 const producer = await googleDestination.open(destination, {
   egress: http.egress,
   secureContext: () => http.secureContext(),
+  workload: {} as never,
   log: { debug: () => undefined } as never,
   signal: new AbortController().signal,
   lost: () => undefined,

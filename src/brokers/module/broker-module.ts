@@ -6,6 +6,7 @@ import type { Lot } from '../../ingest/lot.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ChangeStreamStore, SourceKey } from '../../store/brokers/change-streams.ts';
+import type { Workload } from './workload.ts';
 
 /**
  * The contract of one kind of broker. A module receives messages and hands them to `store`; what they mean,
@@ -29,6 +30,8 @@ export interface NetworkContext {
   egress: Egress;
   /** For TLS, with the authorities of the instance. */
   secureContext(): SecureContext;
+  /** Credentials of this machine. */
+  workload: Workload;
   log: Logger;
 }
 

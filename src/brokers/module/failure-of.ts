@@ -3,6 +3,7 @@ import { type ErrorCode, ExchangeFailure } from '../../dispatch/connection/outco
 import { BrokerError } from './broker-module.ts';
 import { nestedErrors } from './network-error.ts';
 import { SendFailure } from './producer.ts';
+import { WorkloadError } from './workload-access.ts';
 
 const BY_CODE: Record<string, ErrorCode> = {
   ECONNREFUSED: 'connection_refused',
@@ -33,6 +34,8 @@ export function failureOf(error: unknown): ExchangeFailure {
   const all = [...nestedErrors(error as Error & { code?: unknown })];
   const sent = all.find((one) => one instanceof SendFailure);
   if (sent !== undefined) return new ExchangeFailure(sent.code, sent.message);
+  const unarmed = all.find((one) => one instanceof WorkloadError);
+  if (unarmed !== undefined) return new ExchangeFailure('sign_in_refused', unarmed.message, true);
   const blocked = all.find((one) => one instanceof BlockedAddress);
   const said = all.find((one) => one instanceof BrokerError)?.message ?? 'The broker failed.';
   if (blocked !== undefined) return new ExchangeFailure(blocked.code, said, blocked.isOurs);

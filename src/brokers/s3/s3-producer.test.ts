@@ -43,6 +43,7 @@ const destination: Destination = { type: 's3', s3: settings };
 const context = {
   egress: http.egress,
   secureContext: () => http.secureContext(),
+  workload: {} as never,
   log: { debug: () => undefined } as never,
   signal: new AbortController().signal,
   lost: () => undefined,

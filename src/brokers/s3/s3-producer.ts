@@ -9,6 +9,8 @@ import {
   type Receipt,
   SendFailure,
 } from '../module/producer.ts';
+import type { Workload } from '../module/workload.ts';
+import { accessKeyOf, endpointOf } from '../module/workload-access.ts';
 import { objectKey } from './object-key.ts';
 import { s3Address } from './s3-address.ts';
 import { type Answer, S3Connection } from './s3-connection.ts';
@@ -34,9 +36,11 @@ export const s3Destination: DestinationModule = {
     return connection;
   },
   open: async (destination, context) => {
-    const settings = s3Of(destination);
     try {
-      return new S3Producer(settings, await S3Connection.open(s3Address(settings), context));
+      const own = s3Of(destination);
+      const settings = { ...own, endpoint: endpointOf('s3', own, context.workload) };
+      const connection = await S3Connection.open(s3Address(settings), context);
+      return new S3Producer(settings, connection, context.workload);
     } catch (error) {
       throw s3Error(error);
     }
@@ -51,10 +55,12 @@ function s3Of(destination: Destination): S3Destination {
 class S3Producer implements Producer {
   readonly #settings: S3Destination;
   readonly #connection: S3Connection;
+  readonly #workload: Workload;
   /** The server refuses a signature that is 15 minutes off. If this machine is, its time is corrected. */
   #clockOffsetMs = 0;
 
-  constructor(settings: S3Destination, connection: S3Connection) {
+  constructor(settings: S3Destination, connection: S3Connection, workload: Workload) {
+    this.#workload = workload;
     this.#settings = settings;
     this.#connection = connection;
   }
@@ -77,8 +83,9 @@ class S3Producer implements Producer {
     this.#connection.close();
   }
 
-  #put(key: string, object: Buffer, headers: BrokerMessageOut['headers']): Promise<Answer> {
-    const { access_key_id, secret_key, default_region: region } = this.#settings;
+  async #put(key: string, object: Buffer, headers: BrokerMessageOut['headers']): Promise<Answer> {
+    const accessKey = await accessKeyOf(this.#settings, this.#workload);
+    const { default_region: region } = this.#settings;
     const { host, path: bucketPath } = s3Address(this.#settings);
     const path = `${bucketPath}/${encodePath(key)}`;
     const about = {
@@ -88,7 +95,6 @@ class S3Producer implements Producer {
       'x-amz-checksum-sha256': sha256(object).toString('base64'),
       ...metadataOf(headers),
     };
-    const accessKey = { id: access_key_id, secret: secret_key, token: null };
     const scope = { region, service: 's3', atMs: Date.now() + this.#clockOffsetMs };
     const request = { method: 'PUT', path, headers: about, body: object };
     return this.#connection.exchange({ ...request, headers: signed(request, accessKey, scope) });

@@ -1,13 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
+import type { AccessKey } from '../module/workload.ts';
 
-/** Signature version 4 of Amazon, over all headers that are given. */
-export interface AccessKey {
-  id: string;
-  secret: string;
-  /** Null: the key is not for a session. */
-  token: string | null;
-}
-
+/** A request before it has signature version 4 of Amazon, which is over all its headers. */
 export interface Unsigned {
   method: string;
   /** Encoded as it is sent. It has no query. */
@@ -23,7 +17,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 /** The headers of the request, with the signature. */
 export function signed(
   { method, path, headers, body }: Unsigned,
-  key: AccessKey,
+  key: Omit<AccessKey, 'expiresAtMs'>,
   { region, service, atMs }: { region: string; service: string; atMs: number },
 ): Record<string, string> {
   const time = new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');

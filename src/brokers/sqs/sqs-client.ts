@@ -5,6 +5,8 @@ import type { SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
 import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
+import type { Workload } from '../module/workload.ts';
+import { accessKeyOf, endpointOf } from '../module/workload-access.ts';
 import { limitAnswers } from './limit-answers.ts';
 
 /**
@@ -22,14 +24,15 @@ export async function connect(
   context: NetworkContext,
   { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES } = {},
 ): Promise<SQSClient> {
-  const { egress, secureContext, log } = context;
-  const { default_region: region, access_key_id: accessKeyId, secret_key: secretAccessKey } = settings;
+  const { egress, secureContext, log, workload } = context;
+  const { default_region: region } = settings;
+  const endpoint = endpointOf('sqs', settings, workload);
   const lookup = vettedLookup(egress);
   const note = (...words: unknown[]) => log.debug({ words }, 'SQS client');
   const client = new SQSClient({
     region,
-    credentials: { accessKeyId, secretAccessKey },
-    ...(settings.endpoint !== '' && { endpoint: endpointUrl(settings.endpoint).href }),
+    credentials: () => credentialsOf(settings, workload),
+    ...(endpoint !== '' && { endpoint: endpointUrl(endpoint).href }),
     useQueueUrlAsEndpoint: false,
     // TLS protects bodies. One wrong checksum would fail the whole answer.
     md5: false,
@@ -53,6 +56,17 @@ export async function connect(
   // No lookup is made for an address.
   await vettedAddresses(egress, await hostOf(client, region));
   return client;
+}
+
+/** The library asks again when they end. */
+async function credentialsOf(settings: Omit<SqsSettings, 'queue_name'>, workload: Workload) {
+  const { id, secret, token, expiresAtMs } = await accessKeyOf(settings, workload);
+  return {
+    accessKeyId: id,
+    secretAccessKey: secret,
+    ...(token !== null && { sessionToken: token }),
+    ...(expiresAtMs !== null && { expiration: new Date(expiresAtMs) }),
+  };
 }
 
 async function hostOf({ config }: SQSClient, region: string): Promise<string> {

@@ -21,6 +21,8 @@ export interface AmqpDestination {
 }
 
 export interface SqsDestination {
+  /** Those of the machine, instead of the fields. */
+  credentials?: 'workload';
   queue_name: string;
   access_key_id: string;
   secret_key: string;
@@ -30,6 +32,8 @@ export interface SqsDestination {
 }
 
 export interface GoogleDestination {
+  /** Those of the machine, instead of the fields. */
+  credentials?: 'workload';
   project_id: string;
   topic_id: string;
   /** base64 of the key file. */
@@ -38,6 +42,8 @@ export interface GoogleDestination {
 }
 
 export interface S3Destination {
+  /** Those of the machine, instead of the fields. */
+  credentials?: 'workload';
   bucket: string;
   /** The names of all objects begin with it. */
   prefix: string;

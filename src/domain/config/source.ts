@@ -12,6 +12,8 @@ export type SourceVerifier =
   | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
 
 export interface SqsSettings {
+  /** Those of the machine, instead of the fields. */
+  credentials?: 'workload';
   queue_name: string;
   access_key_id: string;
   secret_key: string;
@@ -21,6 +23,8 @@ export interface SqsSettings {
 }
 
 export interface GoogleSettings {
+  /** Those of the machine, instead of the fields. */
+  credentials?: 'workload';
   project_id: string;
   subscription_id: string;
   /** base64 of the key file. */

@@ -9,6 +9,10 @@ export interface BrokerField {
   /** The values of a choice. */
   readonly of?: readonly string[];
   readonly required?: true;
+  /** Required, and allowed, unless this other field is given. */
+  readonly insteadOf?: string;
+  /** A field that is not given is not stored either. */
+  readonly isLeftOut?: true;
   /** A text that is not given is null, other than an empty one. */
   readonly isNullable?: true;
   /** The value of a text that is not given. */
@@ -36,6 +40,15 @@ const secret = (label: string, more: Partial<BrokerField> = {}): BrokerField => 
   ...more,
 });
 const required = { required: true } as const;
+/** Unless the credentials are those of the machine. */
+const ownKey = { insteadOf: 'credentials' } as const;
+const ofMachine: BrokerField = {
+  label: 'Credentials of the machine',
+  kind: 'choice',
+  of: ['workload'],
+  hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+  isLeftOut: true,
+};
 const toSend = { only: 'destination' } as const;
 const toTake = { only: 'source' } as const;
 
@@ -97,8 +110,9 @@ export const brokerFields = {
   },
   sqs: {
     queue_name: text('Queue', required),
-    access_key_id: text('Access key id', required),
-    secret_key: secret('Secret key', required),
+    credentials: ofMachine,
+    access_key_id: text('Access key id', ownKey),
+    secret_key: secret('Secret key', ownKey),
     default_region: text('Region', required),
     endpoint: otherServer,
   },
@@ -106,11 +120,12 @@ export const brokerFields = {
     project_id: text('Google project', required),
     subscription_id: text('Subscription', { ...required, ...toTake }),
     topic_id: text('Topic', { ...required, ...toSend }),
+    credentials: ofMachine,
     service_account: {
       label: 'Service account',
       kind: 'bytes',
       hint: 'The key file: base64, or an array of byte values.',
-      required: true,
+      ...ownKey,
     },
     endpoint: otherServer,
   },
@@ -131,8 +146,9 @@ export const brokerFields = {
         says: 'must not begin with a slash, or have control characters or parts . and ..',
       },
     }),
-    access_key_id: text('Access key id', required),
-    secret_key: secret('Secret key', required),
+    credentials: ofMachine,
+    access_key_id: text('Access key id', ownKey),
+    secret_key: secret('Secret key', ownKey),
     default_region: text('Region', {
       ...required,
       rule: { pattern: /^[A-Za-z\d-]{1,63}$/, says: 'must be the name of a region, such as eu-west-1' },

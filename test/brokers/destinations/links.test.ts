@@ -40,7 +40,7 @@ const { check } = brokerTests(
 function destinations(options: object = {}, egress: 'any' | 'public' = 'any'): Destinations {
   const http = new HttpClient({ egress });
   const made = new Destinations(
-    { egress: http.egress, secureContext: () => http.secureContext(), log: quietLog },
+    { egress: http.egress, secureContext: () => http.secureContext(), workload: {} as never, log: quietLog },
     options,
   );
   open.push(made);
@@ -162,6 +162,7 @@ check('the egress rule holds for the address, and for those that brokers adverti
   const some = new Destinations({
     egress: http.egress,
     secureContext: () => http.secureContext(),
+    workload: {} as never,
     log: quietLog,
   });
   open.push(some);

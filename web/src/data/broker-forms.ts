@@ -83,15 +83,19 @@ export const brokerForms = {
       kind: 'text',
       required: true,
     },
+    credentials: {
+      label: 'Credentials of the machine',
+      kind: 'choice',
+      choices: ['', 'workload'],
+      hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    },
     access_key_id: {
       label: 'Access key id',
       kind: 'text',
-      required: true,
     },
     secret_key: {
       label: 'Secret key',
       kind: 'secret',
-      required: true,
     },
     default_region: {
       label: 'Region',
@@ -115,11 +119,16 @@ export const brokerForms = {
       kind: 'text',
       required: true,
     },
+    credentials: {
+      label: 'Credentials of the machine',
+      kind: 'choice',
+      choices: ['', 'workload'],
+      hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    },
     service_account: {
       label: 'Service account',
       kind: 'bytes',
       hint: 'The key file: base64, or an array of byte values.',
-      required: true,
     },
     endpoint: {
       label: 'Endpoint',
@@ -138,15 +147,19 @@ export const brokerForms = {
       kind: 'text',
       hint: 'The names of all objects begin with it, such as events/.',
     },
+    credentials: {
+      label: 'Credentials of the machine',
+      kind: 'choice',
+      choices: ['', 'workload'],
+      hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    },
     access_key_id: {
       label: 'Access key id',
       kind: 'text',
-      required: true,
     },
     secret_key: {
       label: 'Secret key',
       kind: 'secret',
-      required: true,
     },
     default_region: {
       label: 'Region',
@@ -256,15 +269,19 @@ export const sourceBrokerForms = {
       kind: 'text',
       required: true,
     },
+    credentials: {
+      label: 'Credentials of the machine',
+      kind: 'choice',
+      choices: ['', 'workload'],
+      hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    },
     access_key_id: {
       label: 'Access key id',
       kind: 'text',
-      required: true,
     },
     secret_key: {
       label: 'Secret key',
       kind: 'secret',
-      required: true,
     },
     default_region: {
       label: 'Region',
@@ -288,11 +305,16 @@ export const sourceBrokerForms = {
       kind: 'text',
       required: true,
     },
+    credentials: {
+      label: 'Credentials of the machine',
+      kind: 'choice',
+      choices: ['', 'workload'],
+      hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    },
     service_account: {
       label: 'Service account',
       kind: 'bytes',
       hint: 'The key file: base64, or an array of byte values.',
-      required: true,
     },
     endpoint: {
       label: 'Endpoint',
