@@ -1,6 +1,7 @@
 import type { BaseOptions } from '@platformatic/kafka';
 import type { NetworkContext } from '../module/broker-module.ts';
 import { vettedLookup } from '../module/vetted-lookup.ts';
+import './limit-answers.ts';
 
 /** The settings that consumers and producers have in common: where the brokers are, TLS, sign-in and limits of time. */
 export interface KafkaPlace {

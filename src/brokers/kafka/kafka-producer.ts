@@ -1,4 +1,9 @@
-import { type BaseOptions, Producer as Client, compatibilityPartitioner } from '@platformatic/kafka';
+import {
+  type BaseOptions,
+  type Broker,
+  Producer as Client,
+  compatibilityPartitioner,
+} from '@platformatic/kafka';
 import type { Destination, KafkaDestination } from '../../domain/config/destination.ts';
 import { Batcher } from '../../platform/batcher.ts';
 import { BrokerError } from '../module/broker-module.ts';
@@ -64,7 +69,7 @@ class KafkaProducer implements Producer {
   readonly #client: KafkaClient;
   readonly #log: ProducerContext['log'];
   readonly #topics = new Map<string, Batcher<BrokerMessageOut, Receipt>>();
-  readonly #partitions = new Map<string, { count: number; untilMs: number }>();
+  readonly #partitions = new Map<string, Partitions>();
   #next = 0;
 
   constructor(client: KafkaClient, { log }: Pick<ProducerContext, 'log'>) {
@@ -93,7 +98,7 @@ class KafkaProducer implements Producer {
   }
 
   async #sendAll(topic: string, messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
-    const count = await this.#partitionsOf(topic);
+    const { count } = await this.#partitionsOf(topic);
     const unkeyed = this.#next++ % count;
     const placed = messages.map((message) => ({
       message,
@@ -117,9 +122,10 @@ class KafkaProducer implements Producer {
     const sent = await this.#request(topic, placed);
     for (const [partition, part] of byPartition) {
       const offset = sent.offsets.get(partition);
+      const address = this.#addressOf(topic, partition);
       if (offset !== undefined) {
         part.forEach(({ message }, n) =>
-          results.set(message, Promise.resolve(receipt(partition, offset, n))),
+          results.set(message, Promise.resolve(receipt({ partition, address }, offset, n))),
         );
       } else if (part.length > 1 && isAboutMessages(sent.error)) {
         const half = Math.ceil(part.length / 2);
@@ -149,19 +155,35 @@ class KafkaProducer implements Producer {
     }
   }
 
-  async #partitionsOf(topic: string): Promise<number> {
+  /** Of the broker that leads the partition. */
+  #addressOf(topic: string, partition: number): string | null {
+    const leader = this.#partitions.get(topic)?.leaders[partition];
+    if (leader === undefined) return null;
+    return this.#client.connections.getEstablishedConnection(leader)?.socket.remoteAddress ?? null;
+  }
+
+  async #partitionsOf(topic: string): Promise<Partitions> {
     const known = this.#partitions.get(topic);
-    if (known !== undefined && known.untilMs > performance.now()) return known.count;
+    if (known !== undefined && known.untilMs > performance.now()) return known;
     try {
       const metadata = await this.#client.metadata({ topics: [topic], autocreateTopics: false });
-      const count = metadata.topics.get(topic)?.partitionsCount ?? 0;
+      const { partitionsCount: count = 0, partitions = [] } = metadata.topics.get(topic) ?? {};
       if (count === 0) throw new BrokerError('The topic does not exist.');
-      this.#partitions.set(topic, { count, untilMs: performance.now() + PARTITIONS_FOR_MS });
-      return count;
+      const leaders = partitions.map(({ leader }) => metadata.brokers.get(leader));
+      const found = { count, leaders, untilMs: performance.now() + PARTITIONS_FOR_MS };
+      this.#partitions.set(topic, found);
+      return found;
     } catch (error) {
       throw produceError(error);
     }
   }
+}
+
+interface Partitions {
+  count: number;
+  /** By partition. */
+  leaders: readonly (Broker | undefined)[];
+  untilMs: number;
 }
 
 interface Placed {
@@ -177,7 +199,11 @@ const toRecord = (topic: string, partition: number, { headers, body, orderingKey
   headers: new Map(headers.map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
 });
 
-const receipt = (partition: number, first: bigint, n: number): Receipt => ({
-  address: null,
+const receipt = (
+  { partition, address }: { partition: number; address: string | null },
+  first: bigint,
+  n: number,
+): Receipt => ({
+  address,
   facts: { partition: String(partition), offset: String(first + BigInt(n)) },
 });

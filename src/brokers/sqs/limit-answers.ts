@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 
@@ -6,11 +7,16 @@ class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
+/** The address of the server that answered last. */
+export const answeredFrom = new WeakMap<SQSClient, string>();
+
 export function limitAnswers(client: SQSClient, maxBytes: number): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      const response = result.response as { body?: Readable };
+      const response = result.response as { body?: Readable & { socket?: Socket } };
+      const { remoteAddress } = response.body?.socket ?? {};
+      if (remoteAddress !== undefined) answeredFrom.set(client, remoteAddress);
       if (response.body !== undefined) response.body = limited(response.body, maxBytes);
       return result;
     },

@@ -15,6 +15,7 @@ import {
   type Receipt,
   SendFailure,
 } from '../module/producer.ts';
+import { answeredFrom } from './limit-answers.ts';
 import { connect } from './sqs-client.ts';
 import { toEntry, weightOf } from './sqs-entry.ts';
 import { sqsError } from './sqs-error.ts';
@@ -86,7 +87,7 @@ class SqsProducer implements Producer {
         if (entry instanceof SendFailure) throw entry;
         const receipt = taken.get(String(index));
         if (receipt === undefined) throw refusal(refused.get(String(index)));
-        return receiptOf(receipt);
+        return receiptOf(receipt, answeredFrom.get(this.#client) ?? null);
       });
     } catch (error) {
       this.#urls.delete(name);
@@ -107,8 +108,11 @@ class SqsProducer implements Producer {
   }
 }
 
-const receiptOf = ({ MessageId, SequenceNumber }: SendMessageBatchResultEntry): Receipt => ({
-  address: null,
+const receiptOf = (
+  { MessageId, SequenceNumber }: SendMessageBatchResultEntry,
+  address: string | null,
+): Receipt => ({
+  address,
   facts: {
     'message-id': MessageId ?? '',
     ...(SequenceNumber !== undefined && { 'sequence-number': SequenceNumber }),

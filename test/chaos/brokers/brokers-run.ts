@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Chain } from '../../brokers/destinations/chain.ts';
-import type { ApiClient } from '../../support/client.ts';
-import { clientOf, readCredentials } from '../../support/program.ts';
+import { readCredentials } from '../../support/program.ts';
 import { ChaosDatabase } from '../chaos-database.ts';
 import { ChaosNode } from '../chaos-node.ts';
 import { seeded } from '../fault-schedule.ts';
@@ -33,7 +32,8 @@ const FAULTS = ['kill source broker', 'kill endpoint broker', 'kill node', 'free
 const API_FROM = 1_000_000;
 const CHUNK = 30;
 const FREEZE_MS = 12_000;
-const ARRIVAL_MS = 240_000;
+/** Nothing new for so long: what is missing then is lost. */
+const SILENCE_MS = 120_000;
 const RETRY = { type: 'linear', duration: 1, retry_count: 1_000 };
 /** An open breaker would hold back what the run waits for. */
 const BREAKER = { failure_threshold: 100, minimum_request_count: 100_000 };
@@ -62,10 +62,10 @@ export async function runBrokers(options: BrokersOptions): Promise<BrokersReport
 async function runIn(world: World, options: BrokersOptions): Promise<BrokersReport> {
   const { chain, nodes } = world;
   const clients = clientsOf(nodes);
-  const [first] = clients as [ApiClient];
-  await first.put('', { name: 'default', config: { strategy: RETRY, circuit_breaker: BREAKER } });
-  await first.post('/endpoints', chain.endpoint);
-  await first.post('/sources', chain.source);
+  const [first] = clients as [Call];
+  await first('PUT', '', { name: 'default', config: { strategy: RETRY, circuit_breaker: BREAKER } });
+  await first('POST', '/endpoints', chain.endpoint);
+  await first('POST', '/sources', chain.source);
   const load = new Load(chain, clients);
   const faults = await injectFaults(world, options);
   await load.stop();
@@ -87,10 +87,22 @@ async function runIn(world: World, options: BrokersOptions): Promise<BrokersRepo
   };
 }
 
-const clientsOf = (nodes: ChaosNode[]): ApiClient[] => {
-  const credentials = readCredentials((nodes[0] as ChaosNode).dataDir);
-  return nodes.map(({ url }) => clientOf(url, credentials));
-};
+type Call = (method: string, path: string, body: object) => Promise<void>;
+
+/** A call of the API of each node. */
+function clientsOf(nodes: ChaosNode[]): Call[] {
+  const { project_id, api_key } = readCredentials((nodes[0] as ChaosNode).dataDir);
+  return nodes.map(({ url }) => async (method, path, body) => {
+    const response = await fetch(`${url}/api/v1/projects/${project_id}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  });
+}
 
 /** One fault after the other. Each kind comes once in a round. */
 async function injectFaults(world: World, options: BrokersOptions): Promise<Record<string, number>> {
@@ -139,7 +151,7 @@ class Load {
   readonly #done: Promise<unknown>;
   #isStopped = false;
 
-  constructor(chain: Chain, clients: ApiClient[]) {
+  constructor(chain: Chain, clients: Call[]) {
     this.#chain = chain;
     this.#done = Promise.all([this.#publish(), this.#send(clients)]);
   }
@@ -161,10 +173,10 @@ class Load {
     }
   }
 
-  async #send(clients: ApiClient[]): Promise<void> {
+  async #send(clients: Call[]): Promise<void> {
     for (let n = API_FROM; !this.#isStopped; n++) {
-      const client = clients[n % clients.length] as ApiClient;
-      await client.post('/events/broadcast', { event_type: 'api', data: { n } }).then(
+      const client = clients[n % clients.length] as Call;
+      await client('POST', '/events/broadcast', { event_type: 'api', data: { n } }).then(
         () => this.accepted.push(n),
         () => undefined,
       );
@@ -177,10 +189,12 @@ async function allArrived(
   chain: Chain,
   wanted: readonly number[],
 ): Promise<{ all: number; distinct: ReadonlySet<number> }> {
-  for (const startedMs = performance.now(); ; await delay(500)) {
+  let [most, grewMs] = [0, performance.now()];
+  for (; ; await delay(500)) {
     const numbers = await chain.numbers();
     const distinct = new Set(numbers);
-    const isOver = performance.now() - startedMs > ARRIVAL_MS;
+    if (distinct.size > most) [most, grewMs] = [distinct.size, performance.now()];
+    const isOver = performance.now() - grewMs > SILENCE_MS;
     if (isOver || wanted.every((n) => distinct.has(n))) return { all: numbers.length, distinct };
   }
 }
