@@ -367,26 +367,6 @@ function parseSetting(setting: Setting<unknown>, given: string): unknown {
   }
 }
 
-export interface ShownSetting {
-  name: string;
-  /** Null: it is a secret. */
-  value: string | null;
-  isSet: boolean;
-  fallback: string;
-  description: string;
-}
-
-/** Every setting as an operator may see it. */
-export function shownSettings({ given }: Config): ShownSetting[] {
-  return Object.values<Setting<unknown>>(settings).map(({ env, fallback = '', doc, secret }) => ({
-    name: env,
-    value: secret === true ? null : (given[env] ?? fallback),
-    isSet: given[env] !== undefined,
-    fallback,
-    description: doc,
-  }));
-}
-
 /** Other machines cannot reach this node. */
 export function isOnLoopback({ host }: Pick<Config, 'host'>): boolean {
   return /^(127\.|::1$|localhost$)/.test(host);

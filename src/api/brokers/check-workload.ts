@@ -2,7 +2,7 @@ import { CLOUD_OF, type Cloud, isWorkloadKind } from '../../domain/config/worklo
 import { invalid } from '../../domain/errors.ts';
 
 /**
- * Whoever saves these settings acts with the role of the machine, and so with the rights of the operator. So the operator
+ * A tenant with these settings acts with the role of the machine, and so with the rights of the operator. So the operator
  * must have allowed it for the cloud.
  */
 export function checkWorkload(
