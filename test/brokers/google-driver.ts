@@ -25,8 +25,9 @@ export function serviceAccount(email: string): { file: object; base64: string; k
   return { file, base64: Buffer.from(JSON.stringify(file)).toString('base64'), key: publicKey };
 }
 
-const alice = serviceAccount('alice@tests.iam.gserviceaccount.com');
-const mallory = serviceAccount('alice@tests.iam.gserviceaccount.com');
+export const alice = serviceAccount('alice@tests.iam.gserviceaccount.com');
+/** The same name with another key. */
+export const mallory = serviceAccount('alice@tests.iam.gserviceaccount.com');
 
 /** `pub_sub` of a source. */
 export const googleSettings = (endpoint: string, google: object) => ({

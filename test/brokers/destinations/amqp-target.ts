@@ -1,6 +1,7 @@
 import type { ChannelModel } from 'amqplib';
 import { brokerFacts } from '../../support/brokers/broker.ts';
 import {
+  RABBITMQ_MAX_BYTES,
   RABBITMQ_USER,
   RABBITMQ_VHOST,
   type RabbitMqFacts,
@@ -9,7 +10,15 @@ import {
 import { happened } from '../../support/eventually.ts';
 import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
 import { AmqpSide, queueName } from '../amqp-driver.ts';
-import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+import {
+  behind,
+  type DestinationDriver,
+  NO_SUCH_NAME,
+  type OwnTarget,
+  type ReceivedMessage,
+  type Target,
+  unreachable,
+} from './destination-driver.ts';
 
 export async function amqpTargets(): Promise<DestinationDriver | string> {
   const facts = await brokerFacts<RabbitMqFacts>('amqp');
@@ -50,16 +59,7 @@ export class AmqpTargets {
     return {
       broker: broker({}),
       refused: [
-        [
-          broker({ port: '1' }),
-          'connection_refused',
-          'The broker refused the connection: check the address and that it is running.',
-        ],
-        [
-          broker({ host: 'no-such-name.invalid' }),
-          'dns_not_found',
-          'The name no-such-name.invalid does not exist.',
-        ],
+        ...unreachable(broker({ port: '1' }), broker({ host: NO_SUCH_NAME })),
         [broker({ schema: 'amqps' }), 'tls_failed', 'The broker does not speak TLS on this port.'],
         [
           broker({ auth: { ...RABBITMQ_USER, password: 'wrong' } }),
@@ -74,6 +74,7 @@ export class AmqpTargets {
         [broker({ exchange: 'none' }), 'target_not_found', 'The exchange does not exist.'],
         [broker({ routing_key: 'none' }), 'unroutable', 'No queue has the name none.'],
       ],
+      tooLargeBytes: RABBITMQ_MAX_BYTES + 1,
       received: this.reader(queue),
     };
   }
@@ -125,17 +126,13 @@ export async function startOwnRabbit(): Promise<OwnTarget> {
   const server = await RabbitMqServer.start();
   relay.to(server.ports.plain);
   const targets = new AmqpTargets(server.facts);
-  return {
+  return behind(relay, {
     target: await targets.open(relay.port),
-    connections: () => relay,
     kill: () => server.kill(),
     resume: () => server.resume(),
-    mute: () => relay.mute(),
-    unmute: () => relay.unmute(),
     stop: async () => {
       await targets.close();
-      relay.close();
       await server.stop();
     },
-  };
+  });
 }

@@ -66,8 +66,10 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
       await scene.sendMany(endpoint, 0, 40, text);
       await scene.succeeded(39);
       await scene.ended('Failure', 1);
-      const numbers = (await scene.received(target, 39)).map(numberOf);
-      expect(numbers.toSorted((a, b) => a - b)).toEqual(range(0, 40).filter((n) => n !== 7));
+      const numbers = await scene.receivedNumbers(target, 39);
+      expect([...new Set(numbers)].toSorted((a, b) => a - b)).toEqual(range(0, 40).filter((n) => n !== 7));
+      // RabbitMQ ends the channel: what it took and did not confirm until then goes again.
+      if (kind !== 'amqp') expect(numbers).toHaveLength(39);
       const { content } = await scene.project.get('/eventdeliveries?status=Failure');
       expect(content[0]).toMatchObject({ last_outcome: 'message_too_large' });
       expect(content[0].metadata.num_trials).toBe(1);

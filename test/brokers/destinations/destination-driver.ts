@@ -1,3 +1,5 @@
+import type { TcpRelay } from '../../support/servers/tcp-relay.ts';
+
 /** The acts of the suite on the side of a broker that gets deliveries. */
 export interface DestinationDriver {
   open(): Promise<Target>;
@@ -35,3 +37,32 @@ export interface OwnTarget {
   unmute(): void;
   stop(): Promise<void>;
 }
+
+type Refusal = Target['refused'][number];
+
+/** Brokers at a port where nothing listens, and at `NO_SUCH_NAME`. */
+export const unreachable = (closed: object, unknown: object): Refusal[] => [
+  [
+    closed,
+    'connection_refused',
+    'The broker refused the connection: check the address and that it is running.',
+  ],
+  [unknown, 'dns_not_found', `The name ${NO_SUCH_NAME} does not exist.`],
+];
+
+export const NO_SUCH_NAME = 'no-such-name.invalid';
+
+/** A broker of its own whose every connection goes through the relay. */
+export const behind = (
+  relay: TcpRelay,
+  own: Pick<OwnTarget, 'target' | 'kill' | 'resume' | 'stop'>,
+): OwnTarget => ({
+  ...own,
+  connections: () => relay,
+  mute: () => relay.mute(),
+  unmute: () => relay.unmute(),
+  stop: async () => {
+    await own.stop();
+    relay.close();
+  },
+});

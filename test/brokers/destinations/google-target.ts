@@ -1,17 +1,57 @@
 import { PubSub } from '@google-cloud/pubsub';
 import { brokerFacts } from '../../support/brokers/broker.ts';
+import { GoogleGate } from '../../support/brokers/google-gate.ts';
 import { type PubSubPorts, PubSubServer } from '../../support/brokers/pstest-server.ts';
 import { happened } from '../../support/eventually.ts';
 import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
-import { GoogleSide, googleSettings, queueName } from '../google-driver.ts';
-import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+import { alice, GoogleSide, googleSettings, mallory, queueName, serviceAccount } from '../google-driver.ts';
+import {
+  behind,
+  type DestinationDriver,
+  NO_SUCH_NAME,
+  type OwnTarget,
+  type ReceivedMessage,
+  type Target,
+  unreachable,
+} from './destination-driver.ts';
 
 export async function googleTargets(): Promise<DestinationDriver | string> {
   const ports = await brokerFacts<PubSubPorts>('google');
   if (typeof ports === 'string') return ports;
   const targets = new GoogleTargets(ports);
-  return { open: () => targets.open(ports.grpc), startOwn, close: () => targets.close() };
+  const gate = await GoogleGate.start(ports.grpc, {
+    [ALICE]: { key: alice.key },
+    [READER]: { key: reader.key, denied: ['Publish'] },
+  });
+  return {
+    open: async () => targets.open(`https://localhost:${gate.port}`, SIGN_IN_REFUSALS),
+    startOwn,
+    close: async () => {
+      gate.close();
+      await targets.close();
+    },
+  };
 }
+
+const ALICE = 'alice@tests.iam.gserviceaccount.com';
+const READER = 'reader@tests.iam.gserviceaccount.com';
+const reader = serviceAccount(READER);
+
+/** Key files that the gate refuses, and why. */
+const SIGN_IN_REFUSALS: Refusals = [
+  [
+    mallory.base64,
+    'sign_in_refused',
+    'The broker refused the service account: its key may have been deleted.',
+  ],
+  [
+    reader.base64,
+    'not_permitted',
+    'The service account has no right to do this. The broker answered: User not authorized to perform this action: Publish.',
+  ],
+];
+
+type Refusals = readonly (readonly [serviceAccount: string, outcome: string, error: string])[];
 
 export class GoogleTargets {
   readonly side: GoogleSide;
@@ -25,8 +65,8 @@ export class GoogleTargets {
     this.#client = new PubSub({ projectId: 'tests', apiEndpoint, emulatorMode: true, clientOptions });
   }
 
-  /** `port`: where the service finds it. */
-  async open(port: number): Promise<Target> {
+  /** `here`: where the service finds it. */
+  async open(here: string, refusals: Refusals = []): Promise<Target> {
     const name = queueName();
     const [topic] = await this.#client.createTopic(name);
     await topic.createSubscription(name, { ackDeadlineSeconds: 10, enableMessageOrdering: true });
@@ -34,25 +74,18 @@ export class GoogleTargets {
       const { workers: _, ...rest } = googleSettings(endpoint, { topic_id: name, ...google });
       return rest;
     };
-    const here = `http://127.0.0.1:${port}`;
     return {
       broker: broker(here),
       refused: [
-        [
-          broker('http://127.0.0.1:1'),
-          'connection_refused',
-          'The broker refused the connection: check the address and that it is running.',
-        ],
-        [
-          broker('http://no-such-name.invalid:1'),
-          'dns_not_found',
-          'The name no-such-name.invalid does not exist.',
-        ],
+        ...unreachable(broker('http://127.0.0.1:1'), broker(`http://${NO_SUCH_NAME}:1`)),
         [
           broker(here, { topic_id: 'none' }),
           'target_not_found',
           'The topic does not exist: check project_id and topic_id.',
         ],
+        ...refusals.map(
+          ([service_account, outcome, error]) => [broker(here, { service_account }), outcome, error] as const,
+        ),
       ],
       received: this.reader(name),
     };
@@ -88,17 +121,13 @@ async function startOwn(): Promise<OwnTarget> {
   const server = await PubSubServer.start();
   relay.to(server.ports.grpc);
   const targets = new GoogleTargets(server.ports);
-  return {
-    target: await targets.open(relay.port),
-    connections: () => relay,
+  return behind(relay, {
+    target: await targets.open(`http://127.0.0.1:${relay.port}`),
     kill: async () => relay.cut(),
     resume: async () => relay.to(server.ports.grpc),
-    mute: () => relay.mute(),
-    unmute: () => relay.unmute(),
     stop: async () => {
       await targets.close();
-      relay.close();
       await server.stop();
     },
-  };
+  });
 }

@@ -5,7 +5,15 @@ import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../../support/brokers
 import { happened } from '../../support/eventually.ts';
 import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
 import { KafkaSide } from '../kafka-driver.ts';
-import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+import {
+  behind,
+  type DestinationDriver,
+  NO_SUCH_NAME,
+  type OwnTarget,
+  type ReceivedMessage,
+  type Target,
+  unreachable,
+} from './destination-driver.ts';
 
 /** It also holds for a batch: so a batch of small messages can be too large. */
 const MAX_TOPIC_BYTES = 20_000;
@@ -38,16 +46,7 @@ export class KafkaTargets {
     return {
       broker: broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth: scram }),
       refused: [
-        [
-          broker({ brokers: ['127.0.0.1:1'] }),
-          'connection_refused',
-          'The broker refused the connection: check the address and that it is running.',
-        ],
-        [
-          broker({ brokers: ['no-such-name.invalid:9092'] }),
-          'dns_not_found',
-          'The name no-such-name.invalid does not exist.',
-        ],
+        ...unreachable(broker({ brokers: ['127.0.0.1:1'] }), broker({ brokers: [`${NO_SUCH_NAME}:9092`] })),
         [
           broker({ auth: { tls: true } }),
           'tls_failed',
@@ -104,20 +103,16 @@ async function startOwn(): Promise<OwnTarget> {
   const targets = new KafkaTargets(relay.port);
   const target = await targets.open({ ...server.ports, plaintext: relay.port });
   const { kafka } = target.broker as { kafka: object };
-  return {
+  return behind(relay, {
     target: {
       ...target,
       broker: { type: 'kafka', kafka: { ...kafka, brokers: [`127.0.0.1:${relay.port}`], auth: undefined } },
     },
-    connections: () => relay,
     kill: () => server.kill(),
     resume: () => server.resume(),
-    mute: () => relay.mute(),
-    unmute: () => relay.unmute(),
     stop: async () => {
       await targets.close();
-      relay.close();
       await server.stop();
     },
-  };
+  });
 }

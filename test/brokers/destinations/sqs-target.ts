@@ -5,7 +5,15 @@ import { SqsGate } from '../../support/brokers/sqs-gate.ts';
 import { happened } from '../../support/eventually.ts';
 import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
 import { queueName, SQS_KEY, SqsSide, sqsSettings } from '../sqs-driver.ts';
-import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+import {
+  behind,
+  type DestinationDriver,
+  NO_SUCH_NAME,
+  type OwnTarget,
+  type ReceivedMessage,
+  type Target,
+  unreachable,
+} from './destination-driver.ts';
 
 export async function sqsTargets(): Promise<DestinationDriver | string> {
   const facts = await brokerFacts<{ port: number }>('sqs');
@@ -52,16 +60,10 @@ export class SqsTargets {
     return {
       broker: broker({}),
       refused: [
-        [
+        ...unreachable(
           broker({ endpoint: 'http://127.0.0.1:1' }),
-          'connection_refused',
-          'The broker refused the connection: check the address and that it is running.',
-        ],
-        [
-          broker({ endpoint: 'http://no-such-name.invalid' }),
-          'dns_not_found',
-          'The name no-such-name.invalid does not exist.',
-        ],
+          broker({ endpoint: `http://${NO_SUCH_NAME}` }),
+        ),
         [broker({ secret_key: 'wrong' }), 'sign_in_refused', wrongKey],
         [
           broker({ queue_name: 'none' }),
@@ -122,17 +124,13 @@ async function startOwn(): Promise<OwnTarget> {
   const server = await ElasticMqServer.start();
   relay.to(server.port);
   const targets = new SqsTargets(server.port);
-  return {
+  return behind(relay, {
     target: await targets.open(relay.port, `${queueName()}.fifo`),
-    connections: () => relay,
     kill: async () => relay.cut(),
     resume: async () => relay.to(server.port),
-    mute: () => relay.mute(),
-    unmute: () => relay.unmute(),
     stop: async () => {
       await targets.close();
-      relay.close();
       await server.stop();
     },
-  };
+  });
 }

@@ -72,7 +72,7 @@ export class GoogleGate {
           ':status': 200,
           'content-type': 'application/grpc',
           'grpc-status': String(problem.status),
-          'grpc-message': encodeURIComponent(problem.text),
+          'grpc-message': encodeURI(problem.text),
         },
         { endStream: true },
       );

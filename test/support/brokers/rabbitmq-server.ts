@@ -22,6 +22,8 @@ const ERLANG =
 export const RABBITMQ_USER = { user: 'alice', password: 'alice secret/+%' };
 /** It lets `evaluate` in. */
 const COOKIE = 'tests';
+/** A larger message ends its channel. */
+export const RABBITMQ_MAX_BYTES = 1_500_000;
 export const RABBITMQ_VHOST = 'orders/eu';
 
 export interface RabbitMqFacts {
@@ -151,6 +153,7 @@ default_user = ${RABBITMQ_USER.user}
 default_pass = ${RABBITMQ_USER.password}
 default_vhost = ${RABBITMQ_VHOST}
 loopback_users = none
+max_message_size = ${RABBITMQ_MAX_BYTES}
 `;
 
 async function unpacked(): Promise<string> {
