@@ -155,7 +155,7 @@ class KafkaProducer implements Producer {
     }
   }
 
-  /** Of the broker that leads the partition. */
+  /** The address of the broker that leads the partition. */
   #addressOf(topic: string, partition: number): string | null {
     const leader = this.#partitions.get(topic)?.leaders[partition];
     if (leader === undefined) return null;

@@ -87,18 +87,19 @@ async function runIn(world: World, options: BrokersOptions): Promise<BrokersRepo
   };
 }
 
-type Call = (method: string, path: string, body: object) => Promise<void>;
+type Call = (method: 'POST' | 'PUT', path: string, body: object) => Promise<void>;
 
 /** A call of the API of each node. */
 function clientsOf(nodes: ChaosNode[]): Call[] {
   const { project_id, api_key } = readCredentials((nodes[0] as ChaosNode).dataDir);
   return nodes.map(({ url }) => async (method, path, body) => {
-    const response = await fetch(`${url}/api/v1/projects/${project_id}${path}`, {
+    const request = {
       method,
       headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(30_000),
-    });
+    };
+    const response = await fetch(`${url}/api/v1/projects/${project_id}${path}`, request);
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   });
@@ -161,7 +162,7 @@ class Load {
     await this.#done;
   }
 
-  /** What Kafka did not confirm is published again: it may be there twice then. */
+  /** Messages that Kafka did not confirm are published again, so it may have them twice. */
   async #publish(): Promise<void> {
     while (!this.#isStopped) {
       const isPublished = await this.#chain.publish(this.published, this.published + CHUNK).then(

@@ -111,7 +111,7 @@ export class RabbitMqServer {
     return { ports: this.ports, control: { program, port, cookie: COOKIE } };
   }
 
-  /** Of the script that starts it. Zero: it does not run. */
+  /** The process of the script that starts it. Zero: it does not run. */
   get pid(): number {
     return this.#process?.pid ?? 0;
   }
