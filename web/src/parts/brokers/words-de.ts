@@ -29,6 +29,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Dienstkonto',
     Bucket: 'Bucket',
     Prefix: 'Präfix',
+    'Credentials of the machine': 'Anmeldedaten der Maschine',
   },
   hints: {
     'Each as host:port.': 'Jeder als host:port.',
@@ -43,5 +44,7 @@ export const brokerWords: BrokerWords = {
       'Die Schlüsseldatei: base64 oder eine Liste von Bytewerten.',
     'The names of all objects begin with it, such as events/.':
       'Die Namen aller Objekte beginnen damit, etwa events/.',
+    'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.':
+      'workload: die der Maschine, auf der Posthorn läuft, statt eines Schlüssels, wenn der Betreiber es erlaubt.',
   },
 };

@@ -29,6 +29,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Cuenta de servicio',
     Bucket: 'Bucket',
     Prefix: 'Prefijo',
+    'Credentials of the machine': 'Credenciales de la máquina',
   },
   hints: {
     'Each as host:port.': 'Cada uno como host:puerto.',
@@ -43,5 +44,7 @@ export const brokerWords: BrokerWords = {
       'El archivo de la clave: base64 o una lista de bytes.',
     'The names of all objects begin with it, such as events/.':
       'Los nombres de todos los objetos empiezan así, por ejemplo events/.',
+    'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.':
+      'workload: las de la máquina en la que se ejecuta Posthorn, en vez de una clave, si el operador lo permite.',
   },
 };

@@ -29,6 +29,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Compte de service',
     Bucket: 'Bucket',
     Prefix: 'Préfixe',
+    'Credentials of the machine': 'Identifiants de la machine',
   },
   hints: {
     'Each as host:port.': 'Chacun sous la forme hôte:port.',
@@ -42,5 +43,7 @@ export const brokerWords: BrokerWords = {
     'The key file: base64, or an array of byte values.': 'Le fichier de clé : base64 ou une liste d’octets.',
     'The names of all objects begin with it, such as events/.':
       'Les noms de tous les objets commencent ainsi, par exemple events/.',
+    'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.':
+      'workload : ceux de la machine où Posthorn s’exécute, au lieu d’une clé, si l’opérateur le permet.',
   },
 };
