@@ -108,7 +108,7 @@ async function broadcast({ url, project_id, api_key }: Place, body: object): Pro
     const { code } = (await response.json()) as { code?: string };
     return response.status === 201 ? '201' : `${response.status} ${code}`;
   } catch (error) {
-    return String((error as Error).message);
+    return (error as Error).message;
   }
 }
 

@@ -8,7 +8,7 @@ import type { ChaosNode } from '../chaos-node.ts';
 import type { Fault } from '../fault-injector.ts';
 import { CELL_IDS, type CellName, type ThreeCells } from './three-cells.ts';
 
-/** What is killed, and after which step of the move. The mover goes on at once, and meets what is left. */
+/** A kill after a step of the move. The mover goes on at once, and meets the rest. */
 export interface PlannedKill {
   step: MoveStep;
   victim: Victim;
