@@ -1,7 +1,7 @@
 import { slackMs } from '../../../src/domain/config/rate-limit.ts';
 import { CHARACTERS, type Character, type Limit, profileOf } from '../characters.ts';
 import type { Receipt } from '../receiver/chaos-receiver.ts';
-import type { Stored, StoredDelivery } from '../stored.ts';
+import type { Stored, StoredDelivery, StoredTry } from '../stored.ts';
 import { calmStretches, type Stretch, without } from './calm.ts';
 import { overloads } from './overloads.ts';
 import type { Problems } from './problems.ts';
@@ -50,22 +50,38 @@ const CLOCK_MS = 25;
  */
 const HANDOVER_ROUND_TRIPS = 6;
 
+/**
+ * The requests that are among more than the limit by the times at which they began, in any order of their arrival: a machine
+ * that is stopped for seconds hands them over mixed. One that was not recorded has no start, and is judged by its arrival.
+ */
+function beganTogether(receipts: readonly Receipt[], limit: Limit, tries: TriesOf): Set<Receipt> {
+  const sorted = receipts
+    .map((receipt) => ({ receipt, at: startOf(receipt, tries) ?? receipt.at }))
+    .toSorted((a, b) => a.at - b.at);
+  const found = new Set<Receipt>();
+  for (const [n, { at }] of sorted.entries()) {
+    const next = sorted[n + limit.count];
+    if (next !== undefined && next.at - at < limit.seconds * 1000 - CLOCK_MS)
+      for (const one of sorted.slice(n, n + limit.count + 1)) found.add(one.receipt);
+  }
+  return found;
+}
+
 export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): LimitFigures[] {
   const calm = calmStretches(seen.faults);
   const used = calm.flatMap((stretch) => without([stretch], overloads(stored, seen, stretch)));
   judgeWaits(stored, seen, { calm, problems });
   const limited = CHARACTERS.filter((name) => profileOf(name).limit !== undefined);
+  const tries = Map.groupBy(stored.tries, ({ delivery_id }) => delivery_id);
   return limited.map((character) => {
     const { limit, isBusy } = profileOf(character) as { limit: Limit; isBusy?: true };
     const receipts = seen.receipts
       .filter((receipt) => receipt.character === character)
       .toSorted((a, b) => a.at - b.at);
     const shortestMs = limit.seconds * 1000 - seen.strictness.jitterMs;
-    const startedAt = (n: number) => startOf(receipts[n]!, stored);
-    // A request that was not recorded has no start, and is judged by its arrival alone.
-    const beganApart = (n: number) =>
-      startedAt(n + limit.count) - startedAt(n) >= limit.seconds * 1000 - CLOCK_MS;
-    const over = overLimit(receipts, limit.count, shortestMs).filter((n) => !beganApart(n));
+    const startedAt = (n: number) => startOf(receipts[n]!, tries) ?? Number.NaN;
+    const began = beganTogether(receipts, limit, tries);
+    const over = overLimit(receipts, limit.count, shortestMs).filter((n) => began.has(receipts[n]!));
     problems.expectNone(
       'a limit is exact',
       `times ${character} got more than ${limit.count} requests in ${limit.seconds} s`,
@@ -97,10 +113,12 @@ function overLimit(receipts: Receipt[], count: number, shortestMs: number): numb
   });
 }
 
-/** When the request was begun, by its attempt. With several attempts, the latest before it arrived. */
-function startOf({ deliveryId, at }: Receipt, { tries }: Stored): number {
-  const own = tries.filter(({ delivery_id, started }) => delivery_id === deliveryId && started <= at);
-  return own.at(-1)?.started ?? Number.NaN;
+/** By delivery. */
+type TriesOf = ReadonlyMap<string, readonly StoredTry[]>;
+
+/** When the request began: its try has the same signed time. It may arrive after the next try has begun. */
+function startOf({ deliveryId, sentAt }: Receipt, tries: TriesOf): number | undefined {
+  return tries.get(deliveryId)?.find(({ sent }) => sent * 1000 === sentAt)?.started;
 }
 
 function windowFrom(receipts: Receipt[], from: number, lengthMs: number) {
