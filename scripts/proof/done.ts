@@ -18,7 +18,7 @@ export interface Done {
 
 const MODEL =
   /^(ok|NOT OK) +([\w-]+): (?:holds|breaks \w+), (\d+) states, (\d+) distinct, depth (\d+), [\d.]+ s$/gm;
-const FAULT = /^(ok|NOT OK) +(.+), \d+ s$/gm;
+const FAULT = /^(ok|NOT OK) +fault: (.+)$/gm;
 
 export async function readDone(files: readonly string[]): Promise<Done> {
   const done: Done = { models: new Map(), faults: new Map() };

@@ -17,24 +17,19 @@ const namesIn = (text: string) =>
     }),
   );
 
-/** Cells are built apart from this model of their moves. */
-const isPlanned = (file: string) => file.includes('/cells/') && !existsSync(join(ROOT, 'src/cells'));
-
 describe.each(modules)('%s', (module) => {
   const text = readFileSync(join(MODEL, module), 'utf8');
 
   test('names what its actions stand for, and the code has each of these names', () => {
     const named = namesIn(text);
     expect(named.length).toBeGreaterThan(5);
-    const missing = named
-      .filter(({ file }) => !isPlanned(file))
-      .flatMap(({ file, names }) => {
-        if (!existsSync(join(ROOT, file))) return [file];
-        const code = readFileSync(join(ROOT, file), 'utf8');
-        return names
-          .filter((name) => !new RegExp(`(?<![\\w#])${name}\\b`).test(code))
-          .map((name) => `${name} of ${file}`);
-      });
+    const missing = named.flatMap(({ file, names }) => {
+      if (!existsSync(join(ROOT, file))) return [file];
+      const code = readFileSync(join(ROOT, file), 'utf8');
+      return names
+        .filter((name) => !new RegExp(`(?<![\\w#])${name}\\b`).test(code))
+        .map((name) => `${name} of ${file}`);
+    });
     expect(missing).toEqual([]);
   });
 
@@ -63,4 +58,21 @@ test('each guard has its counterexample as text, and a row in docs/model.md with
   }
   const files = [...page.matchAll(/`((?:test|src)\/[\w./-]+\.ts)`/g)].map(([, file]) => file ?? '');
   expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+/** Test files that a letter stands for in the table, and that name the guards in brackets. */
+const TRACES = { T: 'test/model/traces.test.ts', M: 'test/model/move-traces.test.ts' } as const;
+
+test('each row of docs/model.md names a test, and a trace is played for each guard that says so', () => {
+  const page = readFileSync(join(ROOT, 'docs/model.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| (`[A-Z_]+`.*?) \| .* \| (.+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(30);
+  for (const [row, names = '', by = ''] of rows) {
+    expect(by, row).toMatch(/^([HMRST]|`[\w/.-]+\.test\.ts`)(, `[\w/.-]+\.test\.ts`)*$/);
+    const file = TRACES[by as keyof typeof TRACES];
+    if (file === undefined) continue;
+    const code = readFileSync(join(ROOT, file), 'utf8');
+    for (const [, guard = ''] of names.matchAll(/`([A-Z_]+)`/g))
+      expect(code, guard).toMatch(new RegExp(`\\[[A-Z_, ]*\\b${guard}\\b`));
+  }
 });

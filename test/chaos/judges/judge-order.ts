@@ -23,7 +23,7 @@ export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, pro
       .map(({ id, at }) => ({ id, at, success: firstSuccess.get(id) ?? Infinity }))
       .toSorted((a, b) => a.at - b.at);
     let seen = 0;
-    /** Of those answered so far, the one whose success came last. */
+    /** The last one to succeed, among those answered so far. */
     let last: (typeof answered)[number] | undefined;
     return own
       .toSorted((a, b) => a.startedAt - b.startedAt)
