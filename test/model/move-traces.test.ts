@@ -96,9 +96,18 @@ test('a mover that another process took for dead takes no further step [OWNED_ST
 
 test('a mover of an earlier move cannot arrive in a later one [EPOCHS]', async () => {
   const { client } = await cells.project(1);
-  const second = cells.deps('second');
-  const steps: string[] = [];
-  const deps = {
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  /** It waits at its beginning: the target expects the project again. */
+  const second = {
+    ...cells.deps('second'),
+    onStep: async (step: MoveStep) => {
+      if (step !== 'begun') return;
+      begun.resolve();
+      await ended.promise;
+    },
+  };
+  let later: Promise<unknown> = Promise.resolve();
+  const first = {
     ...cells.deps('first'),
     onStep: async (step: MoveStep) => {
       if (step !== 'written') return;
@@ -108,16 +117,14 @@ test('a mover of an earlier move cannot arrive in a later one [EPOCHS]', async (
         () => cells.openIn(client),
         (open) => open.length === 1,
       );
-      const later = await startMove(second, cells.move(client));
-      expect(later.epoch).toBe(move.epoch + 1);
-      steps.push('begun');
+      later = moveProject(second, cells.move(client));
+      await begun.promise;
     },
   };
-  const move = await startMove(deps, cells.move(client));
-  await expect(runMove(deps, move)).rejects.toThrow(/taken over or stopped/);
-  expect(steps).toEqual(['begun']);
+  const move = await startMove(first, cells.move(client));
+  await expect(runMove(first, move)).rejects.toThrow(/taken over or stopped/);
   expect(await cells.openIn(client)).toEqual(['source']);
-  const later = { ...move, epoch: move.epoch + 1 };
-  await runMove(second, later);
+  ended.resolve();
+  await later;
   expect(await cells.openIn(client)).toEqual(['target']);
 });
