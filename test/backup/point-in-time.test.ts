@@ -136,7 +136,7 @@ test('a restore to a time has what was accepted until then, and takes what came 
   // The sender repeats everything: the key tells what was restored from what was not.
   expect(await send(client, 'kept')).toMatchObject({ is_duplicate_event: true, duplicate_of: kept.uid });
   expect(await send(client, 'later')).toMatchObject({ is_duplicate_event: false });
-  const names = () => receiver.requests.map(({ json }) => json.name).toSorted();
+  const names = () => receiver.requests.map(({ json }) => String(json.name)).toSorted();
   await eventually(
     async () => names(),
     (all) => all.length >= 5,

@@ -85,9 +85,9 @@ async function subscribeAll(client: ApiClient): Promise<Receiver> {
 /** Sends events of each kind to each node until it is stopped. */
 function startLoad(clients: readonly ApiClient[]) {
   const accepted: string[] = [];
-  let isStopped = false;
+  const state = { isStopped: false };
   const send = async (client: ApiClient): Promise<void> => {
-    for (let n = 0; !isStopped; n++) {
+    for (let n = 0; !state.isStopped; n++) {
       const body = { event_type: ['plain', 'limited', 'retried'][n % 3], data: { n } };
       accepted.push((await client.post('/events/broadcast', body)).uid);
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -95,7 +95,7 @@ function startLoad(clients: readonly ApiClient[]) {
   };
   const done = Promise.all(clients.map(send));
   const stop = async () => {
-    isStopped = true;
+    state.isStopped = true;
     await done;
     return accepted;
   };
