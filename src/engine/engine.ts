@@ -105,8 +105,7 @@ export class Engine {
       log,
     });
     this.#notifier = new DueNotifier({ db, log });
-    const restartCap = (endpointId: string) => this.#dispatcher.restartCap(endpointId);
-    this.#watch = new OutcomeWatch({ ...deps, restartCap });
+    this.#watch = new OutcomeWatch({ ...deps, restartCap: (id) => this.#dispatcher.restartCap(id) });
     this.#dispatcher = this.#createDispatcher(lease);
     this.#claimer = new Claimer({
       db,

@@ -17,7 +17,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 const idOf = ({ headers }: Received) => headers['webhook-id'];
 
 describe('a batch', () => {
-  // proves Subscriptions: batch
+  // proves Subscriptions: batch.max
   test('is an array with one signature, and each delivery keeps its id and its attempts', async () => {
     const { client, receiver, send, ended } = await scene(app, { max: 3, ...LATE });
     await send(3);
@@ -50,6 +50,7 @@ describe('a batch', () => {
     expect(rows).toEqual([]);
   });
 
+  // proves Subscriptions: batch.max_wait_seconds
   test('is sent when its oldest delivery has waited long enough, and until then says what it waits for', async () => {
     const { client, receiver, send, ended, deliveries } = await scene(app, { max: 100, max_wait_seconds: 2 });
     await send(2);
@@ -62,6 +63,7 @@ describe('a batch', () => {
     expect(receiver.requests.map(numbers)).toEqual([[1, 2]]);
   });
 
+  // proves Subscriptions: batch.max_bytes
   test('takes no more bytes than it may, and a larger payload is one of its own', async () => {
     const { client, receiver, send, ended } = await scene(app, { max: 100, max_bytes: 1_000, ...LATE });
     await send(3, { event: { data: { n: 1, LARGE } } });

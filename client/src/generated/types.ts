@@ -991,7 +991,7 @@ export interface Subscription {
   batch?: {
     /** Most deliveries of a batch. 100 unless given. */
     max: number;
-    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    /** Most bytes of their payloads. 1000000 unless given. */
     max_bytes: number;
     /** Longest wait of a delivery for others. 5 unless given. */
     max_wait_seconds: number;
@@ -1470,7 +1470,7 @@ export interface SubscriptionOfEndpoint {
   batch?: {
     /** Most deliveries of a batch. 100 unless given. */
     max?: number | null;
-    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    /** Most bytes of their payloads. 1000000 unless given. */
     max_bytes?: number | null;
     /** Longest wait of a delivery for others. 5 unless given. */
     max_wait_seconds?: number | null;
@@ -2095,7 +2095,7 @@ export interface UpdateSubscription {
   batch?: {
     /** Most deliveries of a batch. 100 unless given. */
     max?: number | null;
-    /** Most bytes of their payloads. 1000000 unless given. A larger payload is a batch of its own. */
+    /** Most bytes of their payloads. 1000000 unless given. */
     max_bytes?: number | null;
     /** Longest wait of a delivery for others. 5 unless given. */
     max_wait_seconds?: number | null;

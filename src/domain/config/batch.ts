@@ -1,7 +1,7 @@
 import type { Secret } from '../../platform/secret.ts';
 import { type DeliveryKind, type EndpointSecrets, isFetched } from './endpoint.ts';
 
-/** The deliveries of a subscription are sent many at a time. Whichever limit is reached first makes a batch. */
+/** The deliveries of a subscription are sent many at a time. The limit that is reached first makes a batch. */
 export interface Batch {
   /** Deliveries. */
   max: number;

@@ -81,7 +81,7 @@ export const BatchConfig = Type.Object({
   max_bytes: Type.Integer({
     minimum: 1,
     maximum: MAX_BATCH_BYTES,
-    description: `Most bytes of their payloads. ${USUAL_BATCH.max_bytes} unless given. A larger payload is a batch of its own.`,
+    description: `Most bytes of their payloads. ${USUAL_BATCH.max_bytes} unless given.`,
   }),
   max_wait_seconds: Type.Integer({
     minimum: 0,

@@ -84,7 +84,7 @@ export class BatchSender {
       : content;
   }
 
-  /** What functions make of those of the deliveries that they have not run for. */
+  /** The results of functions, for those of the deliveries that they have not run for. */
   async #made(
     members: readonly LeasedDelivery[],
     at: { routing: ProjectRouting; endpoint: RoutedEndpoint },

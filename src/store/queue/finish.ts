@@ -23,7 +23,7 @@ export type Finish<T extends Leased = Leased> = NextState & {
   isSecondRequest: boolean;
   /** Stored with the outcome. Null: the project does not want it. */
   metaEvent: NewMetaEvent | null;
-  /** Of a batch: its deliveries. */
+  /** The deliveries, if it is that of a batch. */
   group?: Group;
 };
 

@@ -65,7 +65,6 @@ function Fields({ stored }: { stored?: Subscription }) {
     rate_limit_config: rate,
     alert_config: alert,
     ordering,
-    batch,
   } = stored ?? {};
   const { sources } = useSourceChoices();
   const known =
@@ -128,19 +127,27 @@ function Fields({ stored }: { stored?: Subscription }) {
             ]}
           />
         </div>
-        <Pair
-          first={['Batches of (deliveries)', 'batch.max', batch?.max, '0 for one request per delivery.']}
-          second={['Longest wait (s)', 'batch.max_wait_seconds', batch?.max_wait_seconds ?? 5]}
-        />
-        <TextField
-          label="Bytes of a batch"
-          name="batch.max_bytes"
-          type="number"
-          min="1"
-          defaultValue={batch?.max_bytes ?? 1_000_000}
-          hint="A batch is sent when it has that many, too."
-        />
+        <BatchFields batch={stored?.batch} />
       </Fold>
+    </>
+  );
+}
+
+function BatchFields({ batch }: { batch: Subscription['batch'] | undefined }) {
+  return (
+    <>
+      <Pair
+        first={['Batches of (deliveries)', 'batch.max', batch?.max, '0 for one request per delivery.']}
+        second={['Longest wait (s)', 'batch.max_wait_seconds', batch?.max_wait_seconds ?? 5]}
+      />
+      <TextField
+        label="Bytes of a batch"
+        name="batch.max_bytes"
+        type="number"
+        min="1"
+        defaultValue={batch?.max_bytes ?? 1_000_000}
+        hint="A batch is sent when it has that many, too."
+      />
     </>
   );
 }
