@@ -96,7 +96,7 @@ check(
     const bucket = await openBucket(s3);
     const queue = queueName();
     const queueUrl = await sqs.side.create(queue);
-    const topic = await google.open(0);
+    const topic = await google.open('http://127.0.0.1:0');
     const { google: known } = topic.broker as { google: { project_id: string; topic_id: string } };
     const { s3: place } = bucket.broker as { s3: { bucket: string } };
     const { project_id, topic_id } = known;
