@@ -65,6 +65,7 @@ function Fields({ stored }: { stored?: Subscription }) {
     rate_limit_config: rate,
     alert_config: alert,
     ordering,
+    batch,
   } = stored ?? {};
   const { sources } = useSourceChoices();
   const known =
@@ -127,7 +128,7 @@ function Fields({ stored }: { stored?: Subscription }) {
             ]}
           />
         </div>
-        <BatchFields batch={stored?.batch} />
+        <BatchFields batch={batch} />
       </Fold>
     </>
   );
