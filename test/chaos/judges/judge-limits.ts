@@ -100,7 +100,7 @@ export function judgeLimits(stored: Stored, seen: Seen, problems: Problems): Lim
     const deliveries = stored.deliveries.filter((d) => seen.characterOf(d.endpoint_id) === character);
     return {
       ...figures,
-      shares: judgeShares({ character, limit, receipts, deliveries }, { seen, judged, problems }),
+      shares: judgeShares({ character, limit, receipts, deliveries }, { seen, calm, judged, problems }),
     };
   });
 }
@@ -138,25 +138,27 @@ interface Limited {
 
 function judgeShares(
   { character, limit, receipts, deliveries }: Limited,
-  { seen, judged, problems }: { seen: Seen; judged: Stretch[]; problems: Problems },
+  { seen, calm, judged, problems }: { seen: Seen; calm: Stretch[]; judged: Stretch[]; problems: Problems },
 ): Record<string, string> {
   const windowMs = limit.seconds * 1000 + slackMs(limit.seconds * 1000);
   const work = workStretches(deliveries, receipts, { load: seen.load, atLeast: limit.count });
-  const sums = new Map<number, { got: number; allowed: number; least: number }>();
-  for (const stretch of judged.flatMap((calm) => work.flatMap((busy) => overlap(calm, busy)))) {
+  const sums = new Map<number, { got: number; allowed: number; calm: Set<Stretch | undefined> }>();
+  for (const stretch of judged.flatMap((part) => work.flatMap((busy) => overlap(part, busy)))) {
     const windows = Math.floor((stretch.to - stretch.from - seen.strictness.jitterMs) / windowMs);
     if (windows < 2) continue;
     // The last burst arrives late by the jitter and by the slack of each interval.
     const until = stretch.from + windows * windowMs + seen.strictness.jitterMs;
-    const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0, least: 0 };
+    const sum = sums.get(stretch.delayMs) ?? { got: 0, allowed: 0, calm: new Set() };
     sum.got += receipts.filter(({ at }) => at >= stretch.from && at < until).length;
     sum.allowed += windows * limit.count;
-    // Requests come in bursts of the limit. A stretch holds whole bursts, and its last one may come just after its end.
-    sum.least += Math.floor(seen.strictness.minShare * windows) * limit.count;
+    sum.calm.add(calm.find(({ from, to }) => from <= stretch.from && stretch.to <= to));
     sums.set(stretch.delayMs, sum);
   }
   const shares: Record<string, string> = {};
-  for (const [delayMs, { got, allowed, least }] of sums) {
+  for (const [delayMs, { got, allowed, calm: stretches }] of sums) {
+    // Requests come in bursts of the limit, and the last burst of a calm stretch may come just after its end.
+    const least = seen.strictness.minShare * allowed - stretches.size * limit.count;
+
     const text = `${got} of ${allowed} (${Math.round((100 * got) / allowed)} %)`;
     shares[`${delayMs} ms`] = text;
     if (got < least)
