@@ -87,6 +87,11 @@ const inTransaction = (hot: Database) =>
   ({
     hotTransaction: (work: (tx: Database) => Promise<unknown>) => work(hot),
   }) as unknown as Database;
+/** Each statement finds a row. */
+const held = (hot: Database) =>
+  ({
+    hot: async (...sent: Parameters<Database['hot']>) => [{}, ...(await hot.hot(...sent))],
+  }) as unknown as Database;
 
 const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['accept', (hot) => acceptEvents(hot, { events: [], deliveries: [], expansions: [], nodeId: 'n' })],
@@ -122,7 +127,11 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['form batches', (hot) => formBatches(hot, [collected])],
   ['claim of batches', (hot) => claimWork(hot, 'n', [{ ...want, lane: BATCH_LANE.formed }])],
   ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch)],
-  ['end of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
+  ['hold of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
+  [
+    'end of a batch',
+    (hot) => finishWork(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(null)]),
+  ],
   ['retry of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(1)])],
   ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
 ];

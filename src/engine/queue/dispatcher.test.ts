@@ -3,7 +3,7 @@ import { quietLog } from '../../../test/support/quiet-log.ts';
 import { type LeasedFields, leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
 import { answered } from '../../../test/support/samples/outcomes.ts';
-import { LANE, type LeasedMetaEvent } from '../../domain/delivery.ts';
+import { LANE, type LeasedBatch, type LeasedMetaEvent } from '../../domain/delivery.ts';
 import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
@@ -398,4 +398,19 @@ describe('a close', () => {
     expect(await dispatcher.close(1_000)).toEqual([]);
     expect(clock.timers).toBe(0);
   });
+});
+
+test('deliveries of a batch are known until the last batch that has them is recorded', async () => {
+  const { dispatcher, claim, end } = dispatcherOf();
+  const startBatch = (id: string, deliveryIds: string[]) => {
+    claim(id);
+    dispatcher.start({ ...leasedDelivery({ id }), kind: 'batch', deliveryIds } as unknown as LeasedBatch);
+  };
+  startBatch('x', ['a', 'b']);
+  // A part of x, claimed before the answer to the end of x has come.
+  startBatch('y', ['a']);
+  await end('x', UNTRIED);
+  expect([dispatcher.has('a'), dispatcher.has('b')]).toEqual([true, false]);
+  await end('y', UNTRIED);
+  expect(dispatcher.has('a')).toBe(false);
 });

@@ -80,8 +80,8 @@ export class Dispatcher {
   readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
   /** Every place taken, by delivery id. */
   readonly #places = new Map<string, Destination & { silences: number }>();
-  /** The deliveries of batches that are being sent. */
-  readonly #members = new Set<string>();
+  /** The deliveries of batches that are being sent, with the id of the batch. The next batch may have them before this one left. */
+  readonly #members = new Map<string, string>();
   readonly #projects: SharedRoom;
   readonly #abort = new AbortController();
   readonly #sending = new Tasks();
@@ -251,7 +251,7 @@ export class Dispatcher {
   async #send(delivery: Leased, queue: EndpointQueue): Promise<void> {
     let sent: Sent | undefined;
     const members = delivery.kind === 'batch' ? delivery.deliveryIds : [];
-    for (const id of members) this.#members.add(id);
+    for (const id of members) this.#members.set(id, delivery.id);
     try {
       sent = await this.#deps.sender.send(delivery, this.#abort.signal);
     } catch (error) {
@@ -265,7 +265,7 @@ export class Dispatcher {
     this.#pump(delivery.target, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
     this.unreserve(delivery.id);
-    for (const id of members) this.#members.delete(id);
+    for (const id of members) if (this.#members.get(id) === delivery.id) this.#members.delete(id);
     if (isRecorded) return;
     this.#deps.queue.unsure(rowsOf(delivery));
     this.#notProbed(delivery);

@@ -1,7 +1,8 @@
-import type { ProjectId } from '../../domain/ids.ts';
+import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
+import { healMembers } from '../../store/batching/heal-members.ts';
 import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
 import type { Place } from '../../store/ordering/stuck-keys.ts';
 import type { DiscardHeldDeps } from './discard-held.ts';
@@ -9,14 +10,14 @@ import { healStuckKeys } from './heal-keys.ts';
 import { type RetentionReport, runRetention } from './retention-run.ts';
 
 /**
- * Regular upkeep: creates partitions ahead of need, removes data older than the retention, and frees ordering keys that
- * wait for nothing. It also runs
- * on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
+ * Regular upkeep: creates partitions ahead of need, removes data older than the retention, and frees ordering keys and
+ * deliveries of batches that wait for nothing. It also runs on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
  * last one ended, however long that took, such as the export of a large partition. A stop ends a run early.
  */
 export interface JanitorDeps extends DiscardHeldDeps {
   config: { retentionHours: number; exportDir: string };
   databaseClock: OffsetClock;
+  ids: IdFactory;
   makePartitions(): Promise<void>;
   /** Raises and clears alerts of held ordering keys. */
   ordering: { look(at: { projectId: ProjectId; subscriptionId: string }): void };
@@ -58,6 +59,7 @@ export class Janitor {
     const report = await runRetention({ ...this.#deps, settings }, databaseClock.now(), this.#stop.signal);
     if (report !== null) this.#report(report);
     await this.#lookAtOrder();
+    await this.#lookAtBatches();
   }
 
   async #lookAtOrder(): Promise<void> {
@@ -66,6 +68,13 @@ export class Janitor {
     this.#lookedUpTo = next;
     if (lost > 0) log.error({ keys: lost }, 'released ordering keys that waited for a lost delivery');
     for (const found of await wronglyAlerted(db)) ordering.look(found);
+  }
+
+  async #lookAtBatches(): Promise<void> {
+    const { db, ids, released, log } = this.#deps;
+    const healed = await healMembers(db, () => ids.next());
+    if (healed.length > 0) log.error({ batches: healed.length }, 'released deliveries of lost batches');
+    released(healed);
   }
 
   #report({ removed, waiting, discarded, exportProblem }: RetentionReport): void {

@@ -1,4 +1,4 @@
-import { BATCH_LANE } from '../../domain/delivery.ts';
+import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
 import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { lockKeys } from '../ordering/release-next.ts';
@@ -26,10 +26,16 @@ export async function finishWork(db: Database, node: Node, outcomes: Finish[]): 
 }
 
 const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
-const END = `delete from delivery_queue where ${HELD} returning delivery_id`;
+const HOLD = `select delivery_id from delivery_queue where ${HELD} for update`;
 const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = false,
   due_at = now() + $5::float8 * interval '1 millisecond', is_second_request = $6, key = $7
 where ${HELD} returning delivery_id`;
+const END = `
+delete from delivery_queue where ${HELD} and not exists (
+  select from delivery_queue m where m.project_id = $1 and m.delivery_id = any($5::text[]) and m.batch_id = $2
+    and m.lane = ${BATCH_LANE.member})
+returning delivery_id`;
+const LEAVE = `update delivery_queue set node_id = null, fence = fence + 1, due_at = now() where ${HELD}`;
 
 /**
  * A batch and its deliveries, in one commit. Locks: ordering keys, the batch, its deliveries in id order. If another node has
@@ -45,6 +51,7 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
       members.length === 0 ? { moved: new Set(), released: [] } : await finishDeliveries(tx, node, members);
     if (!isHeld) return finished;
     for (const part of parts) await regroup(tx, finish, part);
+    if (finish.delayMs === null) await endBatch(tx, node.nodeId, finish);
     const recorded = members.filter(({ delivery }) => finished.moved.has(delivery.id));
     await insertMetaEvents(
       tx,
@@ -54,14 +61,33 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
   });
 }
 
+const heldBy = (nodeId: string, { delivery }: Finish) => [
+  delivery.projectId,
+  delivery.id,
+  nodeId,
+  delivery.fence,
+];
+
+/** Whether this node has the batch. One that ends is only locked: its row goes last. */
 async function moveBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<boolean> {
-  const { delivery, delayMs, isSecondRequest, key } = finish;
-  const held = [delivery.projectId, delivery.id, nodeId, delivery.fence];
+  const { delayMs, isSecondRequest, key } = finish;
+  const held = heldBy(nodeId, finish);
   const rows =
     delayMs === null
-      ? await tx.hot('end-batch', END, held)
+      ? await tx.hot('hold-batch', HOLD, held)
       : await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key]);
   return rows.length > 0;
+}
+
+/**
+ * The row of a batch goes, unless some of its deliveries are left: they were freed while this node had them, so that their
+ * outcome is stale. They are claimed with it once more, and what was begun stays so.
+ */
+async function endBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<void> {
+  const { deliveryIds } = finish.delivery as LeasedBatch;
+  const held = heldBy(nodeId, finish);
+  const ended = await tx.hot('end-batch', END, [...held, deliveryIds]);
+  if (ended.length === 0) await tx.hot('leave-batch', LEAVE, held);
 }
 
 /** Deliveries of a batch that has ended go on in another one. Its id is new, because its body is. */

@@ -1,0 +1,61 @@
+import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
+import type { BatchId } from '../../domain/ids.ts';
+import { byKey } from '../database/by-key.ts';
+import type { Database } from '../database/database.ts';
+import type { Released } from '../ordering/release-next.ts';
+
+/**
+ * Deliveries of a batch that has no row: no node would ever claim them. Rows of a batch and of its deliveries change in one
+ * commit, so that only a fault leaves such ones. They go on in a batch of their own. Whether the lost one was sent is not
+ * known, so that of deliveries at most once it counts as begun.
+ */
+interface Orphans {
+  project_id: string;
+  key: QueueKey;
+  batch_id: string;
+  is_at_most_once: boolean;
+  ids: string[];
+}
+
+/** Of each queue key so many of the longest due are looked at, in which lost ones end up. */
+const PER_KEY = 1_000;
+
+const FREE_MEMBER = `lane = ${BATCH_LANE.member} and node_id is null`;
+const isLost = (member: string) => `not exists (
+  select from delivery_queue b where b.project_id = ${member}.project_id and b.delivery_id = ${member}.batch_id)`;
+
+/** One index probe finds the next key. */
+const FIND = `
+with recursive k as (
+  (select key from delivery_queue where node_id is null order by key limit 1)
+  union all
+  select n.key from k cross join lateral (
+    select key from delivery_queue where node_id is null and key > k.key order by key limit 1
+  ) n
+), lost as materialized (
+  select q.* from k cross join lateral (
+    select project_id, delivery_id, key, batch_id from delivery_queue
+    where key = k.key and ${FREE_MEMBER} order by due_at limit ${PER_KEY}
+  ) q where ${isLost('q')}
+)
+select lost.project_id, lost.key, lost.batch_id, d.is_at_most_once, array_agg(lost.delivery_id) as ids
+from lost join event_deliveries d on ${byKey('d.id', 'lost.delivery_id')}
+group by 1, 2, 3, 4`;
+
+const HEAL = `
+with members as (
+  update delivery_queue q set batch_id = $4
+  where project_id = $1 and delivery_id = any($2) and batch_id = $3 and ${FREE_MEMBER} and ${isLost('q')}
+  returning delivery_id, event_id, key
+)
+insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, is_started, delivery_ids)
+select $4, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, now(), $5, array_agg(delivery_id order by delivery_id)
+from members having count(*) > 0`;
+
+/** Returns where the new batches wait. */
+export async function healMembers(db: Database, nextId: () => BatchId): Promise<Released[]> {
+  const found = await db.query<Orphans>(FIND);
+  for (const { project_id, ids, batch_id, is_at_most_once } of found)
+    await db.query(HEAL, [project_id, ids, batch_id, nextId(), is_at_most_once]);
+  return found.map(({ project_id, key }) => ({ projectId: project_id, key, lane: BATCH_LANE.formed }));
+}

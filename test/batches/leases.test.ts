@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
+import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
+import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
+import { claimWork } from '../../src/store/batching/claim-work.ts';
+import { finishWork } from '../../src/store/batching/finish-work.ts';
+import { formBatches } from '../../src/store/batching/form-batches.ts';
+import { healMembers } from '../../src/store/batching/heal-members.ts';
+import { takeBatch } from '../../src/store/batching/take-batch.ts';
+import type { Finish } from '../../src/store/queue/finish.ts';
+import { startTestApp } from '../support/app.ts';
+import { shared } from '../support/shared.ts';
+import { numbers, scene } from './scene.ts';
+
+/** Leases of a batch and of its deliveries that end at different times. */
+const app = await shared(startTestApp());
+const db = app.database.open();
+const ids = new IdFactory(Date.now);
+const NODE = 'node a';
+const at = { nodeId: NODE, templates: new AttemptTemplates() };
+// A living node, so that the app does not free its rows.
+await app.database.query(
+  `insert into nodes (id, roles, beat_at, seal_keys, knows) values ($1, '', now() + interval '1 day', '{}', '9999')`,
+  [NODE],
+);
+
+/** A batch of two deliveries that NODE has claimed, behind a pause that keeps the app away until `resume`. */
+async function claimed(subscription: object = {}) {
+  const made = await scene(app, { max: 2, max_wait_seconds: 300 }, { subscription });
+  const { client, endpoint } = made;
+  const pause = () => client.put(`/endpoints/${endpoint.uid}/pause`);
+  await pause();
+  await made.send(2);
+  const key = asId<SubscriptionId>(made.subscription.uid);
+  const form = { key, max: 2, maxBytes: 1_000_000, batchId: ids.next() as string, isOrdered: false };
+  await formBatches(db, [form]);
+  const claim = async () => {
+    const [first] = await claimWork(db, NODE, [{ key, lane: BATCH_LANE.formed, count: 10 }]);
+    return (first?.deliveries ?? []) as LeasedBatch[];
+  };
+  const [batch] = (await claim()) as [LeasedBatch];
+  const rows = (columns: string) =>
+    app.database.query(`select ${columns} from delivery_queue where project_id = $1 order by delivery_id`, [
+      client.projectId,
+    ]);
+  const free = (id: string) =>
+    app.database.query(
+      'update delivery_queue set node_id = null, fence = fence + 1 where project_id = $1 and delivery_id = $2',
+      [client.projectId, id],
+    );
+  return { ...made, batch, claim, rows, free, resume: pause };
+}
+
+const succeeded = (delivery: LeasedDelivery): Finish<LeasedDelivery> => ({
+  ...handedBack(delivery, null),
+  status: 'Success',
+  delayMs: null,
+  numTrials: 1,
+});
+
+const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) =>
+  finishWork(db, at, [groupFinish(batch, { members: members.map(succeeded), parts: [] }, { delayMs: null })]);
+
+const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch)) as LeasedDelivery[];
+
+describe('a delivery that was freed while its batch was sent', () => {
+  test('keeps the row of its batch, and goes on in a batch with another id', async () => {
+    const { batch, free, rows, resume, ended, receiver } = await claimed();
+    const members = await taken(batch);
+    await free(members[1]?.id as string);
+    const { moved } = await finished(batch, members);
+    expect(moved).toEqual(new Set([members[0]?.id, batch.id]));
+    expect(await rows('delivery_id, node_id')).toEqual([
+      { delivery_id: members[1]?.id, node_id: null },
+      { delivery_id: batch.id, node_id: null },
+    ]);
+    await resume();
+    const deliveries = await ended(2);
+    expect(deliveries.map(({ status }) => status)).toEqual(['Success', 'Success']);
+    expect(receiver.requests.map(numbers)).toEqual([[2]]);
+    expect(receiver.requests[0]?.headers['webhook-id']).not.toBe(batch.id);
+    expect(await rows('lane')).toEqual([]);
+  });
+
+  test('is not sent again if it is to be sent at most once', async () => {
+    const { batch, free, resume, ended, receiver } = await claimed({ delivery_mode: 'at_most_once' });
+    const members = await taken(batch);
+    await app.database.query('update delivery_queue set is_started = true where delivery_id = $1', [
+      batch.id,
+    ]);
+    await free(members[1]?.id as string);
+    await finished(batch, members);
+    await resume();
+    const deliveries = await ended(2);
+    expect(deliveries.map(({ status }) => status)).toEqual(['Success', 'Failure']);
+    expect(receiver.requests).toEqual([]);
+  });
+});
+
+describe('deliveries whose batch has no row', () => {
+  const lost = async (subscription: object = {}) => {
+    const made = await claimed(subscription);
+    await app.database.query('delete from delivery_queue where delivery_id = $1', [made.batch.id]);
+    expect(await healMembers(db, () => ids.next())).toMatchObject([{ key: made.batch.key }]);
+    await made.resume();
+    return made;
+  };
+
+  test('go on in a new one', async () => {
+    const { ended, receiver } = await lost();
+    await ended(2);
+    expect(receiver.requests.map(numbers)).toEqual([[1, 2]]);
+    expect(await healMembers(db, () => ids.next())).toEqual([]);
+  });
+
+  test('fail if they are to be sent at most once, because they may have been sent', async () => {
+    const { ended, receiver } = await lost({ delivery_mode: 'at_most_once' });
+    expect((await ended(2)).map(({ status }) => status)).toEqual(['Failure', 'Failure']);
+    expect(receiver.requests).toEqual([]);
+  });
+});
