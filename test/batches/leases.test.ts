@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { BatchSender, type BatchSenderDeps } from '../../src/engine/batching/batch-sender.ts';
 import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
@@ -22,7 +23,8 @@ const NODE = 'node a';
 const at = { nodeId: NODE, templates: new AttemptTemplates() };
 // A living node, so that the app does not free its rows.
 await app.database.query(
-  `insert into nodes (id, roles, beat_at, seal_keys, knows) values ($1, '', now() + interval '1 day', '{}', '9999')`,
+  `insert into nodes (id, roles, beat_at, seal_keys, knows) values
+     ($1, '', now() + interval '1 day', '{}', '9999'), ('another node', '', now() + interval '1 day', '{}', '9999')`,
   [NODE],
 );
 
@@ -65,6 +67,9 @@ const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) =>
 
 const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch)) as LeasedDelivery[];
 
+const begun = ({ id }: LeasedBatch) =>
+  app.database.query('update delivery_queue set is_started = true where delivery_id = $1', [id]);
+
 describe('a delivery that was freed while its batch was sent', () => {
   test('keeps the row of its batch, and goes on in a batch with another id', async () => {
     const { batch, free, rows, resume, ended, receiver } = await claimed();
@@ -87,9 +92,7 @@ describe('a delivery that was freed while its batch was sent', () => {
   test('is not sent again if it is to be sent at most once', async () => {
     const { batch, free, resume, ended, receiver } = await claimed({ delivery_mode: 'at_most_once' });
     const members = await taken(batch);
-    await app.database.query('update delivery_queue set is_started = true where delivery_id = $1', [
-      batch.id,
-    ]);
+    await begun(batch);
     await free(members[1]?.id as string);
     await finished(batch, members);
     await resume();
@@ -97,6 +100,32 @@ describe('a delivery that was freed while its batch was sent', () => {
     expect(deliveries.map(({ status }) => status)).toEqual(['Success', 'Failure']);
     expect(receiver.requests).toEqual([]);
   });
+});
+
+test('a batch at most once whose sending had begun is not sent, though its deliveries are free later than itself', async () => {
+  const { batch, claim, free, rows, resume, ended, receiver } = await claimed({
+    delivery_mode: 'at_most_once',
+  });
+  const members = await taken(batch);
+  await begun(batch);
+  // Its node died here. Of its rows that of the batch is freed first.
+  await free(batch.id);
+  await app.database.query(`update delivery_queue set node_id = 'another node' where batch_id = $1`, [
+    batch.id,
+  ]);
+  const [again] = (await claim()) as [LeasedBatch];
+  const sender = new BatchSender({ take: (one) => takeBatch(db, NODE, one) } as BatchSenderDeps);
+  const { finish } = await sender.send(again, new AbortController().signal);
+  await finishWork(db, at, [finish]);
+  expect(await rows('is_started')).toEqual([
+    { is_started: false },
+    { is_started: false },
+    { is_started: true },
+  ]);
+  for (const { id } of members) await free(id);
+  await resume();
+  expect((await ended(2)).map(({ status }) => status)).toEqual(['Failure', 'Failure']);
+  expect(receiver.requests).toEqual([]);
 });
 
 describe('deliveries whose batch has no row', () => {

@@ -27,7 +27,8 @@ export async function finishWork(db: Database, node: Node, outcomes: Finish[]): 
 
 const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
 const HOLD = `select delivery_id from delivery_queue where ${HELD} for update`;
-const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = false,
+/** $8: it was not tried, as its deliveries could not be leased. What another node has begun stays so. */
+const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = is_started and $8,
   due_at = now() + $5::float8 * interval '1 millisecond', is_second_request = $6, key = $7
 where ${HELD} returning delivery_id`;
 const END = `
@@ -70,12 +71,13 @@ const heldBy = (nodeId: string, { delivery }: Finish) => [
 
 /** Whether this node has the batch. One that ends is only locked: its row goes last. */
 async function moveBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<boolean> {
-  const { delayMs, isSecondRequest, key } = finish;
+  const { delayMs, isSecondRequest, key, group } = finish;
+  const isUntried = group?.members.length === 0;
   const held = heldBy(nodeId, finish);
   const rows =
     delayMs === null
       ? await tx.hot('hold-batch', HOLD, held)
-      : await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key]);
+      : await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key, isUntried]);
   return rows.length > 0;
 }
 
