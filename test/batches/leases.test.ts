@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
+import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
+import { metaQueueKey } from '../../src/domain/meta-event.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { BatchSender, type BatchSenderDeps } from '../../src/engine/batching/batch-sender.ts';
 import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
@@ -10,6 +11,8 @@ import { finishWork } from '../../src/store/batching/finish-work.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { healMembers } from '../../src/store/batching/heal-members.ts';
 import { takeBatch } from '../../src/store/batching/take-batch.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { isUndone } from '../../src/store/database/pg-errors.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { startTestApp } from '../support/app.ts';
 import { shared } from '../support/shared.ts';
@@ -127,6 +130,37 @@ test('a batch at most once whose sending had begun is not sent, though its deliv
   expect((await ended(2)).map(({ status }) => status)).toEqual(['Failure', 'Failure']);
   expect(receiver.requests).toEqual([]);
 });
+
+test.each([
+  ['of batches', 'claim-formed', 'claim-deliveries'],
+  ['of deliveries', 'claim-deliveries', 'claim-formed'],
+  ['of meta events', 'claim-meta-events', 'claim-deliveries'],
+])(
+  'a claim %s that fails says that others may be committed, after they are',
+  async (_name, failing, other) => {
+    const { batch } = await claimed();
+    const committed: string[] = [];
+    const half = {
+      hot: async (name: string, text: string, values: unknown[]) => {
+        if (name === failing) throw Object.assign(new Error('canceled'), { code: '57014' });
+        const rows = await db.hot(name, text, values);
+        committed.push(name);
+        return rows;
+      },
+    } as unknown as Database;
+    const isOfMetaEvents = failing === 'claim-meta-events';
+    const wants = [
+      { key: batch.key, lane: LANE.first, count: 1 },
+      isOfMetaEvents
+        ? { key: metaQueueKey(batch.projectId), lane: LANE.first, count: 1 }
+        : { key: batch.key, lane: BATCH_LANE.formed, count: 1 },
+    ];
+    const error: unknown = await claimWork(half, NODE, wants).catch((thrown: unknown) => thrown);
+    expect(committed).toEqual([other]);
+    expect(isUndone(error)).toBe(false);
+    expect(isUndone((error as Error).cause)).toBe(true);
+  },
+);
 
 describe('deliveries whose batch has no row', () => {
   const lost = async (subscription: object = {}) => {

@@ -3,7 +3,14 @@ import { asId, type DeliveryId, idTime } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { claimBatch } from '../queue/batches.ts';
-import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from '../queue/lease-due.ts';
+import {
+  type Claim,
+  claimedTogether,
+  leaseDue,
+  leaseStatement,
+  type TakenRow,
+  type Want,
+} from '../queue/lease-due.ts';
 
 interface FormedRow extends TakenRow {
   delivery_ids: string[];
@@ -23,14 +30,9 @@ export async function claimWork(db: Database, nodeId: string, wants: Want[]): Pr
   const formed = wants.filter(({ lane }) => lane === BATCH_LANE.formed);
   if (formed.length === 0) return claimBatch(db, nodeId, wants);
   const others = wants.filter(({ lane }) => lane !== BATCH_LANE.formed);
-  const claims = (
-    await Promise.all([
-      leaseDue(db, nodeId, formed, { name: 'claim-formed', text: CLAIM, fromRow }),
-      others.length === 0 ? [] : claimBatch(db, nodeId, others),
-    ])
-  ).flat();
-  const byWant = new Map(claims.map((claim) => [claim.want, claim]));
-  return wants.map((want) => byWant.get(want) as Claim);
+  const batches = leaseDue(db, nodeId, formed, { name: 'claim-formed', text: CLAIM, fromRow });
+  if (others.length === 0) return batches;
+  return claimedTogether(wants, [batches, claimBatch(db, nodeId, others)]);
 }
 
 function fromRow(row: FormedRow): LeasedBatch {

@@ -11,7 +11,7 @@ import { endsInOrder, type Finished, finishDeliveries, finishPulled } from './fi
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
 import { insertTwice, type OnConflict } from './insert-twice.ts';
-import type { Claim, Want } from './lease-due.ts';
+import { type Claim, claimedTogether, type Want } from './lease-due.ts';
 
 /**
  * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
@@ -73,14 +73,9 @@ export async function claimBatch(db: Database, nodeId: string, wants: Want[]): P
   const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
   if (metaWants.length === 0) return claimInOrder(db, nodeId, wants);
   const others = wants.filter((want) => !isMetaQueueKey(want.key));
-  const claims = (
-    await Promise.all([
-      claimMetaEvents(db, nodeId, metaWants),
-      others.length === 0 ? [] : claimInOrder(db, nodeId, others),
-    ])
-  ).flat();
-  const byWant = new Map(claims.map((claim) => [claim.want, claim]));
-  return wants.map((want) => byWant.get(want) as Claim);
+  const metaEvents = claimMetaEvents(db, nodeId, metaWants);
+  if (others.length === 0) return metaEvents;
+  return claimedTogether(wants, [metaEvents, claimInOrder(db, nodeId, others)]);
 }
 
 /** Those that only now take their places in ordering keys, and have to wait there, are left out. */

@@ -111,3 +111,21 @@ export async function leaseDue<T extends Leased>(
   }
   return claims;
 }
+
+/**
+ * The claims of statements that run at the same time, one per want in order. If one fails, others may be committed: that is
+ * another error than its own, which may say that nothing was changed.
+ */
+export async function claimedTogether(
+  wants: readonly Want[],
+  statements: Promise<Claim[]>[],
+): Promise<Claim[]> {
+  const results = await Promise.allSettled(statements);
+  const byWant = new Map<Want, Claim>();
+  for (const result of results) {
+    if (result.status === 'rejected')
+      throw new Error('of several claims one failed', { cause: result.reason });
+    for (const claim of result.value) byWant.set(claim.want, claim);
+  }
+  return wants.map((want) => byWant.get(want) as Claim);
+}
