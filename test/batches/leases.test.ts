@@ -39,7 +39,7 @@ async function claimed(subscription: object = {}) {
   await pause();
   await made.send(2);
   const key = asId<SubscriptionId>(made.subscription.uid);
-  const form = { key, max: 2, maxBytes: 1_000_000, batchId: ids.next() as string, isOrdered: false };
+  const form = { key, max: 2, maxBytes: 1_000_000, batchId: ids.next() as string, hasUnplaced: false };
   await formBatches(db, [form]);
   const claim = async () => {
     const [first] = await claimWork(db, NODE, [{ key, lane: BATCH_LANE.formed, count: 10 }]);

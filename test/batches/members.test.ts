@@ -190,6 +190,22 @@ test('deliveries with an order are in batches one of each key, in order, also wh
   expect(rows).toEqual([]);
 });
 
+test('deliveries of ordering keys are in batches also after their subscription lost its ordering', async () => {
+  const { client, receiver, subscription, send, ended } = await scene(
+    app,
+    { max: 2, ...LATE },
+    { subscription: { ordering: { key: '$.body.account' } } },
+  );
+  for (const account of ['a', 'b']) await send(1, { event: { data: { n: 1, account } } });
+  const [first, second] = await ended(2);
+  await client.put(`/subscriptions/${subscription.uid}`, { ordering: {} });
+  // They take their places when they are due.
+  await client.post('/eventdeliveries/forceresend', { ids: [first?.uid, second?.uid] }, 200);
+  const [, again] = await receiver.received(2);
+  expect(again?.json).toHaveLength(2);
+  await ended(2);
+});
+
 test('an ordered delivery that fails alone holds its key, and others of its batch do not', async () => {
   const { receiver, send, deliveries, ended, client } = await scene(
     app,

@@ -79,7 +79,7 @@ const newDelivery: NewDelivery = {
   dueAtMs: null,
   expiresAtMs: null,
 };
-const collected = { key: 'e', max: 10, maxBytes: 100, batchId: 'b', isOrdered: false };
+const collected = { key: 'e', max: 10, maxBytes: 100, batchId: 'b', hasUnplaced: false };
 const batch = { ...leased, kind: 'batch', deliveryIds: [leased.id] } as unknown as LeasedBatch;
 const ofBatch = (delayMs: number | null) => groupFinish(batch, { members: [], parts: [] }, { delayMs });
 /** The last statement of a transaction. */

@@ -52,11 +52,12 @@ interface Waiting {
 
 const KEYS_AT_ONCE = 200;
 const BACKLOG_MS = 1_000;
+const NOTHING_MADE_MS = 1_000;
 const AFTER_ERROR_MS = 500;
 /** Timers fire up to a millisecond early. */
 const LATE_MS = 2;
 
-type Looked = Collected & { waiting: Waiting; batch: Batch; isOrdered: boolean };
+type Looked = Collected & { waiting: Waiting; batch: Batch };
 
 export class BatchFormer {
   readonly #deps: BatchFormerDeps;
@@ -163,9 +164,7 @@ export class BatchFormer {
     waiting.rows = 0;
     waiting.bytes = 0;
     waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
-    const row = this.#deps.cache.peek(asId(projectId))?.subscriptions.get(key)?.row;
-    const isOrdered = (row?.ordering ?? null) !== null;
-    return { key, max: batch.max, maxBytes: batch.max_bytes, waiting, batch, isOrdered };
+    return { key, max: batch.max, maxBytes: batch.max_bytes, waiting, batch };
   }
 
   async #look(looked: readonly Looked[]): Promise<void> {
@@ -175,9 +174,22 @@ export class BatchFormer {
     if (ready.length === 0) return;
     const made = await formBatches(
       db,
-      ready.map((one) => ({ ...one, batchId: ids.next() })),
+      ready.map((one) => ({
+        ...one,
+        batchId: ids.next(),
+        hasUnplaced: seen.get(one.key)?.hasUnplaced === true,
+      })),
     );
-    for (const { key, waiting } of ready) if (made.has(key)) formed(waiting.projectId, waiting.key);
+    for (const { key, waiting } of ready) {
+      if (made.has(key)) formed(waiting.projectId, waiting.key);
+      else this.#again(waiting);
+    }
+  }
+
+  /** Other nodes took its rows just now, or they wait for their turn. */
+  #again(waiting: Waiting): void {
+    waiting.lookAt = this.#deps.clock.elapsed() + NOTHING_MADE_MS;
+    this.#waiting.set(waiting.key, waiting);
   }
 
   /** Whether a batch is made of what is there. Also says when to look again. */

@@ -25,6 +25,8 @@ export interface Seen {
   oldestMs: number;
   /** Batches of it that are due and wait for a node. */
   backlog: number;
+  /** Some have yet to take their places in ordering keys. Their subscription may have no ordering any more. */
+  hasUnplaced: boolean;
 }
 
 /** More batches than this need not wait for a node: the rows wait as well without one, and fill it better. */
@@ -51,9 +53,10 @@ select w.key, seen.*, (
   ) as backlog
 from ${looked.as('w')} cross join lateral (
   select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
-    coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs"
+    coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs",
+    coalesce(bool_or(q.ordering_id is not null and q.place is null), false) as "hasUnplaced"
   from ${LANES} cross join lateral (
-    select project_id, delivery_id, event_id, due_at from delivery_queue
+    select project_id, delivery_id, event_id, due_at, ordering_id, place from delivery_queue
     where key = w.key and lane = l.lane and ${DUE} order by due_at limit w.max
   ) q
   join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
@@ -81,7 +84,7 @@ async function enterOrder(db: Database, { key, max }: Collected): Promise<void> 
 
 export interface Forming extends Collected {
   batchId: string;
-  isOrdered: boolean;
+  hasUnplaced: boolean;
 }
 
 const form = new Parameters<readonly Forming[]>();
@@ -127,7 +130,7 @@ returning key, cardinality(delivery_ids) as count`;
 
 /** Makes one batch of each subscription. Returns how many deliveries each has. */
 export async function formBatches(db: Database, rows: readonly Forming[]): Promise<Map<string, number>> {
-  for (const row of rows) if (row.isOrdered) await enterOrder(db, row);
+  for (const row of rows) if (row.hasUnplaced) await enterOrder(db, row);
   const made = await db.hot<{ key: string; count: number }>('form-batches', FORM, form.values(rows));
   return new Map(made.map(({ key, count }) => [key, count]));
 }
