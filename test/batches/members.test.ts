@@ -142,22 +142,28 @@ test('without batches any more, deliveries that wait go one by one, and batches 
   expect(batches.at(-1)?.json).toHaveLength(2);
 });
 
-test('batches of an endpoint that becomes a pull endpoint are taken apart', async () => {
+test.each([
+  ['under the key of its endpoint', {}],
+  ['under a key of its own', { rate_limit_config: { count: 100, duration: 1 } }],
+])('batches of an endpoint that becomes a pull endpoint are taken apart, %s', async (_name, limited) => {
   const { client, endpoint, receiver, send, deliveries } = await scene(
     app,
     { max: 2, ...LATE },
-    { subscription: { retry_config: SOON } },
+    { subscription: { retry_config: SOON, ...limited } },
   );
   receiver.answerAlways(503);
   await send(3);
   await receiver.received(1);
   await client.put(`/endpoints/${endpoint.uid}`, { delivery: 'pull', url: '' });
   await eventually(deliveries, (all) => all.every(({ waiting_for }) => waiting_for?.gate === 'pull'));
-  const taken = await eventually(
-    () => client.post(`/endpoints/${endpoint.uid}/pull`, { max: 10, lease_seconds: 60 }, 200),
-    ({ deliveries: some }) => some.length > 0,
+  const taken: unknown[] = [];
+  await eventually(
+    async () => {
+      const some = await client.post(`/endpoints/${endpoint.uid}/pull`, { max: 10, lease_seconds: 60 }, 200);
+      return taken.push(...some.deliveries);
+    },
+    (count) => count === 3,
   );
-  expect(taken.deliveries.length).toBeGreaterThan(0);
 });
 
 test('deliveries with an order are in batches one of each key, in order, also when one fails', async () => {

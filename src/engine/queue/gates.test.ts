@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import type { Breaker } from '../../domain/config/circuit-breaker.ts';
+import { BATCH_LANE } from '../../domain/delivery.ts';
 import { decideGate } from './gates.ts';
 
 const decide = (fields: RoutingFields, key = 'e', nowMs = NOON) =>
@@ -53,6 +54,10 @@ test('rows of a pull endpoint wait for its consumers, except under a key that is
   expect(decide({ endpoint }, 's')).toEqual(open);
   const subscription = { rate_limit_config: { count: 2, duration: 3 } };
   expect(decide({ endpoint, subscription }, 's')).toMatchObject({ open: false });
+  // A batch that was made before is taken apart, wherever it waits.
+  const formed = { projectId: 'p', lane: BATCH_LANE.formed };
+  const cache = new OneProject(routingOf({ endpoint, subscription }));
+  for (const key of ['s', 'e']) expect(decideGate(cache, { ...formed, key }, NOON)).toEqual(open);
 });
 
 describe('a subscription with a rate limit of its own', () => {

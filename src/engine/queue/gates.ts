@@ -1,5 +1,6 @@
 import { timeoutSeconds } from '../../domain/config/endpoint.ts';
 import type { RateLimit } from '../../domain/config/rate-limit.ts';
+import { BATCH_LANE } from '../../domain/delivery.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
@@ -58,7 +59,10 @@ export function decideGate(
     case 'batch':
       return { ...shut(endpointId, ASK_AGAIN_MS), isBatch: true };
     case 'pull':
-      return isOldKey(routing, key) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
+      // A batch is claimed under any key, and taken apart: consumers get single deliveries.
+      return place.lane === BATCH_LANE.formed || isOldKey(routing, key)
+        ? passed(endpointId)
+        : shut(endpointId, ASK_AGAIN_MS);
     case 'breaker':
     case 'due':
     case 'delayed':
