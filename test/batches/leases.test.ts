@@ -8,7 +8,7 @@ import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
-import { formBatches } from '../../src/store/batching/form-batches.ts';
+import { formBatches, lookAtCollected } from '../../src/store/batching/form-batches.ts';
 import { healMembers } from '../../src/store/batching/heal-members.ts';
 import { takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
@@ -161,6 +161,19 @@ test.each([
     expect(isUndone((error as Error).cause)).toBe(true);
   },
 );
+
+test('behind eight batches that wait for a node, rows are not counted', async () => {
+  const { client, endpoint, subscription, send } = await scene(app, { max: 1, max_wait_seconds: 300 });
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  await send(10);
+  const collected = { key: subscription.uid as string, max: 1, maxBytes: 1_000_000 };
+  const look = async () => (await lookAtCollected(db, [collected])).get(collected.key);
+  const form = () => formBatches(db, [{ ...collected, batchId: ids.next(), hasUnplaced: false }]);
+  for (let n = 0; n < 7; n++) await form();
+  expect(await look()).toMatchObject({ count: 1, backlog: 7 });
+  await form();
+  expect(await look()).toMatchObject({ count: 0, backlog: 8 });
+});
 
 describe('deliveries whose batch has no row', () => {
   const lost = async (subscription: object = {}) => {

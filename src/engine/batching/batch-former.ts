@@ -16,6 +16,7 @@ import {
   type Seen,
 } from '../../store/batching/form-batches.ts';
 import type { Database } from '../../store/database/database.ts';
+import { type Waiting, WaitingKeys } from './waiting-keys.ts';
 
 /**
  * Makes batches of the deliveries that wait for them. In memory: for each subscription with such rows when to look at them.
@@ -38,19 +39,9 @@ export interface BatchFormerDeps {
   log: Logger;
 }
 
-interface Waiting {
-  projectId: string;
-  key: QueueKey;
-  lookAt: number;
-  /** Stored by this node since the last look. */
-  rows: number;
-  bytes: number;
-  /** As many rows or bytes are worth a look. */
-  enoughRows: number;
-  enoughBytes: number;
-}
-
 const KEYS_AT_ONCE = 200;
+/** A look reads about so many rows, of each lane. Half as many after one that failed, as it may have taken too long. */
+const ROWS_AT_ONCE = 5_000;
 const BACKLOG_MS = 1_000;
 const NOTHING_MADE_MS = 1_000;
 const AFTER_ERROR_MS = 500;
@@ -61,19 +52,18 @@ type Looked = Collected & { waiting: Waiting; batch: Batch };
 
 export class BatchFormer {
   readonly #deps: BatchFormerDeps;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new WaitingKeys();
   readonly #loop: Loop;
   #cancelWake = () => {};
   #wakeAt = Number.POSITIVE_INFINITY;
+  #rowsAtOnce = ROWS_AT_ONCE;
+  #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(deps: BatchFormerDeps) {
     this.#deps = deps;
     this.#loop = new Loop({
       turn: () => this.#turn(),
-      onError: (error) => {
-        deps.log.warn({ err: error }, 'failed to make batches; retrying');
-        this.#planAt(deps.clock.elapsed() + AFTER_ERROR_MS);
-      },
+      onError: (error) => deps.log.warn({ err: error }, 'failed to make batches; retrying'),
       clock: deps.clock,
     });
   }
@@ -97,7 +87,7 @@ export class BatchFormer {
     const batch = this.#batchOf(projectId, key);
     if (batch === null) return;
     const now = this.#deps.clock.elapsed();
-    const waiting = this.#waiting.get(key) ?? this.#add(projectId, key, batch);
+    const waiting = this.#waiting.get(projectId, key) ?? this.#add(projectId, key, batch);
     waiting.rows += 1;
     waiting.bytes += bytes;
     if (waiting.rows >= waiting.enoughRows || waiting.bytes >= waiting.enoughBytes) waiting.lookAt = now;
@@ -108,7 +98,7 @@ export class BatchFormer {
   found(projectId: string, key: QueueKey): void {
     const batch = this.#batchOf(projectId, key);
     if (batch === null) return;
-    const waiting = this.#waiting.get(key) ?? this.#add(projectId, key, batch);
+    const waiting = this.#waiting.get(projectId, key) ?? this.#add(projectId, key, batch);
     waiting.lookAt = this.#deps.clock.elapsed();
     this.#planAt(waiting.lookAt);
   }
@@ -117,7 +107,7 @@ export class BatchFormer {
     const lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
     const waiting = { projectId, key, lookAt, rows: 0, bytes: 0, enoughRows: 0, enoughBytes: 0 };
     enough(waiting, batch, { count: 0, bytes: 0 });
-    this.#waiting.set(key, waiting);
+    this.#waiting.set(waiting);
     return waiting;
   }
 
@@ -133,7 +123,8 @@ export class BatchFormer {
     return subscription === undefined ? null : (routing?.batchOf(subscription) ?? null);
   }
 
-  #planAt(at: number): void {
+  #planAt(wanted: number): void {
+    const at = Math.max(wanted, this.#notBefore);
     if (at >= this.#wakeAt || this.#loop.isStopped) return;
     this.#cancelWake();
     this.#wakeAt = at;
@@ -143,14 +134,39 @@ export class BatchFormer {
 
   async #turn(): Promise<void> {
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    const now = this.#deps.clock.elapsed();
-    const due = [...this.#waiting.values()].filter(({ lookAt }) => lookAt <= now).slice(0, KEYS_AT_ONCE);
     try {
-      const looked = due.flatMap((waiting) => this.#wanted(waiting) ?? []);
+      const looked = this.#chosen();
       if (looked.length > 0) await this.#look(looked);
+      this.#rowsAtOnce = Math.min(ROWS_AT_ONCE, 2 * this.#rowsAtOnce);
+    } catch (error) {
+      this.#rowsAtOnce = Math.max(1, Math.floor(this.#rowsAtOnce / 2));
+      this.#notBefore = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
+      throw error;
     } finally {
-      for (const { lookAt } of this.#waiting.values()) this.#planAt(lookAt);
+      this.#planAt(this.#waiting.nextAt());
     }
+  }
+
+  /** Those that are due, as many as one look may read. The next ones have their turn after it. */
+  #chosen(): Looked[] {
+    const looked: Looked[] = [];
+    let rows = 0;
+    for (const waiting of this.#waiting.due(this.#deps.clock.elapsed())) {
+      const one = this.#wanted(waiting);
+      if (one === null) continue;
+      rows += one.max;
+      if (looked.length > 0 && (looked.length === KEYS_AT_ONCE || rows > this.#rowsAtOnce)) break;
+      this.#begin(waiting);
+      looked.push(one);
+    }
+    return looked;
+  }
+
+  #begin(waiting: Waiting): void {
+    waiting.rows = 0;
+    waiting.bytes = 0;
+    waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
+    this.#waiting.toTheBack(waiting);
   }
 
   /** Behind another closed gate nothing is made: a batch that is made later is fuller. A sweep finds the rows again. */
@@ -158,12 +174,9 @@ export class BatchFormer {
     const { projectId, key } = waiting;
     const batch = this.#batchOf(projectId, key);
     if (batch === null || this.#gate(projectId, key, LANE.first) !== 'batch') {
-      this.#waiting.delete(key);
+      this.#waiting.delete(waiting);
       return null;
     }
-    waiting.rows = 0;
-    waiting.bytes = 0;
-    waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
     return { key, max: batch.max, maxBytes: batch.max_bytes, waiting, batch };
   }
 
@@ -188,26 +201,28 @@ export class BatchFormer {
 
   /** Other nodes took its rows just now, or they wait for their turn. */
   #again(waiting: Waiting): void {
-    waiting.lookAt = this.#deps.clock.elapsed() + NOTHING_MADE_MS;
-    this.#waiting.set(waiting.key, waiting);
+    const known = this.#waiting.get(waiting.projectId, waiting.key);
+    if (known === undefined) this.#waiting.set(waiting);
+    (known ?? waiting).lookAt = this.#deps.clock.elapsed() + NOTHING_MADE_MS;
   }
 
   /** Whether a batch is made of what is there. Also says when to look again. */
-  #isReady({ key, waiting, batch }: Looked, seen: Seen | undefined): boolean {
+  #isReady({ waiting, batch }: Looked, seen: Seen | undefined): boolean {
     const now = this.#deps.clock.elapsed();
     const { count = 0, bytes = 0, oldestMs = 0, backlog = 0 } = seen ?? {};
-    if (count === 0) {
-      this.#later(key, waiting, batch);
-      return false;
-    }
+    // The rows were not counted.
     if (backlog >= MOST_WAITING) {
       waiting.lookAt = now + BACKLOG_MS;
+      return false;
+    }
+    if (count === 0) {
+      this.#later(waiting, batch);
       return false;
     }
     const isFull = count >= batch.max || bytes >= batch.max_bytes;
     const waitMs = batch.max_wait_seconds * 1000 - oldestMs;
     if (isFull) waiting.lookAt = now;
-    else if (waitMs <= 0) this.#later(key, waiting, batch);
+    else if (waitMs <= 0) this.#later(waiting, batch);
     else {
       waiting.lookAt = now + waitMs + LATE_MS;
       enough(waiting, batch, { count, bytes });
@@ -216,8 +231,8 @@ export class BatchFormer {
   }
 
   /** Nothing is left but what this node has stored since it began to look. */
-  #later(key: string, waiting: Waiting, batch: Batch): void {
-    if (waiting.rows === 0) this.#waiting.delete(key);
+  #later(waiting: Waiting, batch: Batch): void {
+    if (waiting.rows === 0) this.#waiting.delete(waiting);
     waiting.lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
     enough(waiting, batch, { count: 0, bytes: 0 });
   }

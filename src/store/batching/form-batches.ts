@@ -17,7 +17,7 @@ export interface Collected {
   maxBytes: number;
 }
 
-/** The state of a subscription's due rows, counted up to its limits. */
+/** The state of a subscription's due rows, counted up to its limits. With MOST_WAITING batches they are not counted. */
 export interface Seen {
   count: number;
   bytes: number;
@@ -45,19 +45,19 @@ const looked = look.rows(
 const LANES = `unnest(array[${[LANE.first, LANE.retry, LANE.replay].join(', ')}]) as l(lane)`;
 const DUE = 'node_id is null and due_at <= now()';
 
-/** The length of a stored value is known without reading it. */
+/** Behind enough batches the rows are not counted. The length of a stored value is known without reading it. */
 const LOOK = `
-select w.key, seen.*, (
-    select count(*)::int from (
-      select from delivery_queue where key = w.key and lane = ${BATCH_LANE.formed} and ${DUE} limit ${MOST_WAITING}) b
-  ) as backlog
+select w.key, seen.*, waiting.backlog
 from ${looked.as('w')} cross join lateral (
+  select count(*)::int as backlog from (
+    select from delivery_queue where key = w.key and lane = ${BATCH_LANE.formed} and ${DUE} limit ${MOST_WAITING}) b
+) waiting cross join lateral (
   select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
     coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs",
     coalesce(bool_or(q.ordering_id is not null and q.place is null), false) as "hasUnplaced"
   from ${LANES} cross join lateral (
     select project_id, delivery_id, event_id, due_at, ordering_id, place from delivery_queue
-    where key = w.key and lane = l.lane and ${DUE} order by due_at limit w.max
+    where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max
   ) q
   join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
   join events e on ${byKey('e.id', 'q.event_id')}
