@@ -84,25 +84,28 @@ export class BatchSender {
       : content;
   }
 
-  /** The results of functions, for those of the deliveries that they have not run for. */
+  /**
+   * The results of functions, for those of the deliveries that they have not run for. A request that one made before with
+   * variables does not go to every address, so it is looked at before each attempt.
+   */
   async #made(
     members: readonly LeasedDelivery[],
     at: { routing: ProjectRouting; endpoint: RoutedEndpoint },
   ): Promise<Finish[]> {
     const code = (member: LeasedDelivery) =>
       at.routing.subscriptions.get(member.subscriptionId ?? '')?.row.function ?? '';
-    const raw = members.filter(
-      (member) => !member.hasOwnBody && member.functionRequest === null && code(member) !== '',
+    const open = members.filter(
+      (member) => member.functionRequest !== null || (!member.hasOwnBody && code(member) !== ''),
     );
     const finishes: Finish[] = [];
-    for (let from = 0; from < raw.length; from += FUNCTIONS_AT_ONCE) {
-      const some = raw.slice(from, from + FUNCTIONS_AT_ONCE);
+    for (let from = 0; from < open.length; from += FUNCTIONS_AT_ONCE) {
+      const some = open.slice(from, from + FUNCTIONS_AT_ONCE);
       const results = await Promise.all(some.map((member) => makeBody(this.#deps, member, at)));
       for (const [index, making] of results.entries()) {
         const member = some[index] as LeasedDelivery;
-        finishes.push(
-          making.kind === 'made' ? { ...handedBack(member, null), ...making.made } : making.sent.finish,
-        );
+        if (making.kind === 'not made') finishes.push(making.sent.finish);
+        else if (member.functionRequest === null)
+          finishes.push({ ...handedBack(member, null), ...making.made });
       }
     }
     return finishes;
