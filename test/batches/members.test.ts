@@ -112,6 +112,23 @@ test('a paused endpoint gets none, and its deliveries fill their batches meanwhi
   expect(receiver.requests.map(numbers)).toEqual([[1, 2, 3, 4]]);
 });
 
+test('a batch has one delivery mode, so at most once ends none that is to be sent again', async () => {
+  const { client, receiver, endpoint, subscription, send, ended } = await scene(
+    app,
+    { max: 2, max_wait_seconds: 1 },
+    { subscription: { retry_config: SOON } },
+  );
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  await send(1);
+  await client.put(`/subscriptions/${subscription.uid}`, { delivery_mode: 'at_most_once' });
+  await send(1, { from: 2 });
+  receiver.answerNext(503, 503);
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  const done = await ended(2);
+  expect(done.map(({ status }) => status)).toEqual(['Success', 'Failure']);
+  expect(receiver.requests.map(numbers).toSorted()).toEqual([[1], [1], [2]]);
+});
+
 test('a resent delivery is in a batch again', async () => {
   const { client, receiver, send, ended } = await scene(app, { max: 2, max_wait_seconds: 1 });
   await send(2);

@@ -11,7 +11,8 @@ import { makeBody } from '../attempt/make-body.ts';
 import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
 import { leadOf } from './lead.ts';
-import { groupFinish, halves, regrouped, spread, tooLate } from './spread-outcome.ts';
+import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
+import { spread } from './spread-outcome.ts';
 
 /**
  * One attempt of one batch. Its deliveries are leased and read, and one delivery stands for all of them (lead.ts): gates,

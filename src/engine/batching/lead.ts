@@ -8,8 +8,8 @@ import { openHeaders } from '../../store/database/stored-headers.ts';
 const SEVERAL_TYPES = 'batch';
 
 /**
- * The one delivery that stands for a batch in an attempt. It has the id of the batch, and of its deliveries the most tries,
- * the first expiry, the strictest mode and the most hops. The headers of single events are left out.
+ * The one delivery that stands for a batch in an attempt. It has the id of the batch, and of its deliveries the fewest
+ * tries left, the first expiry and the most hops. All have the same mode. The headers of single events are left out.
  */
 export function leadOf(
   batch: LeasedBatch,
@@ -17,8 +17,9 @@ export function leadOf(
   content: { body: Buffer; contentType: string; routing: ProjectRouting | null; sealer: Sealer },
 ): LeasedDelivery {
   const { body, contentType, routing, sealer } = content;
-  const tries = (member: LeasedDelivery) => member.numTrials - member.budgetFrom;
-  const most = members.reduce((a, b) => (tries(b) > tries(a) ? b : a));
+  const left = ({ retry, numTrials, budgetFrom }: LeasedDelivery) =>
+    retry.retryLimit - numTrials + budgetFrom;
+  const fewest = members.reduce((a, b) => (left(b) < left(a) ? b : a));
   const types = new Set(members.map(({ eventType }) => eventType));
   const { id, fence, key, lane, isStarted, isSecondRequest, probeFence, dueAt, acceptedAtMs } = batch;
   const expiries = members.flatMap(({ expiresAtMs }) => expiresAtMs ?? []);
@@ -28,7 +29,7 @@ export function leadOf(
     ),
   );
   return {
-    ...most,
+    ...fewest,
     fence,
     key,
     lane,
@@ -39,11 +40,8 @@ export function leadOf(
     acceptedAtMs,
     id: asId(id),
     eventId: asId(id),
-    eventType: types.size === 1 ? most.eventType : SEVERAL_TYPES,
+    eventType: types.size === 1 ? fewest.eventType : SEVERAL_TYPES,
     orderingId: null,
-    deliveryMode: members.some(({ deliveryMode }) => deliveryMode === 'at_most_once')
-      ? 'at_most_once'
-      : 'at_least_once',
     sourceId: members.find(({ sourceId }) => routing?.isIncoming(sourceId) === true)?.sourceId ?? null,
     expiresAtMs: expiries.length === 0 ? null : Math.min(...expiries),
     body,

@@ -2,9 +2,11 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
-import type { Finish, Group } from '../../store/queue/finish.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import { judgeOutcome } from '../attempt/judge-outcome.ts';
 import { asksToAbort } from '../attempt/receiver-wishes.ts';
 import { expired, handedBack, type Sent, stateAsBefore } from '../attempt/sent.ts';
+import { groupFinish, halves, inHalves, partsOf, regrouped, tooLate } from './regroup.ts';
 
 interface Tried {
   batch: LeasedBatch;
@@ -12,6 +14,8 @@ interface Tried {
   /** It stood for all of them. */
   lead: LeasedDelivery;
 }
+
+type Failure = Extract<Sent, { kind: 'failure' }>;
 
 interface Deps {
   ids: IdFactory;
@@ -27,15 +31,10 @@ export function spread(tried: Tried, sent: Sent, deps: Deps): Sent {
   const { batch, members, lead } = tried;
   const { finish } = sent;
   const outcomes = members.map((member) => outcomeOf(member, tried, { finish, deps }));
-  if (isSplit(tried, sent)) {
-    const again = outcomes.map(
-      (outcome): Finish<LeasedDelivery> => ({ ...outcome, status: 'Retry', delayMs: 0 }),
-    );
-    return {
-      ...sent,
-      ...(sent.kind === 'failure' && { why: 'failed' }),
-      finish: halves(batch, again, deps.ids),
-    } as Sent;
+  if (sent.kind === 'failure') {
+    if (isSplit(tried, sent))
+      return { ...sent, why: 'failed', finish: halves(batch, outcomes.map(untriedAlone), deps.ids) };
+    if (sent.why === 'exhausted') return usedUp(tried, { sent, outcomes }, deps);
   }
   const nowMs = deps.now();
   if (finish.status === 'Discarded' && expired(lead, nowMs)?.finish.description === finish.description)
@@ -71,65 +70,57 @@ function attemptOf(attempt: Attempt, ids: IdFactory): Attempt {
   return { ...attempt, id: ids.next(), responseBody };
 }
 
+/**
+ * One of them has no tries left. Each is judged by its own: those with tries left go on in a batch of their own. An answer
+ * to the others may be the fault of one of them, so each half goes on at once, down to single deliveries.
+ */
+function usedUp(
+  { batch, lead }: Tried,
+  { sent, outcomes }: { sent: Failure; outcomes: readonly Finish<LeasedDelivery>[] },
+  { ids, now }: Deps,
+): Sent {
+  const { outcome } = sent.exchange;
+  const context = { nowMs: now(), random: Math.random(), finalCodes: [] };
+  const judged = outcomes.map((own): Finish<LeasedDelivery> => {
+    const { isSecondRequest } = lead;
+    const {
+      verdict: _,
+      lane: __,
+      ...state
+    } = judgeOutcome({ ...own.delivery, isSecondRequest }, outcome, context);
+    return { ...own, ...state };
+  });
+  const open = judged.filter(({ delayMs }) => delayMs !== null);
+  const mostMs = Math.max(0, ...open.map(({ delayMs }) => delayMs ?? 0));
+  const mayBeOthers =
+    outcome.kind === 'response' && outcomes.length > 1 && lead.deliveryMode !== 'at_most_once';
+  const members = judged.map((own): Finish<LeasedDelivery> => {
+    if (own.delayMs !== null) return { ...own, delayMs: mostMs };
+    return mayBeOthers ? untriedAlone(own) : own;
+  });
+  const ended = judged.filter(({ delayMs }) => delayMs === null);
+  const parts = partsOf(ids, [open, ...(mayBeOthers ? inHalves(ended) : [])]);
+  const { key } = sent.finish;
+  const finish = groupFinish(batch, { members, parts }, { delayMs: null, key });
+  return { ...sent, why: mayBeOthers ? 'failed' : 'exhausted', finish };
+}
+
+/** It goes on without others of its batch. That uses none of its tries. */
+const untriedAlone = (own: Finish<LeasedDelivery>): Finish<LeasedDelivery> => ({
+  ...own,
+  status: stateAsBefore(own.delivery),
+  numTrials: own.delivery.numTrials,
+  delayMs: 0,
+});
+
 /** One of them may be at fault, or all together too large: each half goes on by itself. */
-function isSplit({ members, lead }: Tried, sent: Sent): boolean {
-  if (members.length === 1 || sent.kind !== 'failure' || lead.deliveryMode === 'at_most_once') return false;
+function isSplit({ members, lead }: Tried, sent: Failure): boolean {
+  if (members.length === 1 || lead.deliveryMode === 'at_most_once') return false;
   const { outcome } = sent.exchange;
   if (sent.why === 'gone' || asksToAbort(outcome)) return false;
-  return isTooLarge(outcome) || (sent.finish.delayMs === null && outcome.kind === 'response');
+  const isFinal = sent.why === 'failed' && sent.finish.delayMs === null;
+  return isTooLarge(outcome) || (isFinal && outcome.kind === 'response');
 }
 
 const isTooLarge = (outcome: Outcome): boolean =>
   outcome.kind === 'response' ? outcome.status === PAYLOAD_TOO_LARGE : outcome.code === 'message_too_large';
-
-/** Two batches, due at once, instead of one. */
-export function halves(
-  batch: LeasedBatch,
-  members: readonly Finish<LeasedDelivery>[],
-  ids: IdFactory,
-): Finish {
-  const all = members.map(({ delivery }) => delivery.id);
-  const middle = Math.ceil(all.length / 2);
-  const parts = [all.slice(0, middle), all.slice(middle)].map((deliveryIds) => ({
-    id: ids.next<LeasedBatch['id']>(),
-    deliveryIds,
-  }));
-  return groupFinish(batch, { members, parts }, { delayMs: null });
-}
-
-/** The results of some of the deliveries; the others go on untried. If one has ended, the rest is another batch. */
-export function regrouped(
-  batch: LeasedBatch,
-  { members, results }: { members: readonly LeasedDelivery[]; results: readonly Finish[] },
-  ids: IdFactory,
-): Finish {
-  const byId = new Map(results.map((finish) => [finish.delivery.id as string, finish]));
-  const finishes = members.map(
-    (delivery): Finish<LeasedDelivery> => ({
-      ...(byId.get(delivery.id) ?? handedBack(delivery, null)),
-      delivery,
-      lane: BATCH_LANE.member,
-      key: batch.key,
-    }),
-  );
-  const open = finishes.filter(({ delayMs }) => delayMs !== null).map(({ delivery }) => delivery.id);
-  const isSame = open.length === batch.deliveryIds.length;
-  const parts = isSame || open.length === 0 ? [] : [{ id: ids.next<LeasedBatch['id']>(), deliveryIds: open }];
-  const delayMs = isSame ? Math.max(...finishes.map((finish) => finish.delayMs ?? 0)) : null;
-  return groupFinish(batch, { members: finishes, parts }, { delayMs });
-}
-
-/** Those of the deliveries that are too late to be sent. */
-export const tooLate = (members: readonly LeasedDelivery[], nowMs: number): Finish[] =>
-  members.flatMap((member) => expired(member, nowMs)?.finish ?? []);
-
-/** The finish of a batch. It goes on as it is after `delayMs`, or its row goes. */
-export function groupFinish(
-  batch: LeasedBatch,
-  group: Group,
-  state: { delayMs: number | null; isSecondRequest?: boolean; key?: Finish['key'] },
-): Finish {
-  const { delayMs, isSecondRequest = batch.isSecondRequest, key = batch.key } = state;
-  const row = { ...handedBack(batch, null), lane: batch.lane, isSecondRequest, key, group };
-  return delayMs === null ? { ...row, status: 'Success', delayMs } : { ...row, delayMs };
-}

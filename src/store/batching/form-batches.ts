@@ -98,7 +98,7 @@ const formed = form.rows(
   ],
 );
 
-/** The longest due go first. Of a subscription that has got another endpoint, a batch has the deliveries to one of them. */
+/** The longest due go first. A batch has one endpoint and one mode, also after its subscription has got another. */
 const FORM = `
 with picked as materialized (
   select w.batch_id, w.max, w.max_bytes, q.*
@@ -110,10 +110,12 @@ with picked as materialized (
   ) q
 ), sized as materialized (
   select picked.*, octet_length(coalesce(d.body, e.payload)) as bytes,
-    d.endpoint_id = first_value(d.endpoint_id) over (partition by batch_id order by due_at, delivery_id) as is_same
+    d.endpoint_id = first_value(d.endpoint_id) over longest_due
+      and d.is_at_most_once = first_value(d.is_at_most_once) over longest_due as is_same
   from picked
   join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
   join events e on ${byKey('e.id', 'picked.event_id')}
+  window longest_due as (partition by batch_id order by due_at, delivery_id)
 ), summed as materialized (
   select sized.*, row_number() over so_far as n, sum(bytes) over so_far as total
   from sized where is_same window so_far as (partition by batch_id order by due_at, delivery_id)
