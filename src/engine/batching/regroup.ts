@@ -35,7 +35,10 @@ export function partsOf(
     }));
 }
 
-/** The results of some of the deliveries; the others go on untried. If one has ended, the rest is another batch. */
+/**
+ * The results of some of the deliveries; the others go on untried. If one has ended, the rest is another batch. Those that
+ * have to wait are one of their own, otherwise one for which a function never runs would hold the others.
+ */
 export function regrouped(
   batch: LeasedBatch,
   { members, results }: { members: readonly LeasedDelivery[]; results: readonly Finish[] },
@@ -50,9 +53,10 @@ export function regrouped(
       key: batch.key,
     }),
   );
-  const open = finishes.filter(({ delayMs }) => delayMs !== null).map(({ delivery }) => delivery.id);
-  const isSame = open.length === batch.deliveryIds.length;
-  const parts = isSame || open.length === 0 ? [] : [{ id: ids.next<LeasedBatch['id']>(), deliveryIds: open }];
+  const ready = finishes.filter(({ delayMs }) => delayMs === 0);
+  const waiting = finishes.filter(({ delayMs }) => (delayMs ?? 0) > 0);
+  const isSame = [ready, waiting].some(({ length }) => length === batch.deliveryIds.length);
+  const parts = isSame ? [] : partsOf(ids, [ready, waiting]);
   const delayMs = isSame ? Math.max(...finishes.map((finish) => finish.delayMs ?? 0)) : null;
   return groupFinish(batch, { members: finishes, parts }, { delayMs });
 }
