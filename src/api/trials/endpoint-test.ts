@@ -4,11 +4,12 @@ import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
 import { statusAt, timeoutSeconds } from '../../domain/config/endpoint.ts';
-import { TEST_EVENT_TYPE } from '../../domain/delivery.ts';
+import { BATCH_LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import { listAttempts, type StoredAttempt } from '../../store/attempts/read-attempts.ts';
+import { formAlone } from '../../store/batching/form-alone.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';
@@ -78,13 +79,14 @@ async function sendSample(
 ): Promise<string> {
   if (mayChange) await ensureSubscription(context.changes, { projectId: project.id, actor }, endpoint.id);
   const routing = await context.cache.refresh(project.id);
+  const subscription = routing.oldestSubscription(endpoint.id);
   if (!routing.hasSubscription(endpoint.id))
     throw wrongState('The endpoint has no subscription; create one first.');
   const { event } = await context.acceptor.accept({
     projectId: project.id,
     target: {
       kind: 'subscription',
-      subscriptionId: routing.oldestSubscription(endpoint.id)?.row.id ?? '',
+      subscriptionId: subscription?.row.id ?? '',
     },
     eventType: TEST_EVENT_TYPE,
     payload: Buffer.from(
@@ -107,7 +109,16 @@ async function sendSample(
   });
   const page = { perPage: 1, direction: 'next', cursor: null, order: 'ASC' } as const;
   const { rows } = await listDeliveries(context.db, project.id, { page, eventId: event.id });
-  return found(rows[0], 'endpoint', endpoint.id).id;
+  const { id } = found(rows[0], 'endpoint', endpoint.id);
+  if (subscription !== undefined && routing.batchOf(subscription) !== null)
+    await sendAlone(context, project, id);
+  return id;
+}
+
+/** The sample waits for no others: it is a batch of its own. */
+async function sendAlone({ db, ids, wake }: ApiContext, { id }: ProjectRow, deliveryId: string) {
+  const key = await formAlone(db, { projectId: id, deliveryId, batchId: ids.next() });
+  if (key !== undefined) wake(id, { key, lane: BATCH_LANE.formed });
 }
 
 /** Undefined if there was none in time. An error if the delivery ended without one. */
