@@ -22,9 +22,9 @@ import {
   credentialsOf,
   secretHeaders,
 } from './build-request.ts';
-import { cloudContent } from './cloud-form.ts';
+import { contentOf } from './content-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
-import { encodeBody, type Made, makeBody } from './make-body.ts';
+import { type Made, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
 import { sendBuilt, type Ways } from './send-built.ts';
 import {
@@ -177,8 +177,9 @@ export class DeliverySender {
     const span = tracer?.child(ofEvent) ?? null;
     const trace = span?.context ?? ofEvent;
     const { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams } = delivery;
-    const encoded = { ...encodeBody(delivery, made.body, row.content_type), headers: event.headers };
-    const { headers, ...content } = isBatch(delivery) ? encoded : cloudContent(encoded, row, delivery);
+    const { headers, ...content } = isBatch(delivery)
+      ? { body: delivery.body, contentType: delivery.contentType, headers: event.headers }
+      : contentOf(delivery, { made: made.body, headers: event.headers }, row);
     const about = { id, eventId, eventType, isReplay, idempotencyKey, urlQueryParams };
     const request = buildRequest({ ...about, ...content }, endpoint, {
       config: routing.project.config,

@@ -11,8 +11,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { attemptRecord, withoutCredentials } from './attempt-record.ts';
 import { buildRequest, credentialNames, credentialsOf } from './build-request.ts';
-import { cloudContent } from './cloud-form.ts';
-import { encodeBody } from './make-body.ts';
+import { contentOf } from './content-form.ts';
 import { sendBuilt } from './send-built.ts';
 
 /** Marks a request that is a test. */
@@ -47,16 +46,19 @@ export async function tryEndpoint(
   const id = deps.ids.next<never>();
   const eventId = asId<never>(messageId ?? id);
   const event = { id, eventId, isReplay: false, idempotencyKey: null, urlQueryParams: null };
-  const encoded = encodeBody({ body, hasOwnBody: false, contentType: null }, null, row.content_type);
   const subject = {
     projectId: row.project_id,
     eventId: id,
     eventType: TEST_EVENT_TYPE,
     sourceId: null,
     acknowledgedAtMs: deps.now(),
+    id,
+    isReplay: false,
+    body,
+    hasOwnBody: false,
+    contentType: null,
   };
-  const own = { ...encoded, headers: { [mark]: ['true'] } };
-  const { headers, ...content } = cloudContent(own, row, subject);
+  const { headers, ...content } = contentOf(subject, { made: null, headers: { [mark]: ['true'] } }, row);
   const request = buildRequest(
     { ...event, eventType: TEST_EVENT_TYPE, ...content },
     routeEndpoint(row, config, keys),

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
 import type { EnvelopeFields } from '../../domain/config/endpoint.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
@@ -26,8 +25,6 @@ export function enveloped(
   { config, eventHeaders, id }: { config: Pick<ProjectConfig, 'envelope'>; eventHeaders: object; id: string },
 ): Buffer {
   const { envelope, envelope_fields, content_type, cloudevents } = row;
-  if (row.delivery === 'broker' && row.secret.reveal().broker?.type === 's3')
-    return jsonLine({ body, contentType, eventId, eventType }, { id, cloudevents });
   const form = envelope === 'project' ? config.envelope : envelope;
   const own = Object.keys(envelope_fields).length > 0 ? envelope_fields : form === 'none' ? null : STANDARD;
   // A CloudEvent says all of this itself.
@@ -38,36 +35,6 @@ export function enveloped(
   const texts = { id: JSON.stringify(id), type: JSON.stringify(eventType), null: 'null' };
   return wrapped(own, { ...texts, time: `"${formatTime(idTime(eventId))}"`, data: body });
 }
-
-const LINE: EnvelopeFields = { id: 'id', type: 'type', timestamp: 'time', data: 'data' };
-const LINE_BREAKS = /[\n\r]/g;
-
-/**
- * A line of an object of JSON lines. A body other than JSON is a string, in base64 if it is no text. A structured CloudEvent
- * is a line as it is. A line break in JSON stands between values, where a blank means the same.
- */
-function jsonLine(
-  {
-    body,
-    contentType,
-    eventId,
-    eventType,
-  }: Pick<LeasedDelivery, 'body' | 'contentType' | 'eventId' | 'eventType'>,
-  { id, cloudevents }: { id: string } & Pick<EndpointRow, 'cloudevents'>,
-): Buffer {
-  const isJson = contentType === null || cloudevents === 'structured';
-  const value = isJson ? body.toString().replace(LINE_BREAKS, ' ') : JSON.stringify(textOf(body));
-  if (cloudevents === 'structured') return Buffer.from(`${value}\n`);
-  const texts = { id: JSON.stringify(id), type: JSON.stringify(eventType), null: 'null' };
-  const line = wrapped(LINE, {
-    ...texts,
-    time: `"${formatTime(idTime(eventId))}"`,
-    data: Buffer.from(value),
-  });
-  return Buffer.concat([line, Buffer.from('\n')]);
-}
-
-const textOf = (body: Buffer): string => body.toString(isUtf8(body) ? 'utf8' : 'base64');
 
 const STANDARD: EnvelopeFields = { type: 'type', timestamp: 'time', data: 'data' };
 

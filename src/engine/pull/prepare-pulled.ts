@@ -7,7 +7,7 @@ import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace } from '../../tracing/trace-context.ts';
 import { buildRequest, credentialNames, secretHeaders } from '../attempt/build-request.ts';
-import { cloudContent } from '../attempt/cloud-form.ts';
+import { cloudContent } from '../attempt/content-form.ts';
 import { encodeBody, type Made, makeBody } from '../attempt/make-body.ts';
 import { ended, expired, type Sent } from '../attempt/sent.ts';
 

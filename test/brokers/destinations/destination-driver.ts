@@ -11,6 +11,8 @@ export interface DestinationDriver {
 export interface Target {
   /** `broker` of an endpoint that sends there. */
   broker: object;
+  /** `batch` of subscriptions to it, where it gets batches. */
+  batch?: object;
   /** Settings with which nothing can be sent, the outcome of the attempt, and its reason. */
   refused: readonly (readonly [broker: object, outcome: string, error: string])[];
   /** A body of this size is too large for it, and smaller ones are not. Absent: the server of the tests takes all. */
@@ -21,6 +23,8 @@ export interface Target {
 
 export interface ReceivedMessage {
   body: Buffer;
+  /** That of the delivery, if the message has others too. */
+  id?: string;
   /** The bytes that the signature is for, if they are not the body. */
   signed?: Buffer;
   headers: Record<string, string>;

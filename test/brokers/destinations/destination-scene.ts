@@ -99,5 +99,8 @@ export class DestinationScene {
   }
 }
 
+/** The fields of a subscription to it. */
+export const batchesOf = ({ batch }: Target): object => (batch === undefined ? {} : { batch });
+
 export const numberOf = ({ body }: ReceivedMessage): number =>
   (JSON.parse(body.toString()) as { n: number }).n;

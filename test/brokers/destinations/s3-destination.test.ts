@@ -1,12 +1,18 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
 import { brokerFacts } from '../../support/brokers/broker.ts';
-import type { S3Facts } from '../../support/brokers/versity-server.ts';
+import { type S3Facts, VersityServer } from '../../support/brokers/versity-server.ts';
+import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { range } from '../broker-scene.ts';
 import { brokerTests } from '../broker-tests.ts';
 import { destinationConformance } from './conformance.ts';
-import { DestinationScene } from './destination-scene.ts';
-import { openBucket, s3Targets } from './s3-target.ts';
+import { batchesOf, DestinationScene, numberOf } from './destination-scene.ts';
+import { openBucket, type StoredObject, s3Targets } from './s3-target.ts';
+
+const FULL = { max: 25, max_wait_seconds: 300 };
 
 destinationConformance('s3', s3Targets);
 
@@ -21,48 +27,90 @@ describe('objects', () => {
     },
   );
 
+  check('a batch is one object of JSON lines, and each delivery has its own record of it', async () => {
+    const scene = await DestinationScene.on(app);
+    const bucket = await openBucket(facts);
+    const endpoint = await scene.endpoint(bucket.broker, {}, { batch: FULL });
+    await scene.sendMany(endpoint, 0, 25, (n) => ({ data: { n, text: 'a\nb' } }));
+    await scene.succeeded(25);
+    const objects = await bucket.objects();
+    expect(objects).toHaveLength(1);
+    const { key, headers, content } = objects[0] as StoredObject;
+    const id = headers['x-amz-meta-webhook-id'];
+    expect(key).toMatch(new RegExp(`^events/\\d{4}/\\d\\d/\\d\\d/\\d\\d-\\d\\d-\\d\\d-${id}\\.jsonl\\.gz$`));
+    expect(headers['content-type']).toBe('application/gzip');
+    const signed = Buffer.concat([Buffer.from(`${id}.${headers['x-amz-meta-webhook-timestamp']}.`), content]);
+    const expected = createHmac('sha256', 'a secret of tests').update(signed).digest('base64');
+    expect(headers['x-amz-meta-webhook-signature']).toBe(`v1,${expected}`);
+    const { content: deliveries } = await scene.project.get('/eventdeliveries?perPage=100&sort=ASC');
+    const lines = content.toString().split('\n').slice(0, -1);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(
+      deliveries.map(({ uid }: Json, n: number) => ({
+        id: uid,
+        type: 'made.up',
+        timestamp: expect.stringMatching(/^20.*Z$/),
+        data: { n, text: 'a\nb' },
+      })),
+    );
+    for (const { uid, metadata } of deliveries as Json[]) {
+      expect(metadata.num_trials).toBe(1);
+      const attempts = await scene.project.get(`/eventdeliveries/${uid}/deliveryattempts`);
+      const facts = { object: key, etag: headers['etag'] };
+      expect(attempts).toMatchObject([{ status: true, method: 'PUBLISH', response_http_header: facts }]);
+      expect(attempts[0].url).toMatch(/^s3:\/\/127\.0\.0\.1:\d+\/tests-[\w-]+\/events\/$/);
+    }
+  });
+
   check(
-    'an object is lines of JSON under a name in the order of time, and a resend makes no second one',
+    'a server that stores a batch, and is killed before it says so: a retry replaces the object',
     async () => {
-      const scene = await DestinationScene.on(app);
-      const bucket = await openBucket(facts);
-      const endpoint = await scene.endpoint(bucket.broker);
-      const event = await scene.send(endpoint, { n: 1, text: 'a\nb' });
-      await scene.succeeded(1);
-      const { content } = await scene.project.get('/eventdeliveries');
-      const id: string = content[0].uid;
-      const [object] = await bucket.objects();
-      expect(object?.key).toMatch(
-        new RegExp(`^events/\\d{4}/\\d\\d/\\d\\d/\\d\\d-\\d\\d-\\d\\d-${id}\\.jsonl\\.gz$`),
-      );
-      expect(object?.headers).toMatchObject({
-        'content-type': 'application/gzip',
-        'x-amz-meta-webhook-id': id,
-      });
-      const line = `{"id":"${id}","type":"made.up","timestamp":"${event.created_at}","data":{"n":1,"text":"a\\nb"}}\n`;
-      expect(object?.content.toString()).toBe(line);
-      const [attempt] = await scene.attempts();
-      expect(attempt.response_http_header).toMatchObject({
-        object: object?.key,
-        etag: object?.headers['etag'],
-      });
-      expect(attempt.url).toMatch(/^s3:\/\/127\.0\.0\.1:\d+\/tests-[\w-]+\/events\/$/);
-      await scene.project.post('/eventdeliveries/forceresend', { ids: [id] }, 200);
-      await eventually(
-        () => scene.attempts(),
-        (all) => all.length === 2,
-      );
-      await scene.succeeded(1);
-      const after = await bucket.objects();
-      expect(after.map(({ key, content: bytes }) => [key, bytes.toString()])).toEqual([[object?.key, line]]);
+      const [relay, server] = [await startTcpRelay(), await VersityServer.start()];
+      try {
+        relay.to(server.facts.port);
+        const scene = await DestinationScene.on(app);
+        const bucket = await openBucket(server.facts, relay.port);
+        const endpoint = await scene.endpoint(bucket.broker, { http_timeout: 5 }, { batch: FULL });
+        relay.loseAnswers();
+        await scene.sendMany(endpoint, 0, 25);
+        const [stored] = await eventually(bucket.objects, (all) => all.length === 1);
+        await server.kill();
+        relay.unmute();
+        await scene.sendMany(endpoint, 25, 50);
+        await eventually(
+          () => scene.count('Retry'),
+          (count) => count === 50,
+        );
+        await server.resume();
+        await scene.succeeded(50);
+        const objects = await bucket.objects();
+        expect(objects.map(({ content }) => content.toString().split('\n').length - 1)).toEqual([25, 25]);
+        const again = objects.find(({ key }) => key === stored?.key);
+        expect(again?.content).toEqual(stored?.content);
+        const numbers = (await bucket.received()).map(numberOf);
+        expect(numbers.toSorted((a, b) => a - b)).toEqual(range(0, 50));
+      } finally {
+        relay.close();
+        await server.stop();
+      }
     },
   );
 
-  check('text is a string in its line, and a structured CloudEvent is a line itself', async () => {
+  check('a delivery whose subscription is gone is an object of one line', async () => {
+    const scene = await DestinationScene.on(app);
+    const bucket = await openBucket(facts);
+    const endpoint = await scene.endpoint(bucket.broker);
+    await scene.send(endpoint, { n: 1 });
+    const { content } = await scene.project.get('/subscriptions');
+    await scene.project.delete(`/subscriptions/${content[0].uid}`);
+    await scene.succeeded(1);
+    expect((await bucket.received()).map(numberOf)).toEqual([1]);
+  });
+
+  check('text is a string in its line, and a CloudEvent is a line itself', async () => {
     const scene = await DestinationScene.on(app);
     const [plain, cloud] = [await openBucket(facts), await openBucket(facts)];
-    await scene.endpoint(plain.broker);
-    await scene.endpoint(cloud.broker, { cloudevents: 'structured' });
+    await scene.endpoint(plain.broker, {}, batchesOf(plain));
+    await scene.endpoint(cloud.broker, { cloudevents: 'binary' }, batchesOf(cloud));
     const source = await scene.project.post('/sources', {
       name: 's',
       type: 'http',

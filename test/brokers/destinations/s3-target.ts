@@ -50,6 +50,7 @@ export async function openBucket(
   const stored = new StoredObjects(facts, bucket);
   return {
     broker: broker({}),
+    batch: { max_wait_seconds: 0 },
     refused: refusals(broker),
     objects: () => stored.all(),
     received: async () => (await stored.all()).flatMap(messagesIn),
@@ -149,10 +150,11 @@ function messagesIn({ headers, content }: StoredObject): ReceivedMessage[] {
     name.startsWith('x-amz-meta-') ? [[name.slice('x-amz-meta-'.length), value]] : [],
   );
   return lines.map((line) => {
-    const { type } = JSON.parse(line) as { type: string };
+    const { id, type } = JSON.parse(line) as { id: string; type: string };
     const data = line.slice(line.indexOf('"data":') + '"data":'.length, -1);
     return {
       body: Buffer.from(data),
+      id,
       signed: content,
       headers: { ...Object.fromEntries(metadata), 'content-type': 'application/json', 'event-type': type },
       key: null,

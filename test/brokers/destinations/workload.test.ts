@@ -12,7 +12,7 @@ import { startScene } from '../broker-scene.ts';
 import { CA_FILE } from '../broker-tests.ts';
 import { serviceAccount } from '../google-driver.ts';
 import { queueName } from '../sqs-driver.ts';
-import { DestinationScene, numberOf } from './destination-scene.ts';
+import { batchesOf, DestinationScene, numberOf } from './destination-scene.ts';
 import { GoogleTargets } from './google-target.ts';
 import { openBucket } from './s3-target.ts';
 import { SqsTargets } from './sqs-target.ts';
@@ -101,10 +101,11 @@ check(
     const { s3: place } = bucket.broker as { s3: { bucket: string } };
     const { project_id, topic_id } = known;
     const endpoints = [
-      await scene.endpoint({
-        type: 's3',
-        s3: { bucket: place.bucket, default_region: S3_REGION, ...MACHINE },
-      }),
+      await scene.endpoint(
+        { type: 's3', s3: { bucket: place.bucket, default_region: S3_REGION, ...MACHINE } },
+        {},
+        batchesOf(bucket),
+      ),
       await scene.endpoint({
         type: 'sqs',
         sqs: { queue_name: queue, default_region: S3_REGION, ...MACHINE },

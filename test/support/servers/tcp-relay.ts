@@ -9,6 +9,8 @@ export interface TcpRelay {
   readonly open: number;
   to(port: number): void;
   mute(): void;
+  /** What the server answers is swallowed. */
+  loseAnswers(): void;
   unmute(): void;
   /** Ends every connection, and refuses new ones until there is a target again. */
   cut(): void;
@@ -18,7 +20,7 @@ export interface TcpRelay {
 export async function startTcpRelay(): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let target = 0;
-  let isMuted = false;
+  let swallowed: 'none' | 'requests' | 'answers' = 'none';
   let accepted = 0;
   let open = 0;
   const relay = createServer((client) => {
@@ -35,7 +37,7 @@ export async function startTcpRelay(): Promise<TcpRelay> {
       sockets.add(from);
       from.on('error', () => from.destroy());
       from.on('data', (chunk) => {
-        if (from === upstream || !isMuted) to.write(chunk);
+        if (swallowed !== (from === upstream ? 'answers' : 'requests')) to.write(chunk);
       });
       from.on('close', () => {
         sockets.delete(from);
@@ -57,10 +59,13 @@ export async function startTcpRelay(): Promise<TcpRelay> {
       target = port;
     },
     mute: () => {
-      isMuted = true;
+      swallowed = 'requests';
+    },
+    loseAnswers: () => {
+      swallowed = 'answers';
     },
     unmute: () => {
-      isMuted = false;
+      swallowed = 'none';
     },
     cut: () => {
       target = 1;
