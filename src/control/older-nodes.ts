@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { wantsBatches } from '../domain/config/batch.ts';
 import type { EndpointSecrets } from '../domain/config/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
@@ -82,8 +83,11 @@ export async function needNodesThatSendSo(
   const changed = FORMS.filter((name) => !isDeepStrictEqual(made.fields[name], before[name]));
   for (const field of changed) await needNewerNodes(tx, field);
   if (made.fields.delivery === 'broker' && before.delivery !== 'broker') await needNewerNodes(tx, 'delivery');
+  if (hasBatches(made) && (known === null || !hasBatches(known))) await needNewerNodes(tx, 'batch');
   if (headersOf(made).length > 0 && (known === null || headersOf(known).length === 0))
     await needNewerNodes(tx, 'headers');
 }
+
+const hasBatches = ({ fields: { delivery }, secret }: Endpoint) => wantsBatches({ delivery, secret });
 
 const headersOf = ({ secret }: Endpoint) => Object.keys(secret.revealOrNull()?.headers ?? {});

@@ -43,6 +43,10 @@ test('an ordering is refused while an older node runs, and allowed when it is si
   await older(11);
   expect((await client.put(one, { ordering: BY_ACCOUNT })).ordering).toEqual(BY_ACCOUNT);
   await expect(startOfRelease()).rejects.toThrow('needs nodes that know migration 0002');
+  await client.put(one, { batch: { max: 2 } });
+  const [needs] = await app.database.query("select needs from schema_migrations where name like '0008%'");
+  expect(needs).toEqual({ needs: '0008' });
+  await client.put(one, { batch: {} });
   await older(-3600);
   expect((await client.put(one, { name: 'it has one already' })).ordering).toEqual(BY_ACCOUNT);
 });
@@ -79,6 +83,32 @@ test('settings of an endpoint that change its deliveries are refused while an ol
   await older(11);
   await client.put('', { config: { envelope: 'standard' } });
   await client.put(one, { webhook_id: 'event', headers: { 'X-Tenant': 'acme' } });
+});
+
+test('an endpoint that sends to S3 needs nodes that know batches', async () => {
+  await older(11);
+  const client = await app.newProject();
+  const broker = {
+    type: 's3',
+    s3: { bucket: 'tests', access_key_id: 'k', secret_key: 's', default_region: 'eu-west-1' },
+  };
+  const kafka = { type: 'kafka', kafka: { brokers: ['127.0.0.1:9'], topic: 't' } };
+  const made = await client.post('/endpoints', { name: 'e', delivery: 'broker', broker: kafka });
+  const one = `/endpoints/${made.uid}`;
+  // It knows brokers, and no batches.
+  await app.database.query("update nodes set knows = '0007', beat_at = now() + '1 hour' where id = 'older'");
+  await client.put(one, { name: 'other' });
+  for (const refused of [
+    await client.put(one, { broker }, 409),
+    await client.post('/endpoints', { name: 's', delivery: 'broker', broker }, 409),
+  ])
+    expect(refused).toMatchObject({ code: 'older_nodes', message: expect.stringContaining('batch') });
+  expect((await client.get('/endpoints')).content).toMatchObject([{ broker: { type: 'kafka' } }]);
+  await app.database.query("delete from nodes where id = 'older'");
+  await client.put(one, { broker });
+  await older(-3600);
+  await client.put(one, { name: 'it has them already' });
+  await older(11);
 });
 
 test('a function with a version is refused while an older node runs, which could not read it', async () => {
