@@ -43,7 +43,7 @@ const required = { required: true } as const;
 /** Unless the credentials are those of the machine. */
 const ownKey = { insteadOf: 'credentials' } as const;
 const ofMachine: BrokerField = {
-  label: 'Credentials of the machine',
+  label: 'Credentials',
   kind: 'choice',
   of: ['workload'],
   hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',

@@ -84,7 +84,7 @@ export const brokerForms = {
       required: true,
     },
     credentials: {
-      label: 'Credentials of the machine',
+      label: 'Credentials',
       kind: 'choice',
       choices: ['', 'workload'],
       hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
@@ -120,7 +120,7 @@ export const brokerForms = {
       required: true,
     },
     credentials: {
-      label: 'Credentials of the machine',
+      label: 'Credentials',
       kind: 'choice',
       choices: ['', 'workload'],
       hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
@@ -148,7 +148,7 @@ export const brokerForms = {
       hint: 'The names of all objects begin with it, such as events/.',
     },
     credentials: {
-      label: 'Credentials of the machine',
+      label: 'Credentials',
       kind: 'choice',
       choices: ['', 'workload'],
       hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
@@ -270,7 +270,7 @@ export const sourceBrokerForms = {
       required: true,
     },
     credentials: {
-      label: 'Credentials of the machine',
+      label: 'Credentials',
       kind: 'choice',
       choices: ['', 'workload'],
       hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
@@ -306,7 +306,7 @@ export const sourceBrokerForms = {
       required: true,
     },
     credentials: {
-      label: 'Credentials of the machine',
+      label: 'Credentials',
       kind: 'choice',
       choices: ['', 'workload'],
       hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',

@@ -40,12 +40,13 @@ function SettingsField({ name, field, value, mayMiss }: FieldProps) {
   const common = { label: t.labels[field.label] ?? field.label, name, hint: isKept ? t.kept : said };
   const required = field.required === true && !isKept && !mayMiss;
   if (kind === 'flag') return <Check {...common} defaultChecked={value === true} />;
+  const none = choices.includes('workload') ? t.ownKey : t.none;
   if (kind === 'choice')
     return (
       <SelectField
         {...common}
         defaultValue={typeof value === 'string' ? value : ''}
-        choices={choices.map((choice) => [choice, choice || t.none])}
+        choices={choices.map((choice) => [choice, choice || none])}
       />
     );
   const text = isKept

@@ -4,6 +4,7 @@ import type { BrokerWords } from './words-en.ts';
 export const brokerWords: BrokerWords = {
   kind: 'Broker',
   none: 'Keine',
+  ownKey: 'Der Schlüssel unten',
   kept: 'Gespeichert und nicht angezeigt. Leer lassen, um es zu behalten.',
   hidden: 'Die Einstellungen des Brokers werden nicht angezeigt. Sie bleiben, wie sie sind.',
   labels: {

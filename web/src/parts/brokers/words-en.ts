@@ -4,6 +4,7 @@ type Said = Readonly<Record<string, string>>;
 export const brokerWords = {
   kind: 'Broker',
   none: 'None',
+  ownKey: 'The key below',
   kept: 'Stored and not shown. Leave it empty to keep it.',
   hidden: 'The settings of the broker are not shown. They stay as they are.',
   labels: {} as Said,

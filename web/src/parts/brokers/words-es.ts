@@ -4,6 +4,7 @@ import type { BrokerWords } from './words-en.ts';
 export const brokerWords: BrokerWords = {
   kind: 'Broker',
   none: 'Ninguna',
+  ownKey: 'La clave de abajo',
   kept: 'Guardado y no visible. Déjelo vacío para conservarlo.',
   hidden: 'Los ajustes del broker no se muestran. Se quedan como están.',
   labels: {

@@ -4,6 +4,7 @@ import type { BrokerWords } from './words-en.ts';
 export const brokerWords: BrokerWords = {
   kind: 'Broker',
   none: 'Aucune',
+  ownKey: 'La clé ci-dessous',
   kept: 'Enregistré et non affiché. Laissez vide pour le garder.',
   hidden: 'Les réglages du broker ne sont pas affichés. Ils restent inchangés.',
   labels: {
