@@ -8,7 +8,7 @@ import { systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
 import { finishWork } from '../store/batching/finish-work.ts';
-import { takeBatch } from '../store/batching/take-batch.ts';
+import { measureBatch, takeBatch } from '../store/batching/take-batch.ts';
 import { addUpCounts } from '../store/counts/add-up-counts.ts';
 import { addAccepted } from '../store/counts/recent-counts.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
@@ -199,12 +199,15 @@ export class Engine {
     const { config, cache, http, ids, databaseClock, metaEvents, guard } = this.#deps;
     const { now } = databaseClock;
     const deliveries = this.#createSender(lease);
-    const take: BatchSenderDeps['take'] = (batch) => takeBatch(this.#deps.db, this.nodeId, batch);
+    const stored: BatchSenderDeps['stored'] = {
+      measure: (batch) => measureBatch(this.#deps.db, batch),
+      take: (batch, hasBodies) => takeBatch(this.#deps.db, this.nodeId, batch, hasBodies),
+    };
     return new Dispatcher({
       ...this.#deps,
       sender: new Sender({
         deliveries,
-        batches: new BatchSender({ ...this.#deps, deliveries, take, now }),
+        batches: new BatchSender({ ...this.#deps, deliveries, stored, now }),
         lapsed: (delivery) => this.#pull.lapsed(delivery),
         metaEvents: new MetaEventSender({ cache, http, ids, now }),
         recorder: metaEvents,

@@ -3,7 +3,7 @@ import { startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
-import { scene } from './scene.ts';
+import { numbers, scene } from './scene.ts';
 
 /** Functions of subscriptions with batches. */
 const app = await shared(startTestApp());
@@ -39,4 +39,32 @@ test('a body that was made with variables does not follow a portal link to anoth
   expect(done[0]?.description).toContain('another address since its function made the request');
   expect(receiver.at('/stolen')).toEqual([]);
   expect(receiver.requests).toHaveLength(1);
+});
+
+test('results of a function that are larger than a batch may be are stored step by step and sent in parts', async () => {
+  const { client, receiver, send } = await scene(
+    app,
+    { max: 20, ...LATE },
+    { subscription: { function: `function transform({ n }) { return { n, x: 'x'.repeat(3e6) }; }` } },
+  );
+  await send(20);
+  // The API would answer with all the bodies.
+  const [states] = await eventually(
+    () =>
+      app.database.query(
+        `select array_agg(distinct status) as statuses, array_agg(distinct num_trials) as tries
+         from event_deliveries where project_id = $1`,
+        [client.projectId],
+      ),
+    ([found]) => String(found?.statuses) === 'Success',
+  );
+  expect(states?.tries).toEqual([1]);
+  // 60 MB: 20, 10 and 5 deliveries are more than 10 MB. All of it is more than a project may have in memory at a time.
+  expect(receiver.requests.map(({ json }) => json.length).toSorted()).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
+  const sent = receiver.requests.flatMap(numbers).toSorted((a, b) => a - b);
+  expect(sent).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+  const left = await app.database.query('select from delivery_queue where project_id = $1', [
+    client.projectId,
+  ]);
+  expect(left).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts'
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
 import { formBatches, lookAtCollected } from '../../src/store/batching/form-batches.ts';
-import { takeBatch } from '../../src/store/batching/take-batch.ts';
+import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
 import { lockKeys } from '../../src/store/ordering/release-next.ts';
@@ -126,7 +126,8 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['look at collected rows', (hot) => lookAtCollected(hot, [collected])],
   ['form batches', (hot) => formBatches(hot, [collected])],
   ['claim of batches', (hot) => claimWork(hot, 'n', [{ ...want, lane: BATCH_LANE.formed }])],
-  ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch)],
+  ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch, true)],
+  ['measure a batch', (hot) => measureBatch(hot, batch)],
   ['hold of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
   [
     'end of a batch',

@@ -1,4 +1,4 @@
-import { batchRefusal } from '../../domain/config/batch.ts';
+import { batchRefusal, MAX_BATCH_BYTES } from '../../domain/config/batch.ts';
 import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -20,11 +20,15 @@ import { spread } from './spread-outcome.ts';
  *
  * A batch whose deliveries change is another batch, with a new id, because its body is another: some were cancelled or
  * have expired, or a function has ended them. It goes back to the queue in that case, as it does after its functions ran:
- * their results are stored before the first request.
+ * their results are stored before the first request. If they are larger than any batch may be, each half goes on.
  */
 export interface BatchSenderDeps {
-  /** Null: another node has some of the deliveries. */
-  take(batch: LeasedBatch): Promise<LeasedDelivery[] | null>;
+  stored: {
+    /** The bytes of the deliveries. */
+    measure(batch: LeasedBatch): Promise<number>;
+    /** Null: another node has some of the deliveries. */
+    take(batch: LeasedBatch, hasBodies: boolean): Promise<LeasedDelivery[] | null>;
+  };
   deliveries: Pick<DeliverySender, 'send'>;
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
   sandbox: Pick<Sandbox, 'run'>;
@@ -36,7 +40,9 @@ export interface BatchSenderDeps {
 
 /** Another node frees them soon. */
 const BUSY_MS = 1_000;
-const FUNCTIONS_AT_ONCE = 16;
+const FUNCTIONS_AT_ONCE = 8;
+/** After so many bytes the results are stored before more functions run. */
+const MADE_AT_ONCE = 4 * 1024 * 1024;
 
 export class BatchSender {
   readonly #deps: BatchSenderDeps;
@@ -46,12 +52,15 @@ export class BatchSender {
   }
 
   async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
-    const { cache, take, deliveries } = this.#deps;
-    const members = await take(batch);
+    const { cache, stored, deliveries, ids } = this.#deps;
+    const bytes = await stored.measure(batch);
+    const isTooLarge = bytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
+    const members = await stored.take(batch, !isTooLarge);
     if (members === null)
       return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));
     if (members.length === 0)
       return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: null }));
+    if (isTooLarge && !batch.isStarted) return untried(halves(batch, members.map(again), ids));
     const { projectId } = batch;
     const routing = cache.peek(projectId) ?? (await cache.getOrNull(projectId));
     const [first] = members as [LeasedDelivery];
@@ -99,14 +108,17 @@ export class BatchSender {
       (member) => member.functionRequest !== null || (!member.hasOwnBody && code(member) !== ''),
     );
     const finishes: Finish[] = [];
-    for (let from = 0; from < open.length; from += FUNCTIONS_AT_ONCE) {
+    let bytes = 0;
+    for (let from = 0; from < open.length && bytes < MADE_AT_ONCE; from += FUNCTIONS_AT_ONCE) {
       const some = open.slice(from, from + FUNCTIONS_AT_ONCE);
       const results = await Promise.all(some.map((member) => makeBody(this.#deps, member, at)));
       for (const [index, making] of results.entries()) {
         const member = some[index] as LeasedDelivery;
         if (making.kind === 'not made') finishes.push(making.sent.finish);
-        else if (member.functionRequest === null)
+        else if (member.functionRequest === null) {
           finishes.push({ ...handedBack(member, null), ...making.made });
+          bytes += making.made.body?.length ?? 0;
+        }
       }
     }
     return finishes;

@@ -1,12 +1,26 @@
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
-import type { Database } from '../database/database.ts';
-import {
-  CLAIMED_COLUMNS,
-  CLAIMED_JOIN,
-  type ClaimedDeliveryRow,
-  fromRow,
-} from '../queue/claim-deliveries.ts';
+import type { Database, HotQueryable } from '../database/database.ts';
+import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from '../queue/claim-deliveries.ts';
+
+const MINE = `q.batch_id = $2 and q.lane = ${BATCH_LANE.member}`;
+
+/** The length of a stored value is known without reading it. */
+const MEASURE = `
+select coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes
+from delivery_queue q
+join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
+join events e on ${byKey('e.id', 'q.event_id')}
+where q.project_id = $1 and q.delivery_id = any($3::text[]) and ${MINE}`;
+
+/** The bytes of its deliveries. Functions may have made them more than a batch was made of. */
+export async function measureBatch(
+  db: HotQueryable,
+  { projectId, id, deliveryIds }: LeasedBatch,
+): Promise<number> {
+  const [row] = await db.hot<{ bytes: number }>('measure-batch', MEASURE, [projectId, id, deliveryIds]);
+  return row?.bytes ?? 0;
+}
 
 /**
  * Leases the deliveries of a batch that this node has claimed, with all that an attempt needs. All or none: after the death
@@ -17,7 +31,7 @@ with held as (
   select from delivery_queue where project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4
 ), members as materialized (
   select q.project_id, q.delivery_id, q.node_id from delivery_queue q
-  where q.project_id = $1 and q.delivery_id = any($5::text[]) and q.batch_id = $2 and q.lane = ${BATCH_LANE.member}
+  where q.project_id = $1 and q.delivery_id = any($5::text[]) and ${MINE}
   order by q.delivery_id for update
 ), leased as (
   update delivery_queue q set node_id = $3, fence = q.fence + 1
@@ -27,18 +41,23 @@ with held as (
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started, q.is_second_request,
     null::timestamptz as pulled_at, null as pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
 )
-select leased.*, ${CLAIMED_COLUMNS} from leased ${CLAIMED_JOIN}
+select leased.*, ${CLAIMED_FIELDS}, case when $6 then d.body end as body, case when $6 then e.payload else '' end as payload
+from leased ${CLAIMED_JOIN}
 order by leased.delivery_id`;
 
 const LEFT = `
 select from delivery_queue
 where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member} limit 1`;
 
-/** Those of its deliveries that are still open, in order. Null: another node has some of them, or the batch itself. */
+/**
+ * Those of its deliveries that are still open, in order. Null: another node has some of them, or the batch itself.
+ * `hasBodies`: they are read with their bodies.
+ */
 export async function takeBatch(
   db: Database,
   nodeId: string,
   { projectId, id, fence, deliveryIds }: LeasedBatch,
+  hasBodies: boolean,
 ): Promise<LeasedDelivery[] | null> {
   const rows = await db.hot<ClaimedDeliveryRow>('take-batch', TAKE, [
     projectId,
@@ -46,6 +65,7 @@ export async function takeBatch(
     nodeId,
     fence,
     deliveryIds,
+    hasBodies,
   ]);
   if (rows.length > 0) return rows.map(fromRow);
   const left = await db.query(LEFT, [projectId, deliveryIds, id]);
