@@ -30,6 +30,7 @@ import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/end
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { BatchFormer } from './batching/batch-former.ts';
+import { BatchRoom } from './batching/batch-room.ts';
 import { BatchSender, type BatchSenderDeps } from './batching/batch-sender.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
@@ -74,6 +75,7 @@ export class Engine {
   readonly #countWriter: CountWriter;
   readonly #pull: Pull;
   readonly #batches: BatchFormer;
+  readonly #batchRoom = new BatchRoom();
   readonly #intake: Intake;
   readonly #delivers: boolean;
   /** Nodes that the last heartbeat found silent. */
@@ -191,6 +193,7 @@ export class Engine {
 
   /** A delivery that waited for a rate limit and was not sent leaves its turn to another. */
   #left(deliveryId: string): void {
+    this.#batchRoom.leave(deliveryId);
     const key = this.#rateLeases.left(deliveryId);
     if (key !== undefined) this.#claimer.passedOver(key);
   }
@@ -207,7 +210,7 @@ export class Engine {
       ...this.#deps,
       sender: new Sender({
         deliveries,
-        batches: new BatchSender({ ...this.#deps, deliveries, stored, now }),
+        batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom, now }),
         lapsed: (delivery) => this.#pull.lapsed(delivery),
         metaEvents: new MetaEventSender({ cache, http, ids, now }),
         recorder: metaEvents,

@@ -10,6 +10,7 @@ import type { DeliverySender } from '../attempt/delivery-sender.ts';
 import { makeBody } from '../attempt/make-body.ts';
 import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
+import type { BatchRoom } from './batch-room.ts';
 import { leadOf } from './lead.ts';
 import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
 import { spread } from './spread-outcome.ts';
@@ -29,6 +30,8 @@ export interface BatchSenderDeps {
     /** Null: another node has some of the deliveries. */
     take(batch: LeasedBatch, hasBodies: boolean): Promise<LeasedDelivery[] | null>;
   };
+  /** Whoever records the outcome leaves it. */
+  room: Pick<BatchRoom, 'enter'>;
   deliveries: Pick<DeliverySender, 'send'>;
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
   sandbox: Pick<Sandbox, 'run'>;
@@ -52,9 +55,10 @@ export class BatchSender {
   }
 
   async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
-    const { cache, stored, deliveries, ids } = this.#deps;
+    const { cache, stored, room, deliveries, ids } = this.#deps;
     const bytes = await stored.measure(batch);
     const isTooLarge = bytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
+    if (!isTooLarge) await room.enter(batch, bytes);
     const members = await stored.take(batch, !isTooLarge);
     if (members === null)
       return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { MAX_BATCH_BYTES } from '../../domain/config/batch.ts';
+import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
+import { IdFactory } from '../../domain/ids.ts';
+import { BatchSender, type BatchSenderDeps } from './batch-sender.ts';
+
+const members = ['d0', 'd1', 'd2'].map((id) => leasedDelivery({ id, lane: BATCH_LANE.member }));
+const deliveryIds = members.map(({ id }) => id);
+const about = { kind: 'batch', id: 'b', lane: BATCH_LANE.formed, deliveryIds };
+const batch = { ...leasedDelivery(), ...about } as unknown as LeasedBatch;
+
+/** Sends a batch of so many bytes until its deliveries are read, and notes each step. */
+async function steps(bytes: number, taken: typeof members | null) {
+  const noted: string[] = [];
+  const note = <T>(step: string, result: T) => {
+    noted.push(step);
+    return Promise.resolve(result);
+  };
+  const sender = new BatchSender({
+    ids: new IdFactory(() => NOON),
+    room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, undefined) },
+    stored: {
+      measure: () => note('measured', bytes),
+      take: (_batch, hasBodies) => note(hasBodies ? 'read' : 'read without bodies', taken),
+    },
+  } as Partial<BatchSenderDeps> as BatchSenderDeps);
+  const { finish } = await sender.send(batch, new AbortController().signal);
+  return { noted, parts: finish.group?.parts.map((part) => part.deliveryIds) };
+}
+
+test('a batch is read once there is room for it', async () => {
+  const { noted } = await steps(MAX_BATCH_BYTES, null);
+  expect(noted).toEqual(['measured', `room for ${MAX_BATCH_BYTES} bytes of b`, 'read']);
+});
+
+test('a batch that is larger than any may be is not read, but halved', async () => {
+  const { noted, parts } = await steps(MAX_BATCH_BYTES + 1, members);
+  expect(noted).toEqual(['measured', 'read without bodies']);
+  expect(parts).toEqual([['d0', 'd1'], ['d2']]);
+});
