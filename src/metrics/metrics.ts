@@ -32,7 +32,7 @@ const histogram = <const Labels extends readonly Label[]>(
   ...labels: Labels
 ) => ({ name, type: 'histogram', help, labels, buckets }) as const;
 
-const LANES = { name: 'lane', values: ['first', 'retry', 'replay', 'leased'] } as const;
+const LANES = { name: 'lane', values: ['first', 'retry', 'replay', 'leased', 'batch'] } as const;
 const BROKERS = {
   name: 'broker',
   values: ['kafka', 'sqs', 'amqp', 'google', 'postgres', 'schedule'],
@@ -83,7 +83,7 @@ export const metricTable = {
   ),
   queueWaiting: gauge(
     'posthorn_queue_waiting',
-    'Deliveries in the queue that no node leases, due or not. Counted up to 20,000 in total, then a lower bound. The same on every node.',
+    'Deliveries in the queue that no node leases, due or not. Counted up to 20,000 in total, then a lower bound. batch: in batches that are made. The same on every node.',
     LANES,
   ),
   queueOldestDue: gauge(

@@ -1,5 +1,5 @@
 import type { StatusBoard } from '../brokers/status-board.ts';
-import { LANE } from '../domain/delivery.ts';
+import { BATCH_LANE, LANE } from '../domain/delivery.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -24,7 +24,13 @@ export interface GaugeReaderDeps {
 const FRESH_MS = 5_000;
 const MAX_WAIT_MS = 2_000;
 const BROKERS = ['kafka', 'sqs', 'amqp', 'google', 'postgres'] as const;
-const LANES = Object.entries(LANE) as [keyof typeof LANE, number][];
+/** In which lane rows are counted, and in which they are due. A batch is due itself, and not its deliveries. */
+const LANES: readonly (readonly [name: keyof typeof LANE | 'batch', counted: number, due: number])[] = [
+  ...(Object.entries(LANE) as [keyof typeof LANE, number][]).map(
+    ([name, lane]) => [name, lane, lane] as const,
+  ),
+  ['batch', BATCH_LANE.member, BATCH_LANE.formed],
+];
 
 export class GaugeReader {
   readonly #deps: GaugeReaderDeps;
@@ -100,11 +106,11 @@ export class GaugeReader {
     metrics.orderingOldestHeld.set((order?.oldestHeldMs ?? Number.NaN) / 1000);
     const pulled = depth?.lanes.map(({ oldest_pull_ms: ms }) => ms / 1000) ?? [Number.NaN];
     metrics.queueOldestPull.set(Math.max(0, ...pulled));
-    for (const [name, lane] of LANES) {
-      const row = depth?.lanes.find((one) => one.lane === lane);
-      const none = depth === undefined ? Number.NaN : 0;
-      metrics.queueWaiting[name].set(row?.waiting ?? none);
-      metrics.queueOldestDue[name].set(row === undefined ? none : row.oldest_due_ms / 1000);
+    const none = depth === undefined ? Number.NaN : 0;
+    const rowOf = (lane: number) => depth?.lanes.find((one) => one.lane === lane);
+    for (const [name, counted, due] of LANES) {
+      metrics.queueWaiting[name].set(rowOf(counted)?.waiting ?? none);
+      metrics.queueOldestDue[name].set((rowOf(due)?.oldest_due_ms ?? none) / 1000);
     }
   }
 }

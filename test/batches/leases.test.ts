@@ -3,8 +3,9 @@ import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../s
 import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
 import { metaQueueKey } from '../../src/domain/meta-event.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
-import { BatchSender, type BatchSenderDeps } from '../../src/engine/batching/batch-sender.ts';
-import { groupFinish } from '../../src/engine/batching/spread-outcome.ts';
+import { discardHeld } from '../../src/engine/upkeep/discard-held.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import type { ConfigCache } from '../../src/routing/config-cache.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
@@ -14,6 +15,7 @@ import { takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { isUndone } from '../../src/store/database/pg-errors.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
+import { MetaEventRecorder } from '../../src/store/queue/meta-event-recorder.ts';
 import { startTestApp } from '../support/app.ts';
 import { shared } from '../support/shared.ts';
 import { numbers, scene } from './scene.ts';
@@ -23,6 +25,7 @@ const app = await shared(startTestApp());
 const db = app.database.open();
 const ids = new IdFactory(Date.now);
 const NODE = 'node a';
+const DAY_MS = 86_400_000;
 const at = { nodeId: NODE, templates: new AttemptTemplates() };
 // A living node, so that the app does not free its rows.
 await app.database.query(
@@ -65,8 +68,10 @@ const succeeded = (delivery: LeasedDelivery): Finish<LeasedDelivery> => ({
   numTrials: 1,
 });
 
-const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) =>
-  finishWork(db, at, [groupFinish(batch, { members: members.map(succeeded), parts: [] }, { delayMs: null })]);
+const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) => {
+  const group = { members: members.map(succeeded), parts: [] };
+  return finishWork(db, at, [{ ...handedBack(batch, null), status: 'Success', delayMs: null, group }]);
+};
 
 const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch)) as LeasedDelivery[];
 
@@ -117,9 +122,8 @@ test('a batch at most once whose sending had begun is not sent, though its deliv
     batch.id,
   ]);
   const [again] = (await claim()) as [LeasedBatch];
-  const sender = new BatchSender({ take: (one) => takeBatch(db, NODE, one) } as BatchSenderDeps);
-  const { finish } = await sender.send(again, new AbortController().signal);
-  await finishWork(db, at, [finish]);
+  expect(await takeBatch(db, NODE, again)).toBeNull();
+  await finishWork(db, at, [{ ...handedBack(again, null), group: { members: [], parts: [] } }]);
   expect(await rows('is_started')).toEqual([
     { is_started: false },
     { is_started: false },
@@ -173,6 +177,9 @@ test('behind eight batches that wait for a node, rows are not counted', async ()
   expect(await look()).toMatchObject({ count: 1, backlog: 7 });
   await form();
   expect(await look()).toMatchObject({ count: 0, backlog: 8 });
+  const text = await (await fetch(`${app.url}/metrics`)).text();
+  expect(text).toMatch(/^posthorn_queue_waiting\{lane="batch"\} ([89]|\d\d)$/m);
+  expect(text).toMatch(/^posthorn_queue_oldest_due_seconds\{lane="batch"\} \d*\.\d*[1-9]/m);
 });
 
 describe('deliveries whose batch has no row', () => {
@@ -196,4 +203,25 @@ describe('deliveries whose batch has no row', () => {
     expect((await ended(2)).map(({ status }) => status)).toEqual(['Failure', 'Failure']);
     expect(receiver.requests).toEqual([]);
   });
+});
+
+test('a batch that is held for twice the retention goes with its deliveries, and is none itself', async () => {
+  const { batch, free, rows, deliveries } = await claimed();
+  await free(batch.id);
+  const [open] = await app.database.query('select count(*)::int from delivery_queue where kind <> 2');
+  const discarded = await discardHeld(
+    {
+      db,
+      cache: { getOrNull: async () => null } as unknown as ConfigCache,
+      metaEvents: new MetaEventRecorder({ ids, maxRetrySeconds: 1 }),
+      metrics: createMetrics().metrics,
+      metaEventsStored: () => {},
+      released: () => {},
+    },
+    { nowMs: Date.now() + 70 * DAY_MS, retentionMs: 30 * DAY_MS },
+    new AbortController().signal,
+  );
+  expect(discarded).toBe(open?.count);
+  expect(await rows('kind')).toEqual([]);
+  expect((await deliveries()).map(({ status }) => status)).toEqual(['Discarded', 'Discarded']);
 });

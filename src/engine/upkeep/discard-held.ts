@@ -12,6 +12,7 @@ import {
   type LongOpenRow,
   lockHeld,
   projectsHolding,
+  removeEmptyBatches,
 } from '../../store/queue/held-deliveries.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
@@ -90,10 +91,11 @@ async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<nu
   const { projectId, heldMs, nowMs } = holding;
   const { metaEvents } = deps;
   const released: Released[] = [];
+  const below = firstIdAt(nowMs - heldMs);
   const rows = await deps.db.transaction(async (tx) => {
     await refuseMoving(tx, projectId);
     const held = await lockHeld(tx, projectId, {
-      below: firstIdAt(nowMs - heldMs),
+      below,
       evenIfSending: firstIdAt(nowMs - heldMs - SENDING_MS),
       limit: CHUNK,
     });
@@ -104,6 +106,7 @@ async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<nu
     const ofMeta = held.filter((row) => row.is_meta_event).map((row) => row.id);
     if (ofMeta.length > 0)
       await endOpenMetaEvents(tx, projectId, { ids: ofMeta, description: describe(heldMs, 'not sent') });
+    if (held.length < CHUNK) await removeEmptyBatches(tx, projectId, below);
     return held;
   });
   const ended = rows.filter((row) => !row.is_meta_event).length;

@@ -1,4 +1,5 @@
 import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
+import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 
 /**
@@ -16,9 +17,14 @@ export async function hurryBatches(
     [projectId, ids],
   );
   if (members.length === 0) return { keys: [], deliveries: 0 };
+  // Locked in id order, so that two jobs cannot wait for each other.
   const moved = await tx.query<{ key: QueueKey }>(
-    `update delivery_queue set due_at = least(due_at, now())
-     where project_id = $1 and delivery_id = any($2) and coalesce(node_id, '') = '' returning key`,
+    `with waiting as materialized (
+       select project_id, delivery_id from delivery_queue
+       where project_id = $1 and delivery_id = any($2) and coalesce(node_id, '') = '' order by delivery_id for update
+     )
+     update delivery_queue q set due_at = least(q.due_at, now())
+     from waiting where ${byKey('q.delivery_id', 'waiting.delivery_id')} returning q.key`,
     [projectId, [...new Set(members.map(({ batch_id }) => batch_id))]],
   );
   await tx.query(

@@ -1,4 +1,4 @@
-import { type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -39,7 +39,7 @@ export function releaseNext(): string {
   where w.project_id = any(array[t.project_id]) and w.ordering_id = t.ordering_id and w.place = t.place
 ), released as (
   update delivery_queue q set lane = q.lane - ${WAITS_FOR_TURN}, due_at = now()
-  from turned t where ${byKey('q.delivery_id', 't.delivery_id')} and q.lane >= ${WAITS_FOR_TURN}
+  from turned t where ${byKey('q.delivery_id', 't.delivery_id')} and q.lane >= ${WAITS_FOR_TURN} and q.lane < ${BATCH_LANE.formed}
   returning q.project_id, q.key, q.lane
 )`;
 }

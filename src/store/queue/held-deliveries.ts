@@ -33,7 +33,8 @@ export async function projectsHolding(db: Queryable, below: string): Promise<Pro
 
 /**
  * Locks the oldest below an id. A row that a node leases is being sent and about to end, so it is skipped,
- * except below `evenIfSending`. Of rows of ordering keys the keys are locked, which come before any row.
+ * except below `evenIfSending`. Of rows of ordering keys the keys are locked, which come before any row. The row of a batch is
+ * none of them: its deliveries are.
  */
 export async function lockHeld(
   tx: Queryable,
@@ -44,7 +45,7 @@ export async function lockHeld(
   const rows = await tx.query<LongOpenRow & { is_ordered: boolean }>(
     `select delivery_id as id, key, lane, kind = 1 as is_meta_event, ordering_id is not null as is_ordered
      from delivery_queue
-     where project_id = $1 and delivery_id < $2 and case when ordering_id is null
+     where project_id = $1 and delivery_id < $2 and kind <> 2 and case when ordering_id is null
        then node_id is null or delivery_id < $3 else node_id is null and lane <> ${LANE.leased} end
      order by delivery_id limit $4`,
     [projectId, below, evenIfSending, limit],
@@ -60,6 +61,17 @@ export async function lockHeld(
   );
   const mine = new Set([...idsOf(true), ...locked.map(({ id }) => id)]);
   return rows.filter(({ id }) => mine.has(id));
+}
+
+/** Removes batches below an id whose deliveries have all ended: behind a closed gate no node would claim them. */
+export async function removeEmptyBatches(tx: Queryable, projectId: string, below: string): Promise<void> {
+  await tx.query(
+    `delete from delivery_queue b
+     where b.project_id = $1 and b.delivery_id < $2 and b.kind = 2 and coalesce(b.node_id, '') = '' and not exists (
+       select from delivery_queue m
+       where m.project_id = $1 and m.delivery_id = any(b.delivery_ids) and m.batch_id = b.delivery_id)`,
+    [projectId, below],
+  );
 }
 
 /** Ends open meta events whose queue rows are locked. */
