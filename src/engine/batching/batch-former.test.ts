@@ -85,7 +85,7 @@ test('keys that are always full leave their turn to others, and projects with ma
   await clock.advance(1);
   const [first, second, ...rest] = looks.flat();
   expect([first, second]).toEqual(['k0', 'other']);
-  // Of 28 further looks the other project has half.
+  // The other project has half of 28 further looks.
   expect(rest.slice(0, 28).filter((key) => key === 'other')).toHaveLength(14);
   expect(new Set(looks.flat()).size).toBe(21);
 });

@@ -17,7 +17,7 @@ interface Orphans {
   ids: string[];
 }
 
-/** Of each queue key so many of the longest due are looked at, in which lost ones end up. */
+/** So many of the longest due of each queue key are looked at. Lost ones are among them sooner or later. */
 const PER_KEY = 1_000;
 
 const FREE_MEMBER = `lane = ${BATCH_LANE.member} and node_id is null`;
