@@ -73,7 +73,7 @@ const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) => {
   return finishWork(db, at, [{ ...handedBack(batch, null), status: 'Success', delayMs: null, group }]);
 };
 
-const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch)) as LeasedDelivery[];
+const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch, true)) as LeasedDelivery[];
 
 const begun = ({ id }: LeasedBatch) =>
   app.database.query('update delivery_queue set is_started = true where delivery_id = $1', [id]);
@@ -122,7 +122,7 @@ test('a batch at most once whose sending had begun is not sent, though its deliv
     batch.id,
   ]);
   const [again] = (await claim()) as [LeasedBatch];
-  expect(await takeBatch(db, NODE, again)).toBeNull();
+  expect(await takeBatch(db, NODE, again, true)).toBeNull();
   await finishWork(db, at, [{ ...handedBack(again, null), group: { members: [], parts: [] } }]);
   expect(await rows('is_started')).toEqual([
     { is_started: false },

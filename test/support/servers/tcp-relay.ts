@@ -9,7 +9,7 @@ export interface TcpRelay {
   readonly open: number;
   to(port: number): void;
   mute(): void;
-  /** What the server answers is swallowed. */
+  /** Answers of the server are swallowed. */
   loseAnswers(): void;
   unmute(): void;
   /** Ends every connection, and refuses new ones until there is a target again. */
