@@ -30,7 +30,7 @@ export interface BatchSenderDeps {
     /** Null: another node has some of the deliveries. */
     take(batch: LeasedBatch, hasBodies: boolean): Promise<LeasedDelivery[] | null>;
   };
-  /** Whoever records the outcome leaves it. */
+  /** It is left when the outcome is recorded. */
   room: Pick<BatchRoom, 'enter'>;
   deliveries: Pick<DeliverySender, 'send'>;
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
