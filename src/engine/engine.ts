@@ -88,17 +88,7 @@ export class Engine {
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
     const templates = new AttemptTemplates();
-    this.#finisher = new Finisher({
-      store: async (batch) => {
-        const { moved, released } = await finishWork(db, { nodeId: this.nodeId, templates }, batch);
-        this.#intake.released(released);
-        this.#watch.recorded(batch, moved);
-        return moved;
-      },
-      clock: systemClock,
-      metrics,
-      log,
-    });
+    this.#finisher = this.#createFinisher(templates);
     this.#rateLeases = new RateLeases({
       db,
       nodeId: this.nodeId,
@@ -157,9 +147,9 @@ export class Engine {
     this.#deviceWatch = deviceWatch(deps);
     this.#endpointExpiry = endpointExpiry(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
-    const { ordering } = this.#watch;
-    this.#janitor = new Janitor({ ...deps, metaEventsStored, released: this.#intake.released, ordering });
-    this.#expirer = expirer({ ...deps, metaEventsStored, released: this.#intake.released });
+    const { released } = this.#intake;
+    this.#janitor = new Janitor({ ...deps, metaEventsStored, released, ordering: this.#watch.ordering });
+    this.#expirer = expirer({ ...deps, metaEventsStored, released });
   }
 
   async #beat(inFlightFrom: string): Promise<number> {
@@ -271,6 +261,21 @@ export class Engine {
           this.#intake.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
+    });
+  }
+
+  #createFinisher(templates: AttemptTemplates): Finisher {
+    const { db, metrics, log } = this.#deps;
+    return new Finisher({
+      store: async (batch) => {
+        const { moved, released } = await finishWork(db, { nodeId: this.nodeId, templates }, batch);
+        this.#intake.released(released);
+        this.#watch.recorded(batch, moved);
+        return moved;
+      },
+      clock: systemClock,
+      metrics,
+      log,
     });
   }
 
