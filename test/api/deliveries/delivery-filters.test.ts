@@ -76,6 +76,7 @@ test('deliveries are listed and counted by what they wait for, as each of them s
     circuit_breaker: 0,
     rate_limit: 2,
     delayed: 0,
+    batch: 0,
     retry: 2,
     order: 0,
     sending: 1,
