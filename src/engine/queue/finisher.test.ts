@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
+import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
@@ -277,6 +278,30 @@ test('large answers are shared out over batches of some 4 MB', async () => {
     ['a', 'b'],
     ['c', 'd'],
   ]);
+});
+
+describe('outcomes of batches of deliveries', () => {
+  const groupOf = (id: string, count: number): Finish => {
+    const members = Array.from({ length: count }, (_, n) => finishOf(`${id}${n}`));
+    return { ...finishOf(id), group: { members: members as Finish<LeasedDelivery>[], parts: [] } };
+  };
+
+  test('weigh as much as their deliveries', async () => {
+    const { clock, tried, finishAll } = finisherWith(() => null);
+    const moved = finishAll(...[1_000, 400, 200, 2].map((count) => groupOf(`${count}`, count)));
+    await clock.advance(100);
+    await moved;
+    expect(tried).toEqual([['1000'], ['400'], ['200', '2']]);
+  });
+
+  test('are stored apart from those of single deliveries', async () => {
+    const { tried, finishAll } = finisherWith(() => null);
+    await finishAll(groupOf('first', 1), ...four, groupOf('second', 1));
+    expect(tried.toSorted()).toEqual([
+      ['a', 'b', 'c', 'd'],
+      ['first', 'second'],
+    ]);
+  });
 });
 
 describe('a batch', () => {

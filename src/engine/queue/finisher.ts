@@ -30,6 +30,11 @@ const LONGEST_RETRY_MS = 30_000;
 const LOG_EVERY_MS = 10_000;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
+function weightOf({ attempt, metaEvent, body }: Finish): number {
+  const bytes = (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0) + (body?.length ?? 0);
+  return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
+}
+
 /** One of the deliveries of a batch has something that cannot be stored: all are recorded without it. */
 const bareGroup = ({ members, parts }: Group): Group => ({
   parts,
@@ -49,31 +54,34 @@ type Moved = boolean | Promise<boolean>;
 
 export class Finisher {
   readonly #deps: FinisherDeps;
-  readonly #batcher: Batcher<Finish, boolean>;
+  readonly #singles: Batcher<Finish, boolean>;
+  /** Each of them is a commit of its own, with up to a thousand deliveries: single outcomes do not wait for them. */
+  readonly #groups: Batcher<Finish, boolean>;
   readonly #givenUp = Promise.withResolvers<void>();
   #hasGivenUp = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: FinisherDeps) {
     this.#deps = deps;
-    this.#batcher = new Batcher({
+    this.#singles = this.#batcherOf();
+    this.#groups = this.#batcherOf();
+  }
+
+  #batcherOf(): Batcher<Finish, boolean> {
+    return new Batcher({
       run: (batch) => this.#run(batch),
-      weigh: ({ attempt, metaEvent, body }) => {
-        const bytes =
-          (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0) + (body?.length ?? 0);
-        return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
-      },
+      weigh: (finish) => (finish.group?.members ?? [finish]).reduce((sum, own) => sum + weightOf(own), 0),
       sharer: ({ delivery }) => delivery.projectId,
       maxWeight: MAX_BATCH,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
-      clock: deps.clock,
+      clock: this.#deps.clock,
     });
   }
 
   /** Resolves once stored: true, or false if another node had claimed the delivery. */
   finish(finish: Finish): Promise<boolean> {
-    return this.#batcher.add(finish);
+    return (finish.group === undefined ? this.#singles : this.#groups).add(finish);
   }
 
   /** From now on this node records no outcome. */
