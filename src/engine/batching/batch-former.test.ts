@@ -21,8 +21,9 @@ function formerOf(max: number, answer: { seen: Seen | Error; isMade?: boolean })
     if (name === 'form-batches')
       return answer.isMade === false ? [] : named.map((key) => ({ key, count: 1 }));
     looks.push(named);
-    if (answer.seen instanceof Error) throw answer.seen;
-    return named.map((key) => ({ key, ...answer.seen }));
+    const { seen } = answer;
+    if (seen instanceof Error) throw seen;
+    return named.map((key) => ({ key, ...seen }));
   };
   const former = new BatchFormer({
     db: { hot } as unknown as Database,

@@ -21,7 +21,7 @@ export function leadOf(
     retry.retryLimit - numTrials + budgetFrom;
   const fewest = members.reduce((a, b) => (left(b) < left(a) ? b : a));
   const types = new Set(members.map(({ eventType }) => eventType));
-  const { id, fence, key, lane, isStarted, isSecondRequest, probeFence, dueAt, acceptedAtMs } = batch;
+  const { id, fence, lane, isStarted, isSecondRequest, probeFence, dueAt, acceptedAtMs } = batch;
   const expiries = members.flatMap(({ expiresAtMs }) => expiresAtMs ?? []);
   const hops = Math.max(
     ...members.map((member) =>
@@ -31,7 +31,8 @@ export function leadOf(
   return {
     ...fewest,
     fence,
-    key,
+    // Its gate is that of the current key, so that is where it waits if the gate is closed.
+    key: routing?.keyOf(fewest.endpointId, fewest.subscriptionId) ?? batch.key,
     lane,
     isStarted,
     isSecondRequest,

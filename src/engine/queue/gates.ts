@@ -59,10 +59,7 @@ export function decideGate(
     case 'batch':
       return { ...shut(endpointId, ASK_AGAIN_MS), isBatch: true };
     case 'pull':
-      // A batch is claimed under any key, and taken apart: consumers get single deliveries.
-      return place.lane === BATCH_LANE.formed || isOldKey(routing, key)
-        ? passed(endpointId)
-        : shut(endpointId, ASK_AGAIN_MS);
+      return leavesPull(routing, place) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
     case 'breaker':
     case 'due':
     case 'delayed':
@@ -83,6 +80,10 @@ export function decideGate(
       };
   }
 }
+
+/** A batch is claimed under any key, and taken apart: consumers get single deliveries. */
+const leavesPull = (routing: ProjectRouting, { key, lane }: { key: string; lane: number }): boolean =>
+  lane === BATCH_LANE.formed || isOldKey(routing, key);
 
 const shut = (endpointId: string, againInMs: number) => ({
   open: false as const,
