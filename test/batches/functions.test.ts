@@ -60,7 +60,9 @@ test('results of a function that are larger than a batch may be are stored step 
   );
   expect(states?.tries).toEqual([1]);
   // 60 MB: 20, 10 and 5 deliveries are more than 10 MB. All of it is more than a project may have in memory at a time.
-  expect(receiver.requests.map(({ json }) => json.length).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
+  expect(receiver.requests.map(({ json }) => json.length).toSorted((a, b) => a - b)).toEqual([
+    2, 2, 2, 2, 3, 3, 3, 3,
+  ]);
   const sent = receiver.requests.flatMap(numbers).toSorted((a, b) => a - b);
   expect(sent).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   const left = await app.database.query('select from delivery_queue where project_id = $1', [

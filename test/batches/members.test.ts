@@ -126,7 +126,11 @@ test('a batch has one delivery mode, so at most once ends none that is to be sen
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   const done = await ended(2);
   expect(done.map(({ status }) => status)).toEqual(['Success', 'Failure']);
-  expect(receiver.requests.map(numbers).toSorted((a, b) => Number(a[0]) - Number(b[0]))).toEqual([[1], [1], [2]]);
+  expect(receiver.requests.map(numbers).toSorted((a, b) => Number(a[0]) - Number(b[0]))).toEqual([
+    [1],
+    [1],
+    [2],
+  ]);
 });
 
 test('a resent delivery is in a batch again', async () => {
