@@ -8,7 +8,7 @@ import { encodeBody } from '../attempt/make-body.ts';
 
 /**
  * The body of a batch: its deliveries in the order of their ids. All of it is stored before the first attempt, so every
- * attempt has the same bytes.
+ * attempt has the same bytes, as long as the endpoint asks for the same form.
  */
 export interface BatchBody {
   body: Buffer;
