@@ -297,7 +297,7 @@ describe('outcomes of batches of deliveries', () => {
   test('are stored apart from those of single deliveries', async () => {
     const { tried, finishAll } = finisherWith(() => null);
     await finishAll(groupOf('first', 1), ...four, groupOf('second', 1));
-    expect(tried.toSorted((a, b) => a - b)).toEqual([
+    expect(tried.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
       ['a', 'b', 'c', 'd'],
       ['first', 'second'],
     ]);

@@ -1,4 +1,4 @@
-import { LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { UNPARKED } from './queue-parking.ts';
 
 /**
@@ -53,7 +53,7 @@ export const registry: Readonly<Record<string, Travel>> = {
     node_id: 'null',
     fence: UNPARKED.fence,
     // A first try is due at a time that its caller gave, or at once.
-    due_at: `${UNPARKED.due_at} + case when lane % ${WAITS_FOR_TURN} in (${LANE.retry}, ${LANE.leased}) then ${AHEAD} else interval '0' end`,
+    due_at: `${UNPARKED.due_at} + case when lane % ${WAITS_FOR_TURN} in (${LANE.retry}, ${LANE.leased}) or lane = ${BATCH_LANE.formed} then ${AHEAD} else interval '0' end`,
   }),
   expansions: atSwitch(),
   ordered_deliveries: atSwitch(),
