@@ -60,6 +60,12 @@ const otherServer = text('Endpoint', {
   maxChars: 2048,
 });
 
+/** It is a part of the name of a server that gets the credentials, so it is one label. */
+const region = text('Region', {
+  ...required,
+  rule: { pattern: /^[A-Za-z\d-]{1,63}$/, says: 'must be the name of a region, such as eu-west-1' },
+});
+
 export const brokerFields = {
   kafka: {
     brokers: {
@@ -113,7 +119,7 @@ export const brokerFields = {
     credentials: ofMachine,
     access_key_id: text('Access key id', ownKey),
     secret_key: secret('Secret key', ownKey),
-    default_region: text('Region', required),
+    default_region: region,
     endpoint: otherServer,
   },
   google: {
@@ -149,10 +155,7 @@ export const brokerFields = {
     credentials: ofMachine,
     access_key_id: text('Access key id', ownKey),
     secret_key: secret('Secret key', ownKey),
-    default_region: text('Region', {
-      ...required,
-      rule: { pattern: /^[A-Za-z\d-]{1,63}$/, says: 'must be the name of a region, such as eu-west-1' },
-    }),
+    default_region: region,
     endpoint: otherServer,
   },
 } as const satisfies Record<string, BrokerFields>;

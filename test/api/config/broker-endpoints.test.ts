@@ -107,6 +107,11 @@ describe('an endpoint that sends to a broker', () => {
       'broker.s3.secret_key is required',
       'broker.s3.default_region must be the name of a region, such as eu-west-1',
     ]);
+    // The server that it would name gets the credentials.
+    const sqs = { queue_name: 'q', credentials: 'workload', default_region: 'other.example/#' };
+    expect(await refused({ broker: { type: 'sqs', sqs } })).toContain(
+      'broker.sqs.default_region must be the name of a region, such as eu-west-1',
+    );
     expect(await refused({ broker: { type: 's3', s3: { ...s3, prefix: '/a' } } })).toHaveLength(1);
     expect(await refused({ broker: { type: 's3', s3: { ...s3, prefix: 'ü'.repeat(451) } } })).toEqual([
       'broker.s3.prefix must have at most 900 bytes',
