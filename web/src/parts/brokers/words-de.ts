@@ -30,7 +30,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Dienstkonto',
     Bucket: 'Bucket',
     Prefix: 'Präfix',
-    'Credentials of the machine': 'Anmeldedaten der Maschine',
+    Credentials: 'Anmeldedaten',
   },
   hints: {
     'Each as host:port.': 'Jeder als host:port.',

@@ -30,7 +30,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Cuenta de servicio',
     Bucket: 'Bucket',
     Prefix: 'Prefijo',
-    'Credentials of the machine': 'Credenciales de la máquina',
+    Credentials: 'Credenciales',
   },
   hints: {
     'Each as host:port.': 'Cada uno como host:puerto.',

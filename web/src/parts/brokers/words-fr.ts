@@ -30,7 +30,7 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Compte de service',
     Bucket: 'Bucket',
     Prefix: 'Préfixe',
-    'Credentials of the machine': 'Identifiants de la machine',
+    Credentials: 'Identifiants',
   },
   hints: {
     'Each as host:port.': 'Chacun sous la forme hôte:port.',
