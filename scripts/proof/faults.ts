@@ -80,7 +80,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'clock of the database set',
     file: 'test/crash/clock-jumps.test.ts',
     test: 'clock of the database',
-    seen: 'retries come earlier, or later',
+    seen: 'retries come earlier or later, a window of a limit may end early',
   },
   {
     fault: 'restored to a point in time',

@@ -154,7 +154,7 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
     '',
     '## Fault by fault',
     '',
-    'Nothing accepted is lost, and limits hold. `scripts/proof/faults.ts` names the tests.',
+    'Nothing accepted is lost. Limits hold where the table says nothing else. `scripts/proof/faults.ts` names the tests.',
     '',
     ...table(
       ['fault', 'what a user sees'],

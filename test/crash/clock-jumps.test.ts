@@ -117,10 +117,10 @@ async function expectAllDelivered(
   expect(late).toEqual([{ count: 0 }]);
 }
 
-/** The most requests that arrived within a window of the limit. */
-function expectLimited(receiver: Receiver): void {
+/** No more requests arrived within a window of the limit. */
+function expectLimited(receiver: Receiver, most: number): void {
   const times = receiver.at('/limited').map(({ at }) => at);
-  const gaps = times.slice(LIMIT).map((at, n) => at - (times[n] as number));
+  const gaps = times.slice(most).map((at, n) => at - (times[n] as number));
   expect(Math.min(...gaps)).toBeGreaterThan(1_000 - JITTER_MS);
 }
 
@@ -146,7 +146,7 @@ test.each([
   ['node', [3_600, -3_600, 0]],
   ['database', [3_600, 3_615, 3_600]],
 ] as const)(
-  'the clock of the %s is set forward and back: all is delivered, each failure is tried once more, the limit holds',
+  'the clock of the %s is set forward and back: all is delivered, each failure is tried once more, limits hold or are doubled once',
   needs('faketime'),
   async (whose, settings) => {
     const scene = await setScene();
@@ -163,6 +163,7 @@ test.each([
       await progress(receiver);
     }
     await expectAllDelivered(query, await load.stop());
-    expectLimited(receiver);
+    // Nodes hand limits over by the clock of the database. When it is set, a window may end early, and the next begins.
+    expectLimited(receiver, whose === 'node' ? LIMIT : 2 * LIMIT);
   },
 );
