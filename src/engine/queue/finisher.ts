@@ -63,16 +63,17 @@ export class Finisher {
 
   constructor(deps: FinisherDeps) {
     this.#deps = deps;
-    this.#singles = this.#batcherOf();
-    this.#groups = this.#batcherOf();
+    this.#singles = this.#batcherOf(MAX_BATCH);
+    // Each by itself: one that fails does not have another recorded again.
+    this.#groups = this.#batcherOf(1);
   }
 
-  #batcherOf(): Batcher<Finish, boolean> {
+  #batcherOf(maxWeight: number): Batcher<Finish, boolean> {
     return new Batcher({
       run: (batch) => this.#run(batch),
-      weigh: (finish) => (finish.group?.members ?? [finish]).reduce((sum, own) => sum + weightOf(own), 0),
+      weigh: weightOf,
       sharer: ({ delivery }) => delivery.projectId,
-      maxWeight: MAX_BATCH,
+      maxWeight,
       maxInFlight: BATCHES_IN_FLIGHT,
       paceMs: PACE_MS,
       clock: this.#deps.clock,

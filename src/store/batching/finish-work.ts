@@ -12,17 +12,10 @@ interface Node {
   templates: AttemptTemplates;
 }
 
-/** Records outcomes: of deliveries and meta events together, of each batch in a commit of its own. */
-export async function finishWork(db: Database, node: Node, outcomes: Finish[]): Promise<Finished> {
-  const batches = outcomes.filter(({ group }) => group !== undefined);
-  if (batches.length === 0) return finishBatch(db, node, outcomes);
-  const others = outcomes.filter(({ group }) => group === undefined);
-  const all = [await finishBatch(db, node, others)];
-  for (const batch of batches) all.push(await finishGroup(db, node, batch));
-  return {
-    moved: new Set(all.flatMap(({ moved }) => [...moved])),
-    released: all.flatMap(({ released }) => released),
-  };
+/** Records outcomes: of deliveries and meta events together, of one batch in a commit of its own. */
+export function finishWork(db: Database, node: Node, outcomes: Finish[]): Promise<Finished> {
+  const [first] = outcomes;
+  return first?.group === undefined ? finishBatch(db, node, outcomes) : finishGroup(db, node, first);
 }
 
 const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
