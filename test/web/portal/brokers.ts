@@ -37,11 +37,11 @@ export function portalBrokerTests(get: () => PortalWorld): void {
     await page.getByText(`RabbitMQ, AMQP · ${form.queue} · 127.0.0.1`).waitFor();
     await page.getByRole('button', { name: 'Edit…' }).click();
     await form.hidesPassword();
-    await form.field('User name').fill('nobody');
+    await form.field('User name').fill('another');
     await dialog.getByRole('button', { name: 'Save endpoint' }).click();
     await dialog.waitFor({ state: 'detached' });
     const [endpoint] = (await project.get('/endpoints')).content;
-    expect(endpoint.broker.amqp.auth).toEqual({ ...RABBITMQ_USER, user: 'nobody' });
+    expect(endpoint.broker.amqp.auth).toEqual({ ...RABBITMQ_USER, user: 'another' });
     expect(wrongs).toEqual([]);
     await close();
 
