@@ -295,6 +295,16 @@ describe('outcomes of batches of deliveries', () => {
       ['second'],
     ]);
   });
+
+  test.for([BAD_DATA, REFUSED])('lose their meta events before anything else, after %s', async (code) => {
+    const group = groupOf('first', 2);
+    const [, second] = group.group?.members ?? [];
+    const refuse = ({ group }: Finish) => (group?.members.some((one) => one.metaEvent) ? code : null);
+    const { stored, finishAll } = finisherWith(refuse);
+    if (second !== undefined) second.metaEvent = metaEvent;
+    await finishAll(group);
+    expect(stored).toEqual([groupOf('first', 2)]);
+  });
 });
 
 describe('a batch', () => {

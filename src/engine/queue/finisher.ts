@@ -42,8 +42,18 @@ const bareGroup = ({ members, parts }: Group): Group => ({
     ...member,
     description: COULD_NOT_BE_STORED,
     attempt: null,
-    metaEvent: null,
   })),
+});
+
+const hasMetaEvent = ({ metaEvent, group }: Finish): boolean =>
+  metaEvent !== null || (group?.members ?? []).some(hasMetaEvent);
+
+const withoutMetaEvents = <T extends Finish>(finish: T): T => ({
+  ...finish,
+  metaEvent: null,
+  ...(finish.group && {
+    group: { ...finish.group, members: finish.group.members.map(withoutMetaEvents) },
+  }),
 });
 
 /** The parts removed so far from an outcome that the database refused. */
@@ -100,7 +110,7 @@ export class Finisher {
         this.#failed(error, batch.length);
         if (this.#hasGivenUp) throw error;
         const isRefused = !isConnectionError(error);
-        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch[0]?.metaEvent !== null)
+        if (batch.length > 1 ? isRefused || isTimeout(error) : isRefused && batch.some(hasMetaEvent))
           return this.#split(batch, without, error);
         if (isRefused) return [this.#keepTrying(batch, without)];
         await this.#pause(RETRY_MS);
@@ -146,15 +156,15 @@ export class Finisher {
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
     const [finish] = batch as [Finish];
-    if (finish.group !== undefined && without === 'nothing')
-      return this.#run([{ ...finish, group: bareGroup(finish.group) }], 'attempt');
-    if (finish.metaEvent !== null) {
+    if (hasMetaEvent(finish)) {
       this.#deps.log.error(
         { err: error, delivery: finish.delivery.id },
         'failed to store a meta event; its delivery is recorded without it',
       );
-      return this.#run([{ ...finish, metaEvent: null }], without);
+      return this.#run([withoutMetaEvents(finish)], without);
     }
+    if (finish.group !== undefined && without === 'nothing')
+      return this.#run([{ ...finish, group: bareGroup(finish.group) }], 'attempt');
     this.#deps.log.error(
       { err: error, delivery: finish.delivery.id },
       'failed to store an attempt; stored without its response',
