@@ -10,8 +10,8 @@ import type { Clock } from '../../platform/time/clock.ts';
  *
  * Only as many are pending as may be sent within `leadMs`, so none is prepared long before its time. The lead
  * covers the claims of a database 500 ms away without having measured it: a claim waits for the round before it,
- * then for its own answer. Measured preparation is added, so that a slow function, token server or connection
- * delays deliveries without lowering the rate.
+ * then for its own answer. Rounds that were measured to take longer raise it. Measured preparation is added, so that a
+ * slow function, token server or connection delays deliveries without lowering the rate.
  *
  * All times are of the monotonic clock. If the sends of earlier holders are known, they are in the windows.
  * Otherwise the limit is assumed to be used up, and nothing is sent for one duration: `unknownUntil`.
@@ -31,8 +31,10 @@ interface Waiter {
 
 /** Two claims at 500 ms each, and as much again for a busy machine and a first connection. */
 const CLAIM_LEAD_MS = 3_000;
+/** The round before it, its own, and one more for the claims that are made eight times per lead. */
+const ROUNDS_PER_LEAD = 3;
 const MOST_LEAD_MS = 10_000;
-/** How fast a slow preparation is forgotten, per delivery. */
+/** How fast a slow preparation is forgotten, per delivery, and a slow round, per round. */
 const FORGET = 0.95;
 const LEAST_IDLE_MS = 10_000;
 /** Larger lists are not passed on. The next holder waits for one duration instead. */
@@ -53,6 +55,7 @@ export class RateGroup {
   #cancelCall = () => {};
   #plannedAt = Number.POSITIVE_INFINITY;
   #slowestMs = 0;
+  #slowestRoundMs = 0;
   #isSettling = false;
   #usedAt: number;
 
@@ -69,7 +72,8 @@ export class RateGroup {
   }
 
   get leadMs(): number {
-    return Math.min(MOST_LEAD_MS, CLAIM_LEAD_MS + 2 * this.#slowestMs);
+    const claimMs = Math.max(CLAIM_LEAD_MS, ROUNDS_PER_LEAD * this.#slowestRoundMs);
+    return Math.min(MOST_LEAD_MS, claimMs + 2 * this.#slowestMs);
   }
 
   /** How many more may be claimed, `wanted` at most, and when one more than that. `taken`: by this round already. */
@@ -87,6 +91,11 @@ export class RateGroup {
     let count = 0;
     while (count < ask.wanted && placeAt(count + 1) <= now + leadMs) count += 1;
     return { count, moreAt: placeAt(count + 1) - leadMs };
+  }
+
+  /** A round of claims took so long, from its start to its answer. */
+  roundTook(ms: number): void {
+    this.#slowestRoundMs = Math.max(ms, this.#slowestRoundMs * FORGET);
   }
 
   /** A delivery was claimed. */

@@ -293,6 +293,7 @@ export class Claimer {
     const { dispatcher } = this.#deps;
     const now = this.#clock.elapsed();
     let nextAt = limited?.moreAt ?? now;
+    if (probe === undefined) limited?.group.roundTook(now - this.#startedAt);
     if (deliveries.length < want.count)
       nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
