@@ -93,7 +93,7 @@ export class ChaosReceiver {
   #connected(socket: Socket): void {
     this.#keep(socket);
     this.#waitingSince.set(socket, this.#watch.accepted());
-    this.#senderOf.set(socket, this.senders.of(socket.remotePort ?? 0));
+    this.#senderOf.set(socket, this.senders.of(socket));
   }
 
   #keep(socket: Socket): void {

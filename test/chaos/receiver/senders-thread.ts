@@ -7,25 +7,28 @@ import { parentPort } from 'node:worker_threads';
  * milliseconds, and connections come by the hundred. One read serves every query since the last.
  */
 const PAUSE_MS = 20;
+/** 127.0.0.1 as the kernel writes it. */
+const LOOPBACK = '0100007F';
 
 const processes = new Set<number>();
-let asked: number[] = [];
+/** The ports of both ends, that of the sender first. */
+let asked: string[] = [];
 let isLooking = false;
 
-parentPort?.on('message', (message: { process: number } | { port: number }) => {
+parentPort?.on('message', (message: { process: number } | { connection: string }) => {
   if ('process' in message) processes.add(message.process);
-  else asked.push(message.port);
+  else asked.push(message.connection);
   if (!isLooking && asked.length > 0) void look();
 });
 
 async function look(): Promise<void> {
   isLooking = true;
   while (asked.length > 0) {
-    const ports = asked;
+    const connections = asked;
     asked = [];
-    const socketOf = socketsByPort();
+    const socketOf = socketsByPorts();
     const processOf = processesBySocket();
-    const found = ports.map((port) => [port, processOf.get(socketOf.get(port) ?? '') ?? null]);
+    const found = connections.map((ports) => [ports, processOf.get(socketOf.get(ports) ?? '') ?? null]);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     parentPort?.postMessage(found);
     await delay(PAUSE_MS);
@@ -33,12 +36,14 @@ async function look(): Promise<void> {
   isLooking = false;
 }
 
-function socketsByPort(): Map<number, string> {
-  const sockets = new Map<number, string>();
+function socketsByPorts(): Map<string, string> {
+  const sockets = new Map<string, string>();
   for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n')) {
     const columns = line.trim().split(/\s+/);
-    const [address, port] = (columns[1] ?? '').split(':');
-    if (address === '0100007F') sockets.set(Number.parseInt(port ?? '', 16), `socket:[${columns[9]}]`);
+    const [own, other] = [columns[1], columns[2]].map((end) => (end ?? '').split(':'));
+    if (own?.[0] !== LOOPBACK || other?.[0] !== LOOPBACK) continue;
+    const ports = [own, other].map(([, port]) => Number.parseInt(port ?? '', 16)).join(' ');
+    sockets.set(ports, `socket:[${columns[9]}]`);
   }
   return sockets;
 }

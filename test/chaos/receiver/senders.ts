@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
 /** The process of a connection (senders-thread.ts). It is filled in a little later, in `pid`. */
@@ -9,13 +10,13 @@ export interface Sender {
 
 export class Senders {
   readonly #worker = new Worker(new URL('./senders-thread.ts', import.meta.url));
-  readonly #asked = new Map<number, Sender[]>();
+  readonly #asked = new Map<string, Sender[]>();
   readonly #isKnowable = existsSync('/proc/net/tcp');
 
   constructor() {
-    this.#worker.on('message', (found: [port: number, pid: number | null][]) => {
-      for (const [port, pid] of found) {
-        const sender = this.#asked.get(port)?.shift();
+    this.#worker.on('message', (found: [connection: string, pid: number | null][]) => {
+      for (const [connection, pid] of found) {
+        const sender = this.#asked.get(connection)?.shift();
         if (sender !== undefined) sender.pid = pid;
       }
     });
@@ -27,13 +28,14 @@ export class Senders {
     this.#worker.postMessage({ process: pid });
   }
 
-  /** The process behind this port of our peer. */
-  of(port: number): Sender {
+  /** The process of our peer. A port of it may also have connections to other places, of other processes. */
+  of({ remotePort, localPort }: Pick<Socket, 'remotePort' | 'localPort'>): Sender {
     const sender: Sender = { pid: null };
     if (!this.#isKnowable) return sender;
-    this.#asked.set(port, [...(this.#asked.get(port) ?? []), sender]);
+    const connection = `${remotePort} ${localPort}`;
+    this.#asked.set(connection, [...(this.#asked.get(connection) ?? []), sender]);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage({ port });
+    this.#worker.postMessage({ connection });
     return sender;
   }
 
