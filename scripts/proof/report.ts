@@ -63,6 +63,15 @@ function chaosRows(runs: readonly SeededChaos[]): string[] {
   });
 }
 
+/** Without its examples, which are long. */
+const problemsOf = (runs: readonly SeededChaos[]): string[] =>
+  runs.flatMap(({ seed, problems }) =>
+    problems.flatMap(({ promise, text }) => [
+      `Problem of seed ${seed}, ${promise}: ${text.replace(/, such as \[.*/s, '')}.`,
+      '',
+    ]),
+  );
+
 /** How often each kind of fault happened, and the longest pauses in it, over all runs: `kill node 9 (0.2, 0.3)`. */
 function pausesOf(runs: readonly SeededChaos[]): string {
   const byKind = Map.groupBy(
@@ -152,6 +161,7 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
     '',
     `Most requests in any window of a limit: ${limitsOf(chaos)}.`,
     '',
+    ...problemsOf(chaos),
     '## Fault by fault',
     '',
     'Nothing accepted is lost. Limits hold where the table says nothing else. `scripts/proof/faults.ts` names the tests.',
