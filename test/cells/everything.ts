@@ -72,6 +72,17 @@ async function hold(by: {
   const ordering = { key: '$.body.account', on_failure: 'hold' };
   await at('/failing', 'ordered', { subscription: { ordering, retry_config: LATER } });
   for (let n = 0; n < 3; n += 1) await send('ordered', { data: { account: 'a', n } });
+  await batch(by);
+}
+
+/** One batch that is tried later, and deliveries that wait for more of them. */
+async function batch({ project, at, send }: Parameters<typeof hold>[0]): Promise<void> {
+  const full = { batch: { max: 2, max_wait_seconds: 300 }, retry_config: LATER };
+  await at('/failing', 'batched', { subscription: full });
+  for (const event of [await send('batched'), await send('batched')])
+    await deliveryOf(project, event, 'Retry');
+  await at('/ok', 'gathered', { subscription: { batch: { max: 100, max_wait_seconds: 300 } } });
+  await send('gathered');
 }
 
 /** One delivery with a consumer, one that waits for it. */

@@ -72,6 +72,7 @@ async function fillProject(client: ApiClient): Promise<void> {
     retry_config: { type: 'exponential', interval_seconds: 7, retry_count: 3 },
     rate_limit_config: { count: 3, duration: 60 },
     alert_config: { count: 4, threshold: '1h' },
+    batch: { max: 50, max_bytes: 20_000, max_wait_seconds: 5 },
   });
   const [filter] = await client.get(`/subscriptions/${subscription.uid}/filters`);
   await client.put(`/subscriptions/${subscription.uid}/filters/${filter.uid}`, { body: { amount: 7 } }, 200);
@@ -108,7 +109,14 @@ describe('a project as a file', () => {
         { key: 'billing-2', status: 'paused' },
         { key: 'pulled', delivery: 'pull' },
       ],
-      subscriptions: [{ key: 'invoices', endpoint: 'billing', source: 'my-github' }],
+      subscriptions: [
+        {
+          key: 'invoices',
+          endpoint: 'billing',
+          source: 'my-github',
+          batch: { max: 50, max_bytes: 20_000, max_wait_seconds: 5 },
+        },
+      ],
     });
   });
 
