@@ -31,7 +31,7 @@ interface Waiter {
 
 /** Two claims at 500 ms each, and as much again for a busy machine and a first connection. */
 const CLAIM_LEAD_MS = 3_000;
-/** The round before it, its own, and one more for the claims that are made eight times per lead. */
+/** A claim waits for the round before it, then for its own. The third is a margin, because the next round may be slower. */
 const ROUNDS_PER_LEAD = 3;
 const MOST_LEAD_MS = 10_000;
 /** How fast a slow preparation is forgotten, per delivery, and a slow round, per round. */

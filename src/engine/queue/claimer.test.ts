@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { asId, type EndpointId, firstIdAt } from '../../domain/ids.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { systemClock } from '../../platform/time/clock.ts';
+import { RateGroup } from '../limits/rate-group.ts';
 import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
 import { Lease } from './lease.ts';
@@ -166,6 +168,45 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
   expect(values).not.toContain('half-open');
   probes.resolve([]);
   await claimer.stop();
+});
+
+test('a slow round lets more rows under a rate limit be claimed ahead', async () => {
+  const clock = new ManualClock();
+  const lease = new Lease(clock);
+  lease.confirmed(clock.now(), clock.elapsed());
+  const limits = [{ key: 'limited', limit: { count: 10, durationMs: 1_000 } }];
+  const group = new RateGroup({ epoch: 1, quietMs: 0, sends: {} }, clock);
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<never[]>();
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock,
+    lease,
+    db: {
+      hot: () => {
+        asked.resolve();
+        return answer.promise;
+      },
+    },
+    rateLeases: { groupOf: () => group },
+    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
+    decideGate: ({ key }: { key: string }): GateDecision => ({
+      open: true,
+      endpointId: key,
+      limits,
+      isProbe: false,
+      probeSeconds: 0,
+      breakerChangedMs: 0,
+    }),
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('limited'), lane: 0 }, 0);
+  await clock.advance(0);
+  await asked.promise;
+  expect(group.leadMs).toBe(3_000);
+  await clock.advance(2_000);
+  answer.resolve([]);
+  await claimer.stop();
+  expect(group.leadMs).toBe(6_000);
 });
 
 test('rows of a claim whose answer outlasts a silence of the node are released, not sent', async () => {
