@@ -173,3 +173,13 @@ test('a disabled policy removes nothing', async () => {
   const held = (await projectRetentions(db)).filter(({ id }) => id === 'on' || id === 'off');
   expect(held).toEqual([{ id: 'on', retentionMs: DAY_MS }]);
 });
+
+test('a small sample of a new partition is analysed', async () => {
+  await ensurePartitions(db, Date.now(), DAY_MS);
+  const rows = await database.query(
+    `select count(*)::int as columns, array_agg(distinct attstattarget::int) as samples
+     from pg_attribute join pg_inherits on inhrelid = attrelid join pg_class on pg_class.oid = attrelid
+     where attnum > 0 and relkind = 'r'`,
+  );
+  expect(rows).toEqual([{ columns: expect.toSatisfy((n) => n > 100), samples: [10] }]);
+});
