@@ -7,6 +7,14 @@ export interface Destination {
   endpointId: Leased['target'];
 }
 
+/**
+ * A place in the window of a node has room for this much of a payload, and a larger delivery takes several. So the 2,000
+ * places of a node hold 128 MB at most, and the limits on places are limits on memory too.
+ */
+export const PLACE_BYTES = 65_536;
+
+export const placesOf = (bytes: number): number => 1 + Math.floor(bytes / PLACE_BYTES);
+
 /** The primary key of a row of the queue. */
 export interface QueueRowKey {
   projectId: ProjectId;
@@ -20,7 +28,8 @@ export interface QueueRowKey {
  * to claim.
  */
 export interface DeliverySink {
-  reserve(deliveryId: string, to: Destination): boolean;
+  /** `bytes`: of its payload. */
+  reserve(deliveryId: string, to: Destination, bytes: number): boolean;
   /** The delivery was not stored, or its outcome is unknown. */
   unreserve(deliveryId: string): void;
   start(delivery: LeasedDelivery): void;

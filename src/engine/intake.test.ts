@@ -34,7 +34,7 @@ test('rows that wait are for the claims of this node and for consumers that wait
   intake.waiting('p', place, 1_000);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
-  intake.reserve(id, { projectId, endpointId: target });
+  intake.reserve(id, { projectId, endpointId: target }, 100_000);
   expect(heard).toEqual([
     ['claimer', 'p', place, 0],
     ['pull', key],

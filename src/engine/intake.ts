@@ -1,5 +1,5 @@
 import type { LeasedDelivery, QueueKey } from '../domain/delivery.ts';
-import type { DeliverySink, Destination, QueueRowKey } from '../domain/delivery-sink.ts';
+import { type DeliverySink, type Destination, placesOf, type QueueRowKey } from '../domain/delivery-sink.ts';
 import type { Released } from '../store/ordering/release-next.ts';
 import type { BatchFormer } from './batching/batch-former.ts';
 import type { Pull } from './pull/pull.ts';
@@ -29,9 +29,9 @@ export class Intake implements DeliverySink {
     this.#deps = deps;
   }
 
-  reserve(deliveryId: string, to: Destination): boolean {
+  reserve(deliveryId: string, to: Destination, bytes: number): boolean {
     this.#deps.claimer.live(to.projectId);
-    return this.#deps.dispatcher.reserve(deliveryId, to);
+    return this.#deps.dispatcher.reserve(deliveryId, to, placesOf(bytes));
   }
 
   unreserve(deliveryId: string): void {

@@ -26,9 +26,10 @@ export class DeliveryPlaces {
   }
 
   reserve(items: readonly PreparedEvent[]): void {
-    for (const { deliveries } of items) {
+    for (const { event, deliveries } of items) {
       for (const delivery of deliveries)
-        delivery.leased = delivery.isUngated && this.#sink.reserve(delivery.id, delivery);
+        delivery.leased =
+          delivery.isUngated && this.#sink.reserve(delivery.id, delivery, event.payload.length);
     }
   }
 

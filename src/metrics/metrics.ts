@@ -128,11 +128,11 @@ export const metricTable = {
   databaseWaiting: gauge('posthorn_database_waiting', 'Statements waiting for a connection.', POOLS),
   windowSize: gauge(
     'posthorn_window_size',
-    'Maximum deliveries this node may lease; 0 if it does not deliver.',
+    'Places for deliveries that this node may lease; 0 if it does not deliver.',
   ),
   windowUsed: gauge(
     'posthorn_window_used',
-    'Used places of the window: deliveries about to be stored, leased, or being recorded.',
+    'Used places of the window: deliveries about to be stored, leased, or being recorded, each with one place per 64 kB of its payload.',
   ),
   deliveriesLeased: gauge('posthorn_deliveries_held', 'Deliveries this node leases, waiting or being sent.', {
     name: 'state',

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { QueueKey } from '../../domain/delivery.ts';
-import type { QueueRowKey } from '../../domain/delivery-sink.ts';
+import { placesOf, type QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -289,20 +289,25 @@ export class Claimer {
    * How many were started. The next round releases those without a place, and those of an answer that outlasted a silence
    * of this node: another one may have their rows.
    */
-  #take({ due, limited, probe }: Chosen, { want, deliveries, nextDueInMs }: Claim, silences: number): number {
+  #take(
+    { due, limited, probe }: Chosen,
+    { want, deliveries, isCut, nextDueInMs }: Claim,
+    silences: number,
+  ): number {
     const { dispatcher } = this.#deps;
     const now = this.#clock.elapsed();
-    let nextAt = limited?.moreAt ?? now;
+    let nextAt = isCut ? now : (limited?.moreAt ?? now);
     if (probe === undefined) limited?.group.roundTook(now - this.#startedAt);
-    if (deliveries.length < want.count)
+    if (deliveries.length < want.count && !isCut)
       nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
     else this.#keys.moveTo(due, nextAt);
     let started = 0;
     for (const delivery of deliveries) {
-      const { id, projectId, target } = delivery;
+      const { id, projectId, target, body } = delivery;
       const isOld = dispatcher.silences !== silences;
-      if (isOld || !dispatcher.reserveClaimed(id, { projectId, endpointId: target })) {
+      const to = { projectId, endpointId: target };
+      if (isOld || !dispatcher.reserveClaimed(id, to, placesOf(body.length))) {
         this.unsure([delivery]);
         continue;
       }

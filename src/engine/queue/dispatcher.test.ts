@@ -71,10 +71,10 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     },
     ...options,
   });
-  const place = (id: string, endpointId = 'e', projectId = 'p') =>
-    dispatcher.reserve(id, to(projectId, endpointId));
-  const claim = (id: string, endpointId = 'e', projectId = 'p') =>
-    dispatcher.reserveClaimed(id, to(projectId, endpointId));
+  const place = (id: string, endpointId = 'e', projectId = 'p', places = 1) =>
+    dispatcher.reserve(id, to(projectId, endpointId), places);
+  const claim = (id: string, endpointId = 'e', projectId = 'p', places = 1) =>
+    dispatcher.reserveClaimed(id, to(projectId, endpointId), places);
   const start = (id: string, fields: LeasedFields = {}) => {
     const delivery = leasedDelivery({ id, ...fields, target: fields.endpointId ?? 'e' });
     claim(id, delivery.endpointId, delivery.projectId);
@@ -165,6 +165,23 @@ describe('the window', () => {
     expect(freed).toEqual(['d', 'room']);
     dispatcher.unreserve('other');
     expect([dispatcher.free, dispatcher.isBusy('e')]).toEqual([10, false]);
+  });
+
+  test('gives a large delivery several places, of which one has to be free', () => {
+    const { dispatcher, claim } = dispatcherOf({ window: 100 });
+    expect(taken((id) => claim(id, 'e', id, 15))).toBe(4);
+    expect([dispatcher.room('e'), dispatcher.free, dispatcher.usage().used]).toEqual([0, 40, 60]);
+    expect([claim('huge', 'other', 'p', 1_000), claim('small', 'third')]).toEqual([true, false]);
+    dispatcher.unreserve('huge');
+    dispatcher.unreserve('d0');
+    expect([dispatcher.room('e'), dispatcher.free, dispatcher.projectRoom('p')]).toEqual([5, 55, 42]);
+  });
+
+  test('gives new events of one project several places each, and leaves room for others', () => {
+    const { dispatcher, place } = dispatcherOf({ window: 100 });
+    expect(taken((id) => place(id, id, 'greedy', 20))).toBe(3);
+    expect(place('other', 'other', 'modest', 20)).toBe(true);
+    expect(dispatcher.free).toBe(20);
   });
 
   test('takes no new events while the lease is not fresh', async () => {

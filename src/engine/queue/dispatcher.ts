@@ -15,7 +15,8 @@ import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * The deliveries this node leases, in memory, bounded by the window. States of each:
+ * The deliveries this node leases, in memory, bounded by the window. Each takes a place, a large one several, so the
+ * window bounds their number and their bytes. States of each:
  *   reserved -> a place is taken before its row is stored as leased by this node;
  *   waiting  -> leased and due, queued behind its endpoint's other deliveries;
  *   sending  -> its request is being prepared, waits for its turn under a rate limit, or is in flight;
@@ -79,7 +80,7 @@ export class Dispatcher {
   readonly #endpoints = new Map<string, EndpointQueue>();
   readonly #caps = new BoundedMap<string, ConcurrencyCap>(MAX_CAPS);
   /** Every place taken, by delivery id. */
-  readonly #places = new Map<string, Destination & { silences: number }>();
+  readonly #places = new Map<string, Destination & { places: number; silences: number }>();
   /** The deliveries of batches that are being sent, with the id of the batch. The next batch may have them before this one left. */
   readonly #members = new Map<string, string>();
   readonly #projects: SharedRoom;
@@ -93,19 +94,22 @@ export class Dispatcher {
     this.#projects = new SharedRoom(deps.window, PROJECT_GREED);
   }
 
-  reserve(deliveryId: string, to: Destination): boolean {
+  reserve(deliveryId: string, to: Destination, places = 1): boolean {
     // Other nodes may claim the rows of a silent node, so it stores new deliveries for any node.
     if (!this.#deps.lease.isFresh()) return false;
     const most = this.#deps.window * SHARE_OF_NEW_EVENTS;
-    return this.#projects.left(to.projectId, most) > 0 && this.reserveClaimed(deliveryId, to);
+    return this.#projects.left(to.projectId, most) > 0 && this.reserveClaimed(deliveryId, to, places);
   }
 
-  /** The claimer checked the project's room before it claimed. */
-  reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination): boolean {
+  /**
+   * The claimer checked the project's room before it claimed. One free place is enough for a delivery that takes several,
+   * so that none is too large.
+   */
+  reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination, places = 1): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
-    this.#places.set(deliveryId, { projectId, endpointId, silences: this.#silences });
-    this.#projects.take(projectId);
-    this.#queue(endpointId).places += 1;
+    this.#places.set(deliveryId, { projectId, endpointId, places, silences: this.#silences });
+    this.#projects.take(projectId, places);
+    this.#queue(endpointId).places += places;
     return true;
   }
 
@@ -113,10 +117,10 @@ export class Dispatcher {
     const place = this.#places.get(deliveryId);
     if (place === undefined) return;
     this.#places.delete(deliveryId);
-    this.#projects.leave(place.projectId);
+    this.#projects.leave(place.projectId, place.places);
     this.#deps.left(deliveryId);
     const queue = this.#queue(place.endpointId);
-    queue.places -= 1;
+    queue.places -= place.places;
     if (queue.places === 0) this.#endpoints.delete(place.endpointId);
     this.#deps.queue.roomFreed();
   }
@@ -144,17 +148,21 @@ export class Dispatcher {
 
   /** The number of free places. */
   get free(): number {
-    return Math.max(0, this.#deps.window - this.#places.size);
+    return Math.max(0, this.#deps.window - this.#projects.used);
   }
 
-  /** How many more deliveries of an endpoint this node accepts. */
+  /** The places that one endpoint may have. */
+  get share(): number {
+    return Math.max(1, Math.floor(this.#deps.window / 2));
+  }
+
+  /** How many more places an endpoint may take. */
   room(endpointId: string): number {
-    const { window } = this.#deps;
-    const share = Math.max(1, Math.floor(window / 2)) - (this.#endpoints.get(endpointId)?.places ?? 0);
-    return Math.max(0, Math.min(this.free, share));
+    const left = this.share - (this.#endpoints.get(endpointId)?.places ?? 0);
+    return Math.max(0, Math.min(this.free, left));
   }
 
-  /** How many more deliveries of a project this node accepts. */
+  /** How many more places a project may take. */
   projectRoom(projectId: string): number {
     return this.#projects.left(projectId);
   }
@@ -171,7 +179,7 @@ export class Dispatcher {
       waiting += queue.waiting.length;
       sending += queue.sending;
     }
-    return { size: this.#deps.window, used: this.#places.size, waiting, sending };
+    return { size: this.#deps.window, used: this.#projects.used, waiting, sending };
   }
 
   /** A breaker closed: restart with one request at a time. */

@@ -52,7 +52,12 @@ export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
 export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
   join events e on ${byKey('e.id', 'leased.event_id')}`;
 
-const CLAIM = leaseStatement(CLAIMED_COLUMNS, CLAIMED_JOIN);
+/** A row without its event is leased too, so that it does not stand before others for ever. */
+const CLAIM = leaseStatement(CLAIMED_COLUMNS, CLAIMED_JOIN, {
+  bytes: 'coalesce(d.body, e.payload)',
+  join: `left join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
+  left join events e on ${byKey('e.id', 'picked.event_id')}`,
+});
 
 export function claimDeliveries(
   db: Database,

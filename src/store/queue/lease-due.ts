@@ -1,4 +1,5 @@
 import type { Leased, QueueKey } from '../../domain/delivery.ts';
+import { PLACE_BYTES } from '../../domain/delivery-sink.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
@@ -13,6 +14,7 @@ import { Parameters } from '../database/parameters.ts';
 export interface Want {
   key: QueueKey;
   lane: number;
+  /** Places in the window: as many rows, or fewer where they are large. */
   count: number;
 }
 
@@ -20,6 +22,8 @@ export interface Want {
 export interface Claim<T extends Leased = Leased> {
   want: Want;
   deliveries: T[];
+  /** Due rows were left because they are large. */
+  isCut: boolean;
   nextDueInMs: number | null;
 }
 
@@ -53,33 +57,59 @@ const want = parameters.rows(
   ],
 );
 
-/** `columns` of the tables that `join` adds to the claimed rows, which are named `leased`. */
-export const leaseStatement = (columns: string, join: string): string => `
+const places = parameters.one('int', (batch) => batch.wants.reduce((sum, { count }) => sum + count, 0));
+
+/**
+ * Those of the picked rows that fit into the places of their want, and into those of all wants. The last one may need more:
+ * otherwise a row larger than the places would never be claimed. The length of a stored value is known without reading it.
+ */
+const fitting = ({ bytes, join }: { bytes: string; join: string }): string => `sized as (
+  select picked.*, 1 + coalesce(octet_length(${bytes}), 0) / ${PLACE_BYTES} as places from picked ${join}
+), summed as (
+  select sized.*, sum(places) over (partition by n order by due_at, delivery_id) - places < count as fits_want from sized
+), fitting as materialized (
+  select summed.*, fits_want and
+    sum(places) filter (where fits_want) over (order by n, due_at, delivery_id) - places < ${places} as fits
+  from summed
+)`;
+
+/**
+ * `columns` of the tables that `join` adds to the claimed rows, which are named `leased`. `sizes`: the body of a picked row
+ * and its tables, if rows may be large.
+ */
+export const leaseStatement = (
+  columns: string,
+  join: string,
+  sizes?: { bytes: string; join: string },
+): string => `
 with picked as materialized (
-  select q.project_id, q.delivery_id
-  from ${want.as('want')}
+  select want.n, want.count, q.*
+  from ${want.numbered('want', 'n')}
   cross join lateral (
-    select project_id, delivery_id from delivery_queue
+    select project_id, delivery_id, event_id, due_at from delivery_queue
     where key = want.key and lane = want.lane and node_id is null and due_at <= now()
     order by due_at
     limit want.count
     for update skip locked
   ) q
-), leased as (
+), ${sizes === undefined ? `fitting as (select picked.*, ${places} > 0 as fits from picked)` : fitting(sizes)}, leased as (
   update delivery_queue q set node_id = ${node}, fence = q.fence + 1
-  from picked where ${byKey('q.delivery_id', 'picked.delivery_id')}
+  from fitting where fitting.fits and ${byKey('q.delivery_id', 'fitting.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
     q.is_second_request, q.pulled_at, q.pulled_headers, q.ordering_id, q.place, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
+), asked as materialized (
+  select want.*, exists (select from fitting where fitting.n = want.n and not fitting.fits) as is_cut, (
+      select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
+      where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
+      order by q.due_at limit 1
+    ) as next_due_in_ms
+  from ${want.numbered('want', 'n', ['key', 'lane'])}
 )
-select want.n, (
-    select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
-    where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
-    order by q.due_at limit 1
-  ) as next_due_in_ms, claimed.*
-from ${want.numbered('want', 'n', ['key', 'lane'])}
+select asked.n, asked.is_cut, asked.next_due_in_ms, claimed.*
+from asked
 left join (
   select leased.*, ${columns} from leased ${join}
-) claimed on claimed.key = want.key and claimed.lane = want.lane`;
+) claimed on claimed.key = asked.key and claimed.lane = asked.lane`;
 
 /** `fromRow` takes the rows of its own statement. Only its caller knows the columns. */
 interface LeaseStatement<T extends Leased> {
@@ -90,6 +120,7 @@ interface LeaseStatement<T extends Leased> {
 
 interface Answer {
   n: number;
+  is_cut: boolean;
   next_due_in_ms: number | null;
   delivery_id: string | null;
 }
@@ -103,9 +134,10 @@ export async function leaseDue<T extends Leased>(
 ): Promise<Claim<T>[]> {
   const values = parameters.values({ nodeId, wants });
   const answers = await db.hot<Answer>(statement.name, statement.text, values);
-  const claims = wants.map((want): Claim<T> => ({ want, deliveries: [], nextDueInMs: null }));
+  const claims = wants.map((want): Claim<T> => ({ want, deliveries: [], isCut: false, nextDueInMs: null }));
   for (const answer of answers) {
     const claim = claims[answer.n - 1] as Claim<T>;
+    claim.isCut = answer.is_cut;
     claim.nextDueInMs = answer.next_due_in_ms;
     if (answer.delivery_id !== null) claim.deliveries.push(statement.fromRow(answer as never));
   }

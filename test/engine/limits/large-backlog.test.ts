@@ -1,0 +1,94 @@
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { asId, type EndpointId } from '../../../src/domain/ids.ts';
+import { claimDeliveries } from '../../../src/store/queue/claim-deliveries.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Receiver } from '../../support/servers/receiver.ts';
+import { shared } from '../../support/shared.ts';
+
+/** A place of the window has room for 64 kB: events of 300 kB take five each. */
+const BYTES = 300_000;
+const PLACES = 5;
+const WINDOW = 40;
+const NODE = '00000000000000000000000001';
+
+const large = (n: number) => ({ event_type: 'large', data: { n, text: 'x'.repeat(BYTES) } });
+const small = (n: number) => ({ event_type: 'small', data: { n } });
+
+test('large events take no more memory of a node than its window has places for, and all arrive', async () => {
+  const app = await startTestApp({ POSTHORN_WINDOW: String(WINDOW) });
+  const receiver = await Receiver.start();
+  const open: ServerResponse[] = [];
+  receiver.answerAlways((_request, response) => void open.push(response));
+  await subscribe(app.project, receiver.url);
+  const count = 30;
+  for (let n = 0; n < count; n++) await app.project.post('/events/broadcast', large(n));
+  // Half of the window is for one endpoint.
+  const most = WINDOW / 2 / PLACES;
+  await eventually(
+    async () => open.length,
+    (sending) => sending === most,
+  );
+  let highest = 0;
+  for (let answered = 0; answered < count; answered += 1) {
+    await eventually(
+      async () => open.length,
+      (sending) => sending > 0,
+    );
+    highest = Math.max(highest, open.length);
+    open.shift()?.writeHead(200).end();
+  }
+  expect(highest).toBe(most);
+  await receiver.received(count);
+  const numbers = receiver.requests.map(({ body }) => JSON.parse(body.toString()).n as number);
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n));
+  await receiver.stop();
+  await app.stop();
+});
+
+const api = await shared(startTestApp({ POSTHORN_ROLES: 'api' }));
+
+async function waiting(...events: object[]): Promise<EndpointId> {
+  const client = await api.newProject();
+  const { endpoint } = await subscribe(client, 'http://127.0.0.1:9/');
+  for (const event of events) await client.post('/events/broadcast', event);
+  return asId<EndpointId>(endpoint.uid);
+}
+
+/** How many rows each want got, and whether it was cut. */
+async function claimed(...wants: [key: EndpointId, count: number][]) {
+  const claims = await claimDeliveries(
+    api.app.db,
+    NODE,
+    wants.map(([key, count]) => ({ key, lane: 0, count })),
+  );
+  return claims.map(({ deliveries, isCut }) => [deliveries.length, isCut]);
+}
+
+test('a claim takes rows until its places are full, and the next one goes on', async () => {
+  const key = await waiting(...[0, 1, 2, 3].map(large), small(4));
+  expect(await claimed([key, 2 * PLACES])).toEqual([[2, true]]);
+  expect(await claimed([key, 2 * PLACES + 1])).toEqual([[3, false]]);
+  expect(await claimed([key, 10])).toEqual([[0, false]]);
+});
+
+test('a row larger than the places is claimed alone, and only one of a round', async () => {
+  const [one, other] = [await waiting(large(0), large(1)), await waiting(large(0))];
+  expect(await claimed([one, 2], [other, 2])).toEqual([
+    [1, true],
+    [0, true],
+  ]);
+  expect(await claimed([other, 1], [one, 6])).toEqual([
+    [1, false],
+    [1, false],
+  ]);
+});
+
+test('the wants of a round do not take the places of each other', async () => {
+  const [first, second] = [await waiting(...[0, 1, 2].map(large)), await waiting(...[0, 1, 2].map(small))];
+  expect(await claimed([first, PLACES], [second, PLACES])).toEqual([
+    [1, true],
+    [3, false],
+  ]);
+});
