@@ -9,7 +9,8 @@ export interface Destination {
 
 /**
  * A place in the window of a node has room for this much of a payload, and a larger delivery takes several. So the 2,000
- * places of a node hold 128 MB at most, and the limits on places are limits on memory too.
+ * places of a node hold about 128 MB, and the limits on places are limits on memory too. A body that a function makes counts
+ * from its second try on, when it is stored.
  */
 export const PLACE_BYTES = 65_536;
 

@@ -45,7 +45,11 @@ async function claimed(subscription: object = {}) {
   const form = { key, max: 2, maxBytes: 1_000_000, batchId: ids.next() as string, hasUnplaced: false };
   await formBatches(db, [form]);
   const claim = async () => {
-    const [first] = await claimWork(db, NODE, [{ key, lane: BATCH_LANE.formed, count: 10 }]);
+    const [first] = await claimWork(db, {
+      nodeId: NODE,
+      wants: [{ key, lane: BATCH_LANE.formed, count: 10 }],
+      free: 1_000,
+    });
     return (first?.deliveries ?? []) as LeasedBatch[];
   };
   const [batch] = (await claim()) as [LeasedBatch];
@@ -159,7 +163,9 @@ test.each([
         ? { key: metaQueueKey(batch.projectId), lane: LANE.first, count: 1 }
         : { key: batch.key, lane: BATCH_LANE.formed, count: 1 },
     ];
-    const error: unknown = await claimWork(half, NODE, wants).catch((thrown: unknown) => thrown);
+    const error: unknown = await claimWork(half, { nodeId: NODE, wants, free: 1_000 }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(committed).toEqual([other]);
     expect(isUndone(error)).toBe(false);
     expect(isUndone((error as Error).cause)).toBe(true);

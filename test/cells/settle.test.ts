@@ -139,7 +139,7 @@ test('no node can claim in the source once the project has closed, whatever it k
       ...cells.deps(),
       onStep: async (step) => {
         if (step !== 'closed') return;
-        const claims = await claimDeliveries(cells.app.app.db, 'zombie', wants);
+        const claims = await claimDeliveries(cells.app.app.db, { nodeId: 'zombie', wants, free: 1_000 });
         claimed = claims.flatMap(({ deliveries }) => deliveries).length;
       },
     },

@@ -37,7 +37,11 @@ test('a finish under an old fence is recorded as a stale attempt and changes no 
   await app.project.post('/events/broadcast', { event_type: 'late', data: {} });
   const claim = async (nodeId: string) => {
     await beat(db, nodeOf(nodeId));
-    const [taken] = await claimDeliveries(db, nodeId, [{ key: endpoint.uid, lane: 0, count: 1 }]);
+    const [taken] = await claimDeliveries(db, {
+      nodeId,
+      wants: [{ key: endpoint.uid, lane: 0, count: 1 }],
+      free: 1_000,
+    });
     return taken!.deliveries[0]!;
   };
 
@@ -74,7 +78,11 @@ async function delivered(onTestFinished: (end: () => Promise<void>) => void) {
   const { db } = app.app;
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: ['twice'] });
   await app.project.post('/events/broadcast', { event_type: 'twice', data: {} });
-  const [taken] = await claimDeliveries(db, EARLY, [{ key: endpoint.uid, lane: 0, count: 1 }]);
+  const [taken] = await claimDeliveries(db, {
+    nodeId: EARLY,
+    wants: [{ key: endpoint.uid, lane: 0, count: 1 }],
+    free: 1_000,
+  });
   const finish = finishOf(taken!.deliveries[0]!, '00000000000000000000000003', 'Success');
   return { app, db, finish };
 }

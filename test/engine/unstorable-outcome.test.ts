@@ -38,7 +38,11 @@ async function leased(eventType: string, count: number): Promise<LeasedDelivery[
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/', { eventTypes: [eventType] });
   for (let n = 0; n < count; n++)
     await app.project.post('/events/broadcast', { event_type: eventType, data: { n } });
-  const [claim] = await claimDeliveries(app.app.db, NODE, [{ key: endpoint.uid, lane: 0, count }]);
+  const [claim] = await claimDeliveries(app.app.db, {
+    nodeId: NODE,
+    wants: [{ key: endpoint.uid, lane: 0, count }],
+    free: 1_000,
+  });
   return claim?.deliveries ?? [];
 }
 

@@ -63,7 +63,7 @@ test('an accept from before the close moves too, and no node can claim it in the
     if (step !== 'written') return;
     await (committed ??= accept.commit());
     const wants = [0, 1, 2, 3].map((lane) => ({ key: asId<never>(paused.uid), lane, count: 10 }));
-    const claims = await claimDeliveries(cells.app.app.db, 'zombie', wants);
+    const claims = await claimDeliveries(cells.app.app.db, { nodeId: 'zombie', wants, free: 1_000 });
     claimed = claims.flatMap(({ deliveries }) => deliveries).length;
   };
   await moveProject({ ...cells.deps(), onStep }, cells.move(client));

@@ -48,7 +48,7 @@ const isSilent = (id: string, seconds = 11) =>
 
 async function claim(nodeId: string, key: EndpointId, lane = 0): Promise<LeasedDelivery | undefined> {
   await beats(nodeId);
-  const [taken] = await claimDeliveries(db, nodeId, [{ key, lane, count: 1 }]);
+  const [taken] = await claimDeliveries(db, { nodeId, wants: [{ key, lane, count: 1 }], free: 1_000 });
   return taken?.deliveries[0];
 }
 
@@ -112,7 +112,7 @@ test('a claim of a silent node that commits after its rows were freed is freed b
   await isSilent(ONE);
   await freeInPages(db, 10, 0);
   expect(await stateOf(first)).toMatchObject({ node_id: null });
-  const [late] = await claimDeliveries(db, ONE, [{ key, lane: 0, count: 1 }]);
+  const [late] = await claimDeliveries(db, { nodeId: ONE, wants: [{ key, lane: 0, count: 1 }], free: 1_000 });
   expect(late?.deliveries).toHaveLength(1);
   await freeInPages(db, 10, 0);
   expect(await stateOf(first)).toMatchObject({ node_id: null, queued: true });

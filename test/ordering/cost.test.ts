@@ -86,7 +86,11 @@ async function buffers(call: (hot: Database) => Promise<unknown>): Promise<numbe
 }
 
 const claim = (hot: Database) =>
-  claimDeliveries(hot, 'n', [{ key: asId<EndpointId>('e'), lane: LANE.first, count: 10 }]);
+  claimDeliveries(hot, {
+    nodeId: 'n',
+    wants: [{ key: asId<EndpointId>('e'), lane: LANE.first, count: 10 }],
+    free: 1_000,
+  });
 const end = (hot: Database) =>
   finishDeliveries(hot, { nodeId: 'n', templates: new AttemptTemplates() }, [finish]);
 

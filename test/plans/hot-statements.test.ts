@@ -105,8 +105,8 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
     'finish in order',
     (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [{ ...finish, delivery: ordered }], ''),
   ],
-  ['claim', (hot) => claimDeliveries(hot, 'n', [want])],
-  ['claim of meta events', (hot) => claimMetaEvents(hot, 'n', [want])],
+  ['claim', (hot) => claimDeliveries(hot, { nodeId: 'n', wants: [want], free: 1_000 })],
+  ['claim of meta events', (hot) => claimMetaEvents(hot, { nodeId: 'n', wants: [want], free: 1_000 })],
   ['finish', (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [finish], '')],
   [
     'finish again',
@@ -125,7 +125,10 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
   ['look at collected rows', (hot) => lookAtCollected(hot, [collected])],
   ['form batches', (hot) => formBatches(hot, [collected])],
-  ['claim of batches', (hot) => claimWork(hot, 'n', [{ ...want, lane: BATCH_LANE.formed }])],
+  [
+    'claim of batches',
+    (hot) => claimWork(hot, { nodeId: 'n', wants: [{ ...want, lane: BATCH_LANE.formed }], free: 1_000 }),
+  ],
   ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch, true)],
   ['measure a batch', (hot) => measureBatch(hot, batch)],
   ['hold of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],

@@ -41,7 +41,11 @@ test('a batch that finishes every delivery of its pages touches no index', async
     ),
   );
   const { db } = app.app;
-  const [claim] = await claimDeliveries(db, NODE, [{ key: endpoint.uid, lane: 0, count: DELIVERIES }]);
+  const [claim] = await claimDeliveries(db, {
+    nodeId: NODE,
+    wants: [{ key: endpoint.uid, lane: 0, count: DELIVERIES }],
+    free: 1_000,
+  });
   const finishes = claim!.deliveries.map(
     (delivery): Finish<LeasedDelivery> => ({
       ...handedBack(delivery, DESCRIPTION),

@@ -20,13 +20,7 @@ async function chooseLimited(perSecond: number) {
     clock,
     keys,
     rateLeases: { groupOf: () => group },
-    dispatcher: {
-      free: 2_000,
-      projectRoom: () => 1_500,
-      room: () => 1_000,
-      share: 1_000,
-      isBusy: () => true,
-    },
+    dispatcher: { free: 2_000, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => true },
     decideGate: () => ({
       open: true,
       endpointId: key,
@@ -51,16 +45,18 @@ test('a key under a low limit is claimed some seconds ahead, and not again at on
 
 test('a key under a high limit, of which a round takes only a part, is claimed again at once', async () => {
   const { count, moreInMs } = await chooseLimited(1_000);
-  expect(count).toBe(400);
+  expect(count).toBe(50);
   expect(moreInMs).toBeLessThanOrEqual(0);
 });
 
-/** The rows that each of many due keys of the lanes gets. No endpoint has a limit. */
-function chooseOf(lanes: Iterable<number>, keysPerLane: number, dispatcher: object) {
+test.each([
+  [2_000, [20, 200, 120, 40, 20]],
+  [100, [5, 50, 30, 10, 5]],
+])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
   const clock = new ManualClock();
   const keys = new DueKeys(clock);
-  for (const lane of lanes)
-    for (let n = 0; n < keysPerLane; n += 1)
+  for (const lane of LANE_SHARES.keys())
+    for (let n = 0; n < 20; n += 1)
       keys.add({
         projectId: 'project',
         key: asId<EndpointId>(`endpoint ${lane} ${n}`),
@@ -72,14 +68,7 @@ function chooseOf(lanes: Iterable<number>, keysPerLane: number, dispatcher: obje
   const choice = new ClaimChoice({
     clock,
     keys,
-    dispatcher: {
-      free: 2_000,
-      share: 1_000,
-      projectRoom: () => 1_500,
-      room: () => 1_000,
-      isBusy: () => false,
-      ...dispatcher,
-    },
+    dispatcher: { free, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => false },
     decideGate: ({ key }: { key: string }) => ({
       open: true,
       endpointId: key,
@@ -92,38 +81,9 @@ function chooseOf(lanes: Iterable<number>, keysPerLane: number, dispatcher: obje
     probeAgainMs: 1_000,
     sweepMs: 5_000,
   } as unknown as Deps);
-  return choice.choose().chosen.map(({ want }) => want);
-}
-
-test.each([
-  [2_000, [20, 200, 120, 40, 20]],
-  [100, [5, 50, 30, 10, 5]],
-])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
-  const wants = chooseOf(LANE_SHARES.keys(), 20, { free });
+  const { chosen } = choice.choose();
   const taken = [...LANE_SHARES.keys()].map((lane) =>
-    wants.filter((want) => want.lane === lane).reduce((sum, { count }) => sum + count, 0),
+    chosen.filter(({ want }) => want.lane === lane).reduce((sum, { want }) => sum + want.count, 0),
   );
   expect(taken).toEqual(shares);
 });
-
-test.each([
-  [1, [400]],
-  [4, [100, 100, 100, 100]],
-  [20, Array.from({ length: 8 }, () => 50)],
-])('%i due keys share a round, and each gets fifty rows at least', (keys, counts) => {
-  expect(chooseOf([0], keys, {}).map(({ count }) => count)).toEqual(counts);
-});
-
-test.each([
-  { share: 1_000, room: 124, counts: [] },
-  { share: 1_000, room: 125, counts: [125] },
-  { share: 100, room: 12, counts: [] },
-  { share: 100, room: 13, counts: [13] },
-  { share: 1, room: 1, counts: [1] },
-])(
-  'a busy endpoint that may have $share places and has room for $room gets $counts',
-  ({ share, room, counts }) => {
-    const wants = chooseOf([0], 1, { share, room: () => room, isBusy: () => true });
-    expect(wants.map(({ count }) => count)).toEqual(counts);
-  },
-);

@@ -28,7 +28,6 @@ export interface Chosen {
 /** The places and sends that a round has assigned so far. */
 interface Round {
   budget: number;
-  mostOfKey: number;
   /** Places in the window, by endpoint and by project. */
   taken: Map<string, number>;
   takenOf: Map<string, number>;
@@ -51,9 +50,8 @@ interface ClaimChoiceDeps {
   sweepMs: number;
 }
 
+const ROWS_PER_KEY = 50;
 const ROWS_PER_ROUND = 400;
-/** A key gets an equal part of a round, and at least so many rows. Fewer at a time cost the database more each. */
-const LEAST_PER_KEY = 50;
 /**
  * Shares of a round: first tries, retries, replays, leases that ended. They sum to 1, so that no lane waits for ever
  * behind others that are full. A lane that is ready alone gets the whole round. Batches come first, and take a small share
@@ -67,13 +65,8 @@ export const LANE_SHARES: ReadonlyMap<number, number> = new Map([
   [LANE.leased, 0.1],
 ]);
 const LANES = [...LANE_SHARES.keys()];
-/**
- * With less room than this a busy endpoint is not worth a round trip: it has others to send, and will soon have more room.
- * At most an eighth of its places. A backlog of one endpoint takes 115 us of the database's CPU for an event with claims of
- * 128 to 400 rows, and 130 us with 32 to 50.
- */
-const WORTH_CLAIMING = 128;
-const WORTH_SHARE = 1 / 8;
+/** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
+const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
 const CLAIMS_PER_LEAD = 8;
 /** A round checks no more due keys than this. 10,000 at a time would block the event loop for some 20 ms. */
@@ -104,10 +97,9 @@ export class ClaimChoice {
       const others = LANES.some((other) => other !== lane && keys.isReady(other));
       let budget = Math.min(left, others ? Math.ceil(rows * share) : left);
       if (budget <= 0) continue;
-      const mostOfKey = Math.max(LEAST_PER_KEY, Math.ceil(budget / keys.countReady(lane, budget)));
       let looks = LOOKS_PER_LANE;
       for (const key of keys.ready(lane, hasRoom)) {
-        const choice = this.#chooseKey(key, { budget, mostOfKey, ...round });
+        const choice = this.#chooseKey(key, { budget, ...round });
         if (choice !== null) {
           chosen.push(choice);
           budget -= choice.want.count;
@@ -141,9 +133,8 @@ export class ClaimChoice {
     const projectRoom = this.#projectRoom(due.projectId, round);
     const room = Math.min(dispatcher.room(gate.endpointId) - takenSoFar, projectRoom);
     if (gate.isProbe && (takenSoFar > 0 || dispatcher.isBusy(gate.endpointId))) return null;
-    const worth = Math.min(WORTH_CLAIMING, dispatcher.share * WORTH_SHARE);
-    if (room < worth && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
-    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, round.mostOfKey, round.budget);
+    if (room < WORTH_CLAIMING && dispatcher.isBusy(gate.endpointId) && gate.limits.length === 0) return null;
+    let count = gate.isProbe ? Math.min(1, room) : Math.min(room, ROWS_PER_KEY, round.budget);
     if (count < 1) return null;
     const limited = gate.limits.length === 0 ? undefined : this.#chooseLimited(due, gate, { count, round });
     if (limited === null) return null;
@@ -151,7 +142,9 @@ export class ClaimChoice {
     round.taken.set(gate.endpointId, takenSoFar + count);
     round.takenOf.set(due.projectId, (round.takenOf.get(due.projectId) ?? 0) + count);
     due.notifiedAt = Number.POSITIVE_INFINITY;
-    return { due, gate, want: { key: due.key, lane: due.lane, count }, ...(limited && { limited }) };
+    const want = { key: due.key, lane: due.lane, count };
+    // A limit is on rows: large ones may take all the room that there is.
+    return { due, gate, want, ...(limited && { limited, want: { ...want, places: room } }) };
   }
 
   /** How many of a key under rate limits. Null: none for now, or another node counts them. */

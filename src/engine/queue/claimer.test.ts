@@ -170,6 +170,38 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
   await claimer.stop();
 });
 
+test('a key of which large rows were left is claimed again at once, until none was left', async () => {
+  const again = Promise.withResolvers<void>();
+  const lease = new Lease(systemClock);
+  lease.confirmed(systemClock.now(), systemClock.elapsed());
+  let claims = 0;
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock: systemClock,
+    lease,
+    db: {
+      hot: async () => {
+        claims += 1;
+        if (claims === 2) again.resolve();
+        return [{ n: 1, is_cut: claims === 1, next_due_in_ms: null, delivery_id: null }];
+      },
+    },
+    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
+    decideGate: ({ key }: { key: string }): GateDecision => ({
+      open: true,
+      endpointId: key,
+      limits: [],
+      isProbe: false,
+      probeSeconds: 0,
+      breakerChangedMs: 0,
+    }),
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('large'), lane: 0 }, 0);
+  await again.promise;
+  await claimer.stop();
+  expect(claims).toBe(2);
+});
+
 test('a slow round lets more rows under a rate limit be claimed ahead', async () => {
   const clock = new ManualClock();
   const lease = new Lease(clock);

@@ -274,8 +274,9 @@ export class Claimer {
    */
   async #claim(chosen: Chosen[]): Promise<number[]> {
     const wants = chosen.map(({ want }) => want);
-    const { silences } = this.#deps.dispatcher;
-    const claims = await claimWork(this.#deps.db, this.#deps.nodeId, wants).catch((error: unknown) => {
+    const { db, nodeId, dispatcher } = this.#deps;
+    const { silences, free } = dispatcher;
+    const claims = await claimWork(db, { nodeId, wants, free }).catch((error: unknown) => {
       if (!isUndone(error)) this.#doubts.claimLost();
       throw error;
     });

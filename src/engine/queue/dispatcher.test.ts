@@ -171,10 +171,16 @@ describe('the window', () => {
     const { dispatcher, claim } = dispatcherOf({ window: 100 });
     expect(taken((id) => claim(id, 'e', id, 15))).toBe(4);
     expect([dispatcher.room('e'), dispatcher.free, dispatcher.usage().used]).toEqual([0, 40, 60]);
-    expect([claim('huge', 'other', 'p', 1_000), claim('small', 'third')]).toEqual([true, false]);
+    expect([claim('huge', 'other', 'p', 1_000), dispatcher.free]).toEqual([true, 15]);
     dispatcher.unreserve('huge');
     dispatcher.unreserve('d0');
     expect([dispatcher.room('e'), dispatcher.free, dispatcher.projectRoom('p')]).toEqual([5, 55, 42]);
+  });
+
+  test('of a few places has one delivery that is larger than all of it, and room for others', () => {
+    const { dispatcher, claim } = dispatcherOf({ window: 4 });
+    expect([claim('huge', 'e', 'p', 1_000), dispatcher.room('e'), dispatcher.free]).toEqual([true, 1, 3]);
+    expect(claim('small', 'other', 'q')).toBe(true);
   });
 
   test('gives new events of one project several places each, and leaves room for others', () => {

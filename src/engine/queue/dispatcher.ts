@@ -103,10 +103,11 @@ export class Dispatcher {
 
   /**
    * The claimer checked the project's room before it claimed. One free place is enough for a delivery that takes several,
-   * so that none is too large.
+   * so that none is too large, and none counts for more than half of what its endpoint may have.
    */
-  reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination, places = 1): boolean {
+  reserveClaimed(deliveryId: string, { projectId, endpointId }: Destination, size = 1): boolean {
     if (this.#closed || this.#places.has(deliveryId) || this.room(endpointId) < 1) return false;
+    const places = Math.min(size, Math.max(1, Math.floor(this.#share / 2)));
     this.#places.set(deliveryId, { projectId, endpointId, places, silences: this.#silences });
     this.#projects.take(projectId, places);
     this.#queue(endpointId).places += places;
@@ -152,13 +153,13 @@ export class Dispatcher {
   }
 
   /** The places that one endpoint may have. */
-  get share(): number {
+  get #share(): number {
     return Math.max(1, Math.floor(this.#deps.window / 2));
   }
 
   /** How many more places an endpoint may take. */
   room(endpointId: string): number {
-    const left = this.share - (this.#endpoints.get(endpointId)?.places ?? 0);
+    const left = this.#share - (this.#endpoints.get(endpointId)?.places ?? 0);
     return Math.max(0, Math.min(this.free, left));
   }
 

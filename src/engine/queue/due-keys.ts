@@ -100,16 +100,6 @@ export class DueKeys {
     return (this.#ready.get(lane)?.size ?? 0) > 0;
   }
 
-  /** How many places of a lane are ready, counted up to `most`. */
-  countReady(lane: number, most: number): number {
-    let count = 0;
-    for (const dues of this.#ready.get(lane)?.values() ?? []) {
-      count += dues.size;
-      if (count >= most) return most;
-    }
-    return count;
-  }
-
   /**
    * The ready places of a lane, one of each project in turn, without projects that have no room. Checked
    * places and projects go to the end, so the next call begins with others. Places may be moved and deleted

@@ -9,7 +9,7 @@ import {
   leaseDue,
   leaseStatement,
   type TakenRow,
-  type Want,
+  type Wanted,
 } from '../queue/lease-due.ts';
 
 interface FormedRow extends TakenRow {
@@ -26,13 +26,14 @@ const CLAIM = leaseStatement(
 );
 
 /** Claims for a round: deliveries, meta events and batches. One result per want, in order. */
-export async function claimWork(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+export async function claimWork(db: Database, wanted: Wanted): Promise<Claim[]> {
+  const { wants } = wanted;
   const formed = wants.filter(({ lane }) => lane === BATCH_LANE.formed);
-  if (formed.length === 0) return claimBatch(db, nodeId, wants);
+  if (formed.length === 0) return claimBatch(db, wanted);
   const others = wants.filter(({ lane }) => lane !== BATCH_LANE.formed);
-  const batches = leaseDue(db, nodeId, formed, { name: 'claim-formed', text: CLAIM, fromRow });
+  const batches = leaseDue(db, { ...wanted, wants: formed }, { name: 'claim-formed', text: CLAIM, fromRow });
   if (others.length === 0) return batches;
-  return claimedTogether(wants, [batches, claimBatch(db, nodeId, others)]);
+  return claimedTogether(wants, [batches, claimBatch(db, { ...wanted, wants: others })]);
 }
 
 function fromRow(row: FormedRow): LeasedBatch {

@@ -11,7 +11,7 @@ import { endsInOrder, type Finished, finishDeliveries, finishPulled } from './fi
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
 import { insertTwice, type OnConflict } from './insert-twice.ts';
-import { type Claim, claimedTogether, type Want } from './lease-due.ts';
+import { type Claim, claimedTogether, type Wanted } from './lease-due.ts';
 
 /**
  * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
@@ -69,18 +69,19 @@ async function recordDeliveries(
 }
 
 /** Claims for a round, deliveries and meta events: one result per want, in order. */
-export async function claimBatch(db: Database, nodeId: string, wants: Want[]): Promise<Claim[]> {
+export async function claimBatch(db: Database, wanted: Wanted): Promise<Claim[]> {
+  const { wants } = wanted;
   const metaWants = wants.filter((want) => isMetaQueueKey(want.key));
-  if (metaWants.length === 0) return claimInOrder(db, nodeId, wants);
+  if (metaWants.length === 0) return claimInOrder(db, wanted);
   const others = wants.filter((want) => !isMetaQueueKey(want.key));
-  const metaEvents = claimMetaEvents(db, nodeId, metaWants);
+  const metaEvents = claimMetaEvents(db, { ...wanted, wants: metaWants });
   if (others.length === 0) return metaEvents;
-  return claimedTogether(wants, [metaEvents, claimInOrder(db, nodeId, others)]);
+  return claimedTogether(wants, [metaEvents, claimInOrder(db, { ...wanted, wants: others })]);
 }
 
 /** Those that only now take their places in ordering keys, and have to wait there, are left out. */
-async function claimInOrder(db: Database, nodeId: string, wants: Want[]): Promise<Claim<LeasedDelivery>[]> {
-  const claims = await claimDeliveries(db, nodeId, wants);
+async function claimInOrder(db: Database, wanted: Wanted): Promise<Claim<LeasedDelivery>[]> {
+  const claims = await claimDeliveries(db, wanted);
   const placed = await inTheirPlaces(
     db,
     claims.flatMap(({ deliveries }) => deliveries),

@@ -18,7 +18,7 @@ import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { modeField, type RetryColumns, retryFields, retryOf } from '../database/retry-columns.ts';
-import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
+import { type Claim, leaseDue, leaseStatement, type TakenRow, type Wanted } from './lease-due.ts';
 
 /** Claims due deliveries for this node, with everything the dispatcher needs. */
 export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
@@ -30,7 +30,8 @@ export interface ClaimedDeliveryRow extends TakenRow, RetryColumns {
   budget_from: number;
   body: Buffer | null;
   function_request: string | null;
-  payload: Buffer;
+  /** Null: the delivery has a body of its own. */
+  payload: Buffer | null;
   content_type: string | null;
   headers: string | null;
   url_query_params: string | null;
@@ -48,7 +49,7 @@ export const CLAIMED_FIELDS = `d.endpoint_id, d.subscription_id, d.event_type, $
     e.content_type, coalesce(e.forwarded_headers, e.headers) as headers, e.url_query_params,
     e.idempotency_key, e.acknowledged_at, e.source_id, e.deliver_at, d.expires_at, d.is_replay,
     d.function_request`;
-export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, e.payload`;
+export const CLAIMED_COLUMNS = `${CLAIMED_FIELDS}, d.body, case when d.body is null then e.payload end as payload`;
 export const CLAIMED_JOIN = `join event_deliveries d on ${byKey('d.id', 'leased.delivery_id')}
   join events e on ${byKey('e.id', 'leased.event_id')}`;
 
@@ -59,12 +60,8 @@ const CLAIM = leaseStatement(CLAIMED_COLUMNS, CLAIMED_JOIN, {
   left join events e on ${byKey('e.id', 'picked.event_id')}`,
 });
 
-export function claimDeliveries(
-  db: Database,
-  nodeId: string,
-  wants: Want[],
-): Promise<Claim<LeasedDelivery>[]> {
-  return leaseDue(db, nodeId, wants, { name: 'claim-deliveries', text: CLAIM, fromRow });
+export function claimDeliveries(db: Database, wanted: Wanted): Promise<Claim<LeasedDelivery>[]> {
+  return leaseDue(db, wanted, { name: 'claim-deliveries', text: CLAIM, fromRow });
 }
 
 export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
@@ -87,7 +84,7 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     retry: retryOf(row),
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
-    body: row.body ?? row.payload,
+    body: row.body ?? row.payload ?? Buffer.alloc(0),
     hasOwnBody: row.body !== null,
     isReplay: row.is_replay === true,
     functionRequest: row.function_request,

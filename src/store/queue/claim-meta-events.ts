@@ -2,7 +2,7 @@ import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import { asId, idTime } from '../../domain/ids.ts';
 import type { Database } from '../database/database.ts';
 import { type RetryColumns, retryFields, retryOf } from '../database/retry-columns.ts';
-import { type Claim, leaseDue, leaseStatement, type TakenRow, type Want } from './lease-due.ts';
+import { type Claim, leaseDue, leaseStatement, type TakenRow, type Wanted } from './lease-due.ts';
 
 /** Claims due meta events for this node. */
 interface ClaimedMetaEventRow extends TakenRow, RetryColumns {
@@ -17,12 +17,8 @@ const CLAIM = leaseStatement(
   'join meta_events m on m.id = leased.delivery_id',
 );
 
-export function claimMetaEvents(
-  db: Database,
-  nodeId: string,
-  wants: Want[],
-): Promise<Claim<LeasedMetaEvent>[]> {
-  return leaseDue(db, nodeId, wants, { name: 'claim-meta-events', text: CLAIM, fromRow });
+export function claimMetaEvents(db: Database, wanted: Wanted): Promise<Claim<LeasedMetaEvent>[]> {
+  return leaseDue(db, wanted, { name: 'claim-meta-events', text: CLAIM, fromRow });
 }
 
 function fromRow(row: ClaimedMetaEventRow): LeasedMetaEvent {

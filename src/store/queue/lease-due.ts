@@ -8,14 +8,23 @@ import { Parameters } from '../database/parameters.ts';
 /**
  * Claims due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, with SKIP
  * LOCKED. The deliveries are joined, so a claim costs one round trip. Served by delivery_queue_claim (key,
- * lane, due_at); it touches only the rows it takes. A claim is by key and not over the whole queue, so that
+ * lane, due_at); it reads only rows that it may take. A claim is by key and not over the whole queue, so that
  * an endpoint with 100,000 due rows cannot hide the others.
  */
 export interface Want {
   key: QueueKey;
   lane: number;
-  /** Places in the window: as many rows, or fewer where they are large. */
+  /** The most rows. */
   count: number;
+  /** Their places in the window, if it is not as many. */
+  places?: number;
+}
+
+export interface Wanted {
+  nodeId: string;
+  wants: readonly Want[];
+  /** The free places of the window. */
+  free: number;
 }
 
 /** The result of one want: the deliveries, and when the next row becomes due. */
@@ -46,7 +55,7 @@ export interface TakenRow {
   place: number | null;
 }
 
-const parameters = new Parameters<{ nodeId: string; wants: readonly Want[] }>();
+const parameters = new Parameters<Wanted>();
 const node = parameters.one('text', (batch) => batch.nodeId);
 const want = parameters.rows(
   (batch) => batch.wants,
@@ -54,22 +63,23 @@ const want = parameters.rows(
     ['key', 'id', (w) => w.key],
     ['lane', 'int', (w) => w.lane],
     ['count', 'int', (w) => w.count],
+    ['places', 'int', (w) => w.places ?? w.count],
   ],
 );
-
-const places = parameters.one('int', (batch) => batch.wants.reduce((sum, { count }) => sum + count, 0));
+const free = parameters.one('int', (batch) => batch.free);
 
 /**
- * Those of the picked rows that fit into the places of their want, and into those of all wants. The last one may need more:
- * otherwise a row larger than the places would never be claimed. The length of a stored value is known without reading it.
+ * Those of the picked rows that fit into the places of their want, and of those the longest due that fit into the window.
+ * The last one may need more: otherwise a row larger than the places would never be claimed. The length of a stored value
+ * is known without reading it.
  */
 const fitting = ({ bytes, join }: { bytes: string; join: string }): string => `sized as (
-  select picked.*, 1 + coalesce(octet_length(${bytes}), 0) / ${PLACE_BYTES} as places from picked ${join}
+  select picked.*, 1 + coalesce(octet_length(${bytes}), 0) / ${PLACE_BYTES} as size from picked ${join}
 ), summed as (
-  select sized.*, sum(places) over (partition by n order by due_at, delivery_id) - places < count as fits_want from sized
+  select sized.*, sum(size) over (partition by n order by due_at, delivery_id) - size < places as fits_want from sized
 ), fitting as materialized (
   select summed.*, fits_want and
-    sum(places) filter (where fits_want) over (order by n, due_at, delivery_id) - places < ${places} as fits
+    sum(size) filter (where fits_want) over (order by due_at, delivery_id) - size < ${free} as fits
   from summed
 )`;
 
@@ -83,7 +93,7 @@ export const leaseStatement = (
   sizes?: { bytes: string; join: string },
 ): string => `
 with picked as materialized (
-  select want.n, want.count, q.*
+  select want.n, want.places, q.*
   from ${want.numbered('want', 'n')}
   cross join lateral (
     select project_id, delivery_id, event_id, due_at from delivery_queue
@@ -92,7 +102,7 @@ with picked as materialized (
     limit want.count
     for update skip locked
   ) q
-), ${sizes === undefined ? `fitting as (select picked.*, ${places} > 0 as fits from picked)` : fitting(sizes)}, leased as (
+), ${sizes === undefined ? `fitting as (select picked.*, ${free} > 0 as fits from picked)` : fitting(sizes)}, leased as (
   update delivery_queue q set node_id = ${node}, fence = q.fence + 1
   from fitting where fitting.fits and ${byKey('q.delivery_id', 'fitting.delivery_id')}
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
@@ -128,13 +138,13 @@ interface Answer {
 /** One claim per want, in order. */
 export async function leaseDue<T extends Leased>(
   db: Database,
-  nodeId: string,
-  wants: Want[],
+  wanted: Wanted,
   statement: LeaseStatement<T>,
 ): Promise<Claim<T>[]> {
-  const values = parameters.values({ nodeId, wants });
-  const answers = await db.hot<Answer>(statement.name, statement.text, values);
-  const claims = wants.map((want): Claim<T> => ({ want, deliveries: [], isCut: false, nextDueInMs: null }));
+  const answers = await db.hot<Answer>(statement.name, statement.text, parameters.values(wanted));
+  const claims = wanted.wants.map(
+    (want): Claim<T> => ({ want, deliveries: [], isCut: false, nextDueInMs: null }),
+  );
   for (const answer of answers) {
     const claim = claims[answer.n - 1] as Claim<T>;
     claim.isCut = answer.is_cut;

@@ -56,38 +56,55 @@ async function waiting(...events: object[]): Promise<EndpointId> {
   return asId<EndpointId>(endpoint.uid);
 }
 
+type Wish = [key: EndpointId, count: number, places?: number];
+
 /** How many rows each want got, and whether it was cut. */
-async function claimed(...wants: [key: EndpointId, count: number][]) {
-  const claims = await claimDeliveries(
-    api.app.db,
-    NODE,
-    wants.map(([key, count]) => ({ key, lane: 0, count })),
-  );
+async function claimed(wishes: Wish[], free = 1_000) {
+  const wants = wishes.map(([key, count, places = count]) => ({ key, lane: 0, count, places }));
+  const claims = await claimDeliveries(api.app.db, { nodeId: NODE, wants, free });
   return claims.map(({ deliveries, isCut }) => [deliveries.length, isCut]);
 }
 
 test('a claim takes rows until its places are full, and the next one goes on', async () => {
   const key = await waiting(...[0, 1, 2, 3].map(large), small(4));
-  expect(await claimed([key, 2 * PLACES])).toEqual([[2, true]]);
-  expect(await claimed([key, 2 * PLACES + 1])).toEqual([[3, false]]);
-  expect(await claimed([key, 10])).toEqual([[0, false]]);
+  expect(await claimed([[key, 2 * PLACES]])).toEqual([[2, true]]);
+  expect(await claimed([[key, 2 * PLACES + 1]])).toEqual([[3, false]]);
+  expect(await claimed([[key, 10]])).toEqual([[0, false]]);
 });
 
-test('a row larger than the places is claimed alone, and only one of a round', async () => {
-  const [one, other] = [await waiting(large(0), large(1)), await waiting(large(0))];
-  expect(await claimed([one, 2], [other, 2])).toEqual([
-    [1, true],
+test('a claim of few rows takes them however large they are, if it has the places', async () => {
+  const key = await waiting(...[0, 1, 2, 3].map(large));
+  expect(await claimed([[key, 3, 100]])).toEqual([[3, false]]);
+});
+
+test('a row larger than the places is claimed alone', async () => {
+  const key = await waiting(large(0), large(1));
+  expect(await claimed([[key, 2]])).toEqual([[1, true]]);
+});
+
+test('wants of a round share the free places of the window, and those that are due longest come first', async () => {
+  const [older, younger] = [await waiting(large(0)), await waiting(large(0))];
+  const wishes: Wish[] = [
+    [younger, 1],
+    [older, 1],
+  ];
+  expect(await claimed(wishes, PLACES)).toEqual([
     [0, true],
+    [1, false],
   ]);
-  expect(await claimed([other, 1], [one, 6])).toEqual([
+  expect(await claimed(wishes, PLACES)).toEqual([
     [1, false],
-    [1, false],
+    [0, false],
   ]);
 });
 
-test('the wants of a round do not take the places of each other', async () => {
+test('wants that have their places do not take those of each other', async () => {
   const [first, second] = [await waiting(...[0, 1, 2].map(large)), await waiting(...[0, 1, 2].map(small))];
-  expect(await claimed([first, PLACES], [second, PLACES])).toEqual([
+  const wishes: Wish[] = [
+    [first, PLACES],
+    [second, PLACES],
+  ];
+  expect(await claimed(wishes, 2 * PLACES)).toEqual([
     [1, true],
     [3, false],
   ]);
