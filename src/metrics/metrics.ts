@@ -132,7 +132,7 @@ export const metricTable = {
   ),
   windowUsed: gauge(
     'posthorn_window_used',
-    'Used places of the window: deliveries about to be stored, leased, or being recorded, each with one place per 64 kB of its payload.',
+    'Used places of the window: deliveries about to be stored, leased, or being recorded. One takes a place per 64 kB of payload.',
   ),
   deliveriesLeased: gauge('posthorn_deliveries_held', 'Deliveries this node leases, waiting or being sent.', {
     name: 'state',

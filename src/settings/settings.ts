@@ -218,7 +218,7 @@ export const settings = {
   window: {
     env: 'POSTHORN_WINDOW',
     fallback: '2000',
-    doc: 'Maximum deliveries that a node leases at a time. One takes a place for each 64 kB of its payload, so this bounds memory too.',
+    doc: 'Maximum deliveries that a node leases at a time. One counts once per 64 kB of its payload.',
     parse: integer(1, 1_000_000),
   },
   endpointConcurrency: {
