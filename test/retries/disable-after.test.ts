@@ -3,7 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { deliveryOf, shown } from '../support/settled.ts';
+import { newestDelivery, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 
 /** An endpoint at which nothing succeeds is warned of, then disabled. Rows are moved back in time instead of a wait. */
@@ -19,10 +19,10 @@ async function scene(disable_after: string) {
   const project = await app.newProject({ strategy: { retry_count: 1 }, meta_event, disable_after });
   const { endpoint } = await subscribe(project, `${receiver.url}/hook`);
   const path = `/endpoints/${endpoint.uid}`;
-  const send = async (expected: string) => {
+  const send = async (expected: string, ...others: string[]) => {
     status = expected === 'Success' ? 200 : 503;
-    const event = await project.post('/events/broadcast', { event_type: 'a', data: {} });
-    return deliveryOf(project, event, expected);
+    const { uid } = await project.post('/events/broadcast', { event_type: 'a', data: {} });
+    return newestDelivery(project, `eventId=${uid}`, expected, ...others);
   };
   /** An hour later. */
   const later = async () => {
@@ -37,7 +37,9 @@ async function scene(disable_after: string) {
   const sendUntil = async (count: number, expected = 'Failure') =>
     eventually(
       async () => {
-        if (notices().length < count && (await project.get(path)).status === 'active') await send(expected);
+        // It may be disabled after this look.
+        if (notices().length < count && (await project.get(path)).status === 'active')
+          await send(expected, 'Discarded');
         return notices();
       },
       (all) => all.length >= count,
