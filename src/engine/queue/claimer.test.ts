@@ -10,6 +10,15 @@ import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
 import { Lease } from './lease.ts';
 
+const openGate = ({ key }: { key: string }): GateDecision => ({
+  open: true,
+  endpointId: key,
+  limits: [],
+  isProbe: false,
+  probeSeconds: 15,
+  breakerChangedMs: 0,
+});
+
 /** A claimer that never claims, because every gate is closed. The keys it checks show which ones it considers due. */
 function claimerAsking(decideGate: (key: string) => void, deps: object = {}) {
   const lease = new Lease(systemClock);
@@ -152,14 +161,7 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
       },
     },
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: ({ key }: { key: string }): GateDecision => ({
-      open: true,
-      endpointId: key,
-      limits: [],
-      isProbe: key === 'half-open',
-      probeSeconds: 15,
-      breakerChangedMs: 0,
-    }),
+    decideGate: (place: { key: string }) => ({ ...openGate(place), isProbe: place.key === 'half-open' }),
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('half-open'), lane: 0 }, 0);
   claimer.waiting('project', { key: asId<EndpointId>('closed'), lane: 0 }, 0);
@@ -187,14 +189,7 @@ test('a key of which large rows were left is claimed again at once, until none w
       },
     },
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: ({ key }: { key: string }): GateDecision => ({
-      open: true,
-      endpointId: key,
-      limits: [],
-      isProbe: false,
-      probeSeconds: 0,
-      breakerChangedMs: 0,
-    }),
+    decideGate: openGate,
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('large'), lane: 0 }, 0);
   await again.promise;
@@ -222,14 +217,7 @@ test('a slow round lets more rows under a rate limit be claimed ahead', async ()
     },
     rateLeases: { groupOf: () => group },
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: ({ key }: { key: string }): GateDecision => ({
-      open: true,
-      endpointId: key,
-      limits,
-      isProbe: false,
-      probeSeconds: 0,
-      breakerChangedMs: 0,
-    }),
+    decideGate: (place: { key: string }) => ({ ...openGate(place), limits }),
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('limited'), lane: 0 }, 0);
   await clock.advance(0);
@@ -260,6 +248,7 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
     n: 1,
     next_due_in_ms: null,
     delivery_id: 'claimed',
+    payload: Buffer.from('{}'),
     event_id: firstIdAt(NOON),
     retry_schedule: null,
     key: 'key',
@@ -280,14 +269,7 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
     dispatcher,
     metrics: createMetrics().metrics,
     log: quietLog,
-    decideGate: ({ key }: { key: string }): GateDecision => ({
-      open: true,
-      endpointId: key,
-      limits: [],
-      isProbe: false,
-      probeSeconds: 15,
-      breakerChangedMs: 0,
-    }),
+    decideGate: openGate,
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('key'), lane: 0 }, 0);
   await released.promise;

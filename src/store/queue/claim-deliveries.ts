@@ -84,7 +84,7 @@ export function fromRow(row: ClaimedDeliveryRow): LeasedDelivery {
     retry: retryOf(row),
     numTrials: row.num_trials,
     budgetFrom: row.budget_from,
-    body: row.body ?? row.payload ?? Buffer.alloc(0),
+    body: (row.body ?? row.payload) as Buffer,
     hasOwnBody: row.body !== null,
     isReplay: row.is_replay === true,
     functionRequest: row.function_request,
