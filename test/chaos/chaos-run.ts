@@ -14,6 +14,7 @@ import { createBulkMix, createMix } from './load-mix.ts';
 import { ReceiverProcess } from './receiver/receiver-process.ts';
 import { Service } from './service.ts';
 import { readStored } from './stored.ts';
+import { untilSignal } from './until-signal.ts';
 
 /**
  * Nodes, a database, endpoints of every character and a load, with faults by a seeded schedule. Then the
@@ -55,7 +56,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const receiver = await ReceiverProcess.start();
   const nodes: ChaosNode[] = [];
   try {
-    return await runIn({ database, relays, receiver, nodes }, options);
+    return await untilSignal(runIn({ database, relays, receiver, nodes }, options));
   } finally {
     for (const node of nodes) await node.end();
     await receiver.stop();

@@ -4,6 +4,7 @@ import { readCredentials } from '../../support/program.ts';
 import { ChaosDatabase } from '../chaos-database.ts';
 import { ChaosNode } from '../chaos-node.ts';
 import { seeded } from '../fault-schedule.ts';
+import { untilSignal } from '../until-signal.ts';
 
 /**
  * Messages of a Kafka go through a filter and a function to a RabbitMQ, and events of the API too, while nodes, the
@@ -51,7 +52,7 @@ export async function runBrokers(options: BrokersOptions): Promise<BrokersReport
   try {
     for (let n = 0; n < options.nodes; n++) nodes.push(await ChaosNode.place(`node-${n}`, database.url));
     for (const node of nodes) await node.start();
-    return await runIn({ chain, database, nodes }, options);
+    return await untilSignal(runIn({ chain, database, nodes }, options));
   } finally {
     for (const node of nodes) await node.end();
     await database.stop();

@@ -8,6 +8,7 @@ import type { Problem } from '../judges/problems.ts';
 import { judge, type Verdict } from '../judges/verdict.ts';
 import { Service } from '../service.ts';
 import { readStored } from '../stored.ts';
+import { untilSignal } from '../until-signal.ts';
 import { closedForMs, judgeLists, listEvents } from './judge-lists.ts';
 import { type Moved, Moving, type PlannedKill, VICTIMS } from './moving.ts';
 import { type CellName, startThreeCells, type ThreeCells } from './three-cells.ts';
@@ -55,7 +56,7 @@ export async function runMoves(options: MovesOptions): Promise<MovesReport> {
   const world = await startThreeCells(options.nodes);
   const moving = new Moving(world);
   try {
-    return await runIn(world, moving, options);
+    return await untilSignal(runIn(world, moving, options));
   } finally {
     await moving.stop();
     await world.stop();
