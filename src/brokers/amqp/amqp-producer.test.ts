@@ -18,13 +18,15 @@ const message = (id: string, isAtMostOnce: boolean) => ({
   id,
   eventType: 'made.up',
   headers: [],
-  body: Buffer.from('{}'),
+  // The library publishes what is large.
+  body: Buffer.alloc(100_000),
   orderingKey: null,
   isAtMostOnce,
 });
 
 /** It ends, as RabbitMQ ends it, when a second message is on it. A message that goes alone is confirmed. */
 class Channel extends EventEmitter {
+  readonly connection = { frameMax: 65_536 };
   readonly #published: string[];
   #count = 0;
 

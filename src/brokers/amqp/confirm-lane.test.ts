@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
 import type { ConfirmChannel } from 'amqplib';
 import { expect, test } from 'vitest';
 import { ConfirmLane } from './confirm-lane.ts';
@@ -15,12 +16,10 @@ const message = (id: string) => ({
 
 /** The events of a channel, as the library emits them. */
 class Channel extends EventEmitter {
-  readonly confirms: ((error: unknown) => void)[] = [];
+  readonly ch = 1;
+  readonly connection = { channels: [null, { buffer: new PassThrough() }] };
+  readonly unconfirmed: ((error: unknown) => void)[] = [];
   readonly lane = new ConfirmLane(this as unknown as ConfirmChannel, () => undefined);
-
-  publish(...[, , , , confirm]: [string, string, Buffer, object, (error: unknown) => void]): void {
-    this.confirms.push(confirm);
-  }
 
   send(id: string): Promise<string> {
     const to = { exchange: '', routingKey: 'q' };
@@ -35,7 +34,7 @@ class Channel extends EventEmitter {
   }
 
   confirmAll(): void {
-    for (const confirm of this.confirms.splice(0)) confirm(null);
+    for (const confirm of this.unconfirmed.splice(0)) confirm(null);
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ConfirmChannel, Message } from 'amqplib';
 import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
+import type { Publication } from './message-frames.ts';
+import { Publisher } from './publisher.ts';
 
 /** The broker closed the channel for a message that is too large. */
 export class LargeMessage extends SendFailure {
@@ -25,7 +27,7 @@ interface Waiting {
 
 /** A channel on which the broker confirms each message, and returns those that it cannot route. */
 export class ConfirmLane {
-  readonly #channel: ConfirmChannel;
+  readonly #publisher: Publisher;
   readonly #ended: () => void;
   readonly #waiting = new Set<Waiting>();
   /** How many messages of a name wait, and how many of them came back. Their confirm follows. */
@@ -33,7 +35,7 @@ export class ConfirmLane {
   #failure: Error | null = null;
 
   constructor(channel: ConfirmChannel, ended: () => void) {
-    this.#channel = channel;
+    this.#publisher = new Publisher(channel);
     this.#ended = ended;
     channel.on('return', (message: Message) => {
       // A broker may return what was never sent.
@@ -53,7 +55,7 @@ export class ConfirmLane {
       const settle = (error: unknown) => this.#settle(waiting, { error, to });
       this.#wait(waiting);
       try {
-        this.#channel.publish(to.exchange, to.routingKey, message.body, propertiesOf(message), settle);
+        this.#publisher.publish(publicationOf(message, to), settle);
       } catch (error) {
         this.#end(waiting);
         reject(
@@ -119,16 +121,16 @@ const unroutable = ({ exchange, routingKey }: { exchange: string; routingKey: st
 
 const nameOf = (id: unknown, routingKey: string): string => `${String(id)} ${routingKey}`;
 
-function propertiesOf({ id, headers, eventType, orderingKey }: BrokerMessageOut) {
-  const named = Object.fromEntries(headers);
+function publicationOf(message: BrokerMessageOut, to: { exchange: string; routingKey: string }): Publication {
+  const { id, headers, eventType, orderingKey, body } = message;
   return {
-    persistent: true,
-    mandatory: true,
+    ...to,
     messageId: id,
     type: eventType,
-    contentType: named['content-type'] ?? 'application/json',
+    contentType: headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json',
     timestamp: Math.floor(Date.now() / 1000),
-    headers: { ...named, ...(orderingKey !== null && { 'ordering-key': orderingKey }) },
+    headers: orderingKey === null ? headers : [...new Map(headers).set('ordering-key', orderingKey)],
+    body,
   };
 }
 
