@@ -190,6 +190,8 @@ export interface LeasedDelivery extends LeasedWork {
   orderingId: string | null;
   /** It has its place in the key, or needs none. Delayed, replayed and resent ones take it when they are claimed. */
   isPlaced: boolean;
+  /** In a batch: another delivery of its key is before it. */
+  isBehind?: boolean;
   /** The source of its event, for counts. */
   sourceId: SourceId | null;
   /** No byte is sent after this time, in the database's time. Null: it does not expire. */

@@ -20,7 +20,11 @@ function intakeOf(delivers: boolean) {
     notifier: { waiting: hears('notifier') },
     expander: { wake: hears('expander') },
     pull: { stored: hears('pull') },
-    batches: { collects: (_project, { lane }) => lane === BATCHED.lane, stored: hears('batches') },
+    batches: {
+      collects: (_project, { lane }) => lane === BATCHED.lane,
+      stored: hears('batches'),
+      found: hears('found'),
+    },
   });
   return { intake, heard };
 }
@@ -63,6 +67,17 @@ test('rows of a subscription with batches are for those who make them, unless th
   expect(heard).toEqual([
     ['batches', 'p', 's', 7],
     ['claimer', 'p', BATCHED, 1_000],
+  ]);
+  // Behind the next one of a key there may be enough for a batch.
+  heard.length = 0;
+  intake.released([
+    { projectId: 'p', ...BATCHED },
+    { projectId: 'p', ...place },
+  ]);
+  expect(heard).toEqual([
+    ['found', 'p', 's'],
+    ['claimer', 'p', place, 0],
+    ['pull', key],
   ]);
   const other = intakeOf(false);
   other.intake.waiting('p', BATCHED, 0, 7);

@@ -19,7 +19,7 @@ export interface IntakeDeps {
   notifier: Pick<DueNotifier, 'waiting'>;
   expander: Pick<Expander, 'wake'>;
   pull: Pick<Pull, 'stored'>;
-  batches: Pick<BatchFormer, 'collects' | 'stored'>;
+  batches: Pick<BatchFormer, 'collects' | 'found' | 'stored'>;
 }
 
 export class Intake implements DeliverySink {
@@ -52,7 +52,12 @@ export class Intake implements DeliverySink {
 
   /** The next deliveries of ordering keys are due. */
   readonly released = (places: readonly Released[]): void => {
-    for (const { projectId, key, lane } of places) this.waiting(projectId, { key, lane });
+    const { delivers, batches } = this.#deps;
+    for (const { projectId, key, lane } of places) {
+      // More of the key wait behind it, maybe enough for a batch.
+      if (delivers && batches.collects(projectId, { key, lane })) batches.found(projectId, key);
+      else this.waiting(projectId, { key, lane });
+    }
   };
 
   expansionStored(): void {

@@ -11,7 +11,6 @@ const app = await shared(startTestApp());
 
 const LATE = { max_wait_seconds: 300 };
 const SOON = { type: 'linear', interval_seconds: 1, retry_count: 5 };
-const LATER = { type: 'linear', interval_seconds: 600, retry_count: 5 };
 const idOf = ({ headers }: Received) => headers['webhook-id'];
 
 test('a delivery that is cancelled in a batch leaves it, and the others go on in a batch with another id', async () => {
@@ -208,79 +207,4 @@ test.each([
     },
     (count) => count === 3,
   );
-});
-
-test('deliveries with an order are in batches one of each key, in order, also when one fails', async () => {
-  const { client, receiver, send, ended } = await scene(
-    app,
-    { max: 10, max_wait_seconds: 1 },
-    { subscription: { ordering: { key: '$.body.account', on_failure: 'hold' }, retry_config: SOON } },
-  );
-  receiver.answerNext(503);
-  for (const n of [1, 2, 3])
-    for (const account of ['a', 'b']) await send(1, { event: { data: { n, account } } });
-  await ended(6);
-  const good = receiver.requests
-    .slice(1)
-    .flatMap(({ json }) => json as { data: { n: number; account: string } }[]);
-  for (const account of ['a', 'b'])
-    expect(good.filter(({ data }) => data.account === account).map(({ data }) => data.n)).toEqual([1, 2, 3]);
-  for (const { json } of receiver.requests) {
-    const accounts = json.map(({ data }: { data: { account: string } }) => data.account);
-    expect(new Set(accounts).size).toBe(accounts.length);
-  }
-  // Replays take their places when their batch is made.
-  await client.post('/events/batchreplay', undefined, 200);
-  await ended(12);
-  const replayed = receiver.requests.flatMap(({ json }) => json).length;
-  expect(replayed).toBeGreaterThanOrEqual(12);
-  const rows = await app.database.query('select from ordered_deliveries where project_id = $1', [
-    client.projectId,
-  ]);
-  expect(rows).toEqual([]);
-});
-
-test('deliveries of ordering keys are in batches also after their subscription lost its ordering', async () => {
-  const { client, receiver, subscription, send, ended } = await scene(
-    app,
-    { max: 2, ...LATE },
-    { subscription: { ordering: { key: '$.body.account' } } },
-  );
-  for (const account of ['a', 'b']) await send(1, { event: { data: { n: 1, account } } });
-  const [first, second] = await ended(2);
-  await client.put(`/subscriptions/${subscription.uid}`, { ordering: {} });
-  // They take their places when they are due.
-  await client.post('/eventdeliveries/forceresend', { ids: [first?.uid, second?.uid] }, 200);
-  const [, again] = await receiver.received(2);
-  expect(again?.json).toHaveLength(2);
-  await ended(2);
-});
-
-test('an ordered delivery that fails alone holds its key, and others of its batch do not', async () => {
-  const { receiver, send, deliveries, ended, client } = await scene(
-    app,
-    { max: 2, max_wait_seconds: 1 },
-    {
-      endpoint: { final_status_codes: [400] },
-      subscription: { ordering: { key: '$.body.account', on_failure: 'hold' }, retry_config: LATER },
-    },
-  );
-  receiver.answerAlways((request, response) =>
-    response.writeHead(numbers(request).includes(1) ? 400 : 200).end(),
-  );
-  for (const [n, account] of [
-    [1, 'a'],
-    [2, 'b'],
-    [3, 'a'],
-    [4, 'b'],
-  ] as const)
-    await send(1, { event: { data: { n, account } } });
-  await eventually(deliveries, (all) =>
-    ['Failure', 'Success', 'Scheduled', 'Success'].every((status, n) => all[n]?.status === status),
-  );
-  const all = await deliveries();
-  expect(all[2]?.waiting_for.gate).toBe('order');
-  receiver.answerAlways(200);
-  await client.put(`/eventdeliveries/${all[0]?.uid}/resend`, undefined, 200);
-  await ended(4);
 });

@@ -16,7 +16,7 @@ interface Begin<Facts> {
   closing<Part extends Closable>(part: Part): Part;
 }
 
-type Check = (name: string, run: () => Promise<void>) => void;
+type Check = (name: string, run: (context: TestContext) => Promise<void>) => void;
 
 /** The scene of a file that needs a broker. Its tests are skipped, with the reason, where `find` says why there is none. */
 export function brokerTests<Facts>(
@@ -44,10 +44,8 @@ export function brokerTests<Facts>(
     await app?.stop();
     for (const part of parts) await part.close();
   });
-  const unlessMissing =
-    (run: () => Promise<void>) =>
-    async ({ skip }: TestContext) =>
-      missing === undefined ? run() : skip(missing);
+  const unlessMissing = (run: (context: TestContext) => Promise<void>) => async (context: TestContext) =>
+    missing === undefined ? run(context) : context.skip(missing);
   return {
     check: (name, run) => test(name, unlessMissing(run)),
     // Runs at the same time as the others of this kind, because it waits for most of its time.

@@ -10,6 +10,7 @@ import { formBatches, lookAtCollected } from '../../src/store/batching/form-batc
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
+import { leavePlaces } from '../../src/store/ordering/leave-places.ts';
 import { lockKeys } from '../../src/store/ordering/release-next.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import {
@@ -100,6 +101,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
     (hot) => acceptEvents(hot, { events: [], deliveries: [newDelivery], expansions: [], nodeId: 'n' }),
   ],
   ['lock of ordering keys', (hot) => lockKeys(hot, [ordered])],
+  ['leave of places', (hot) => leavePlaces(hot, { nodeId: 'n', deliveries: [ordered] })],
   ['entry into ordering keys', (hot) => enterKeys(inTransaction(hot), [ordered])],
   [
     'finish in order',

@@ -11,6 +11,7 @@ import { makeBody } from '../attempt/make-body.ts';
 import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
 import type { BatchRoom } from './batch-room.ts';
+import { keepOrder } from './keep-order.ts';
 import { leadOf } from './lead.ts';
 import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
 import { spread } from './spread-outcome.ts';
@@ -55,6 +56,11 @@ export class BatchSender {
   }
 
   async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
+    const sent = await this.#attempt(batch, signal);
+    return { ...sent, finish: keepOrder(sent.finish) };
+  }
+
+  async #attempt(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
     const { cache, stored, room, deliveries, ids } = this.#deps;
     const bytes = await stored.measure(batch);
     const isTooLarge = bytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;

@@ -1,6 +1,7 @@
-import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
+import { BATCH_LANE, type LeasedBatch, type LeasedDelivery, waitsForTurn } from '../../domain/delivery.ts';
 import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
+import { leavePlaces } from '../ordering/leave-places.ts';
 import { lockKeys } from '../ordering/release-next.ts';
 import { finishBatch } from '../queue/batches.ts';
 import type { Finish, Group } from '../queue/finish.ts';
@@ -38,11 +39,11 @@ const LEAVE = `update delivery_queue set node_id = null, fence = fence + 1, due_
 function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished> {
   const { members, parts } = finish.group as Group;
   return db.hotTransaction(async (tx) => {
-    const ordered = members.filter(endsInOrder).map(({ delivery }) => delivery);
-    if (ordered.length > 0) await lockKeys(tx, ordered);
+    const ordered = members.filter((member) => endsInOrder(member) || waitsAgain(member));
+    const lockedFor = ordered.map(({ delivery }) => delivery);
+    if (ordered.length > 0) await lockKeys(tx, lockedFor);
     const isHeld = await moveBatch(tx, node.nodeId, finish);
-    const finished: Finished =
-      members.length === 0 ? { moved: new Set(), released: [] } : await finishDeliveries(tx, node, members);
+    const finished = await finishMembers(tx, node, members);
     if (!isHeld) return finished;
     for (const part of parts) await regroup(tx, finish, part);
     if (finish.delayMs === null) await endBatch(tx, node.nodeId, finish);
@@ -53,6 +54,29 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
     );
     return { ...finished, moved: new Set([...finished.moved, finish.delivery.id]) };
   });
+}
+
+/** It was behind another delivery of its key, and waits there for its turn. */
+const waitsAgain = ({ lane, delayMs }: Finish<LeasedDelivery>): boolean =>
+  delayMs !== null && waitsForTurn(lane);
+
+/** Those that wait again do so before another ends, which may let one of them go. */
+async function finishMembers(
+  tx: HotQueryable,
+  node: Node,
+  members: readonly Finish<LeasedDelivery>[],
+): Promise<Finished> {
+  const ended = members.filter(({ delivery, delayMs }) => delivery.isBehind === true && delayMs === null);
+  if (ended.length > 0)
+    await leavePlaces(tx, { nodeId: node.nodeId, deliveries: ended.map(({ delivery }) => delivery) });
+  const finished: Finished = { moved: new Set(), released: [] };
+  for (const some of [members.filter(waitsAgain), members.filter((member) => !waitsAgain(member))]) {
+    if (some.length === 0) continue;
+    const { moved, released } = await finishDeliveries(tx, node, some);
+    for (const id of moved) finished.moved.add(id);
+    finished.released.push(...released);
+  }
+  return finished;
 }
 
 const heldBy = (nodeId: string, { delivery }: Finish) => [

@@ -1,4 +1,4 @@
-import { BATCH_LANE, LANE, type LeasedDelivery } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -9,7 +9,8 @@ import { enterKeys } from '../ordering/enter-keys.ts';
  *   collected -> in its own lane, due; the gate keeps it from being claimed;
  *   member    -> in the lane `member` with `batch_id`, and named in `delivery_ids` of the row of its batch.
  * Both change in one statement, before anything is sent. So each attempt at a batch has the same deliveries, on whatever
- * node. Of an ordering key only the head is due, so a batch has at most one delivery of it.
+ * node. Of an ordering key only the head is due. The next ones behind it join its batch, without a gap, and stay behind it:
+ * they have their places until they end.
  */
 export interface Collected {
   key: string;
@@ -19,6 +20,7 @@ export interface Collected {
 
 /** The state of a subscription's due rows, counted up to its limits. With MOST_WAITING batches they are not counted. */
 export interface Seen {
+  /** Also those behind them in ordering keys, about evenly of each key. */
   count: number;
   bytes: number;
   /** How long the first of them is due. */
@@ -52,15 +54,21 @@ from ${looked.as('w')} cross join lateral (
   select count(*)::int as backlog from (
     select from delivery_queue where key = w.key and lane = ${BATCH_LANE.formed} and ${DUE} limit ${MOST_WAITING}) b
 ) waiting cross join lateral (
-  select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
+  select (count(*) + coalesce(sum(behind.count), 0))::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
     coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs",
     coalesce(bool_or(q.ordering_id is not null and q.place is null), false) as "hasUnplaced"
   from ${LANES} cross join lateral (
-    select project_id, delivery_id, event_id, due_at, ordering_id, place from delivery_queue
-    where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max
+    select *, count(*) over () as together from (
+      select project_id, delivery_id, event_id, due_at, ordering_id, place from delivery_queue
+      where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max) due
   ) q
   join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
   join events e on ${byKey('e.id', 'q.event_id')}
+  left join lateral (
+    select count(*) as count from (
+      select from ordered_deliveries b where b.project_id = q.project_id and b.ordering_id = q.ordering_id
+      limit ceil(w.max::float8 / q.together)) b
+  ) behind on q.ordering_id is not null
 ) seen`;
 
 export async function lookAtCollected(db: Database, rows: readonly Collected[]): Promise<Map<string, Seen>> {
@@ -98,27 +106,57 @@ const formed = form.rows(
   ],
 );
 
-/** The longest due go first. A batch has one endpoint and one mode, also after its subscription has got another. */
+/** So many more rows than fit are looked at behind heads, because some keys have few. */
+const SPARE = 4;
+
+/**
+ * Heads go first, the longest due before others, then those behind them, one of each key in turn. Behind a row that is
+ * locked, or has another queue key, none of its ordering key joins. A batch has one endpoint and one mode, also after its
+ * subscription has got another. With `node_id is null` the planner would look for those behind in the index for claims.
+ */
 const FORM = `
-with picked as materialized (
-  select w.batch_id, w.max, w.max_bytes, q.*
+with heads as materialized (
+  select w.batch_id, w.max, w.max_bytes, q.*, count(*) over (partition by w.batch_id) as together
   from ${formed.as('w')} cross join ${LANES} cross join lateral (
-    select project_id, delivery_id, event_id, key, due_at from delivery_queue
+    select project_id, delivery_id, event_id, key, due_at, ordering_id from delivery_queue
     where key = w.key and lane = l.lane and ${DUE} and (ordering_id is null or place is not null)
     order by due_at limit w.max
     for update skip locked
   ) q
+), behind as materialized (
+  select h.batch_id, h.max, h.max_bytes, q.*, h.due_at, h.ordering_id, w.depth,
+    row_number() over (partition by h.batch_id, h.ordering_id order by w.depth) as number
+  from heads h cross join lateral (
+    select project_id, delivery_id, row_number() over (order by place) as depth from (
+      select project_id, delivery_id, place from ordered_deliveries
+      where project_id = h.project_id and ordering_id = h.ordering_id
+      order by place limit least(h.max, ceil(${SPARE}.0 * (h.max - h.together) / h.together))) w
+  ) w cross join lateral (
+    select project_id, delivery_id, event_id, key from delivery_queue q
+    where ${byKey('q.delivery_id', 'w.delivery_id')} and q.key = h.key and coalesce(node_id, '') = ''
+      and lane >= ${WAITS_FOR_TURN} and lane < ${BATCH_LANE.formed}
+    for update skip locked
+  ) q
+  where h.ordering_id is not null and h.together < h.max
+), picked as materialized (
+  select batch_id, max, max_bytes, project_id, delivery_id, event_id, key, due_at, ordering_id, 0 as depth from heads
+  union all
+  select batch_id, max, max_bytes, project_id, delivery_id, event_id, key, due_at, ordering_id, depth from behind where depth = number
 ), sized as materialized (
   select picked.*, octet_length(coalesce(d.body, e.payload)) as bytes,
-    d.endpoint_id = first_value(d.endpoint_id) over longest_due
-      and d.is_at_most_once = first_value(d.is_at_most_once) over longest_due as is_same
+    d.endpoint_id = first_value(d.endpoint_id) over in_turn
+      and d.is_at_most_once = first_value(d.is_at_most_once) over in_turn as is_same
   from picked
   join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
   join events e on ${byKey('e.id', 'picked.event_id')}
-  window longest_due as (partition by batch_id order by due_at, delivery_id)
+  window in_turn as (partition by batch_id order by depth, due_at, delivery_id)
+), alike as materialized (
+  select *, bool_and(is_same) over (
+    partition by batch_id, coalesce(ordering_id, delivery_id) order by depth, delivery_id) as is_alike
+  from sized
 ), summed as materialized (
-  select sized.*, row_number() over so_far as n, sum(bytes) over so_far as total
-  from sized where is_same window so_far as (partition by batch_id order by due_at, delivery_id)
+  select alike.*, row_number() over so_far as n, sum(bytes) over so_far as total
+  from alike where is_alike window so_far as (partition by batch_id order by depth, due_at, delivery_id)
 ), members as materialized (
   select * from summed where n <= max and (n = 1 or total <= max_bytes)
 ), moved as (

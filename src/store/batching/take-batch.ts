@@ -41,16 +41,19 @@ with held as (
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started, q.is_second_request,
     null::timestamptz as pulled_at, null as pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
 )
-select leased.*, ${CLAIMED_FIELDS}, case when $6 then d.body end as body, case when $6 then e.payload else '' end as payload
+select leased.*, ${CLAIMED_FIELDS}, coalesce((
+    select w.delivery_id = leased.delivery_id from ordered_deliveries w
+    where w.project_id = leased.project_id and w.ordering_id = leased.ordering_id and w.place = leased.place
+  ), false) as is_behind, case when $6 then d.body end as body, case when $6 then e.payload else '' end as payload
 from leased ${CLAIMED_JOIN}
-order by leased.delivery_id`;
+order by leased.place nulls first, leased.delivery_id`;
 
 const LEFT = `
 select from delivery_queue
 where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member} limit 1`;
 
 /**
- * Those of its deliveries that are still open, in order. Null: another node has some of them, or the batch itself.
+ * Those of its deliveries that are still open, those of a key in their order. Null: another node has some of them, or the batch itself.
  * `hasBodies`: they are read with their bodies.
  */
 export async function takeBatch(
@@ -59,7 +62,7 @@ export async function takeBatch(
   { projectId, id, fence, deliveryIds }: LeasedBatch,
   hasBodies: boolean,
 ): Promise<LeasedDelivery[] | null> {
-  const rows = await db.hot<ClaimedDeliveryRow>('take-batch', TAKE, [
+  const rows = await db.hot<ClaimedDeliveryRow & { is_behind: boolean }>('take-batch', TAKE, [
     projectId,
     id,
     nodeId,
@@ -67,7 +70,7 @@ export async function takeBatch(
     deliveryIds,
     hasBodies,
   ]);
-  if (rows.length > 0) return rows.map(fromRow);
+  if (rows.length > 0) return rows.map((row) => ({ ...fromRow(row), isBehind: row.is_behind }));
   const left = await db.query(LEFT, [projectId, deliveryIds, id]);
   return left.length > 0 ? null : [];
 }

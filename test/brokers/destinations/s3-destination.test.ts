@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
+import { setScene } from '../../crash/scene.ts';
 import type { TestApp } from '../../support/app.ts';
 import { brokerFacts } from '../../support/brokers/broker.ts';
 import { type S3Facts, VersityServer } from '../../support/brokers/versity-server.ts';
@@ -11,6 +12,13 @@ import { brokerTests } from '../broker-tests.ts';
 import { destinationConformance } from './conformance.ts';
 import { batchesOf, DestinationScene, numberOf } from './destination-scene.ts';
 import { openBucket, type StoredObject, s3Targets } from './s3-target.ts';
+
+const linesOf = ({ content }: StoredObject): Json[] =>
+  content
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
 
 const FULL = { max: 25, max_wait_seconds: 300 };
 
@@ -92,6 +100,42 @@ describe('objects', () => {
         relay.close();
         await server.stop();
       }
+    },
+  );
+
+  check(
+    'a node that is killed before the answer: the next one replaces the object, and a key keeps its order',
+    async (context) => {
+      const [relay, nodes] = [await startTcpRelay(), await setScene(context)];
+      context.onTestFinished(() => relay.close());
+      relay.to(facts.port);
+      const bucket = await openBucket(facts, relay.port);
+      const node = await nodes.start({ POSTHORN_EGRESS: 'any' });
+      const batch = { max: 25, max_wait_seconds: 1 };
+      const filter_config = { event_types: ['*'] };
+      await (await nodes.client(node)).post('/endpoints', {
+        name: 'objects',
+        delivery: 'broker',
+        broker: bucket.broker,
+        subscriptions: [{ name: 'all', filter_config, batch, ordering: { key: '$.body.account' } }],
+      });
+      const events = range(0, 60).map((n) => ({
+        kind: 'broadcast',
+        event_type: 'made.up',
+        data: { n, account: 'a' },
+      }));
+      relay.loseAnswers();
+      await (await nodes.client(node)).post('/events/batch', { events }, 200);
+      const [stored] = await eventually(bucket.objects, (all) => all.length === 1);
+      await node.kill();
+      relay.unmute();
+      await nodes.start({ POSTHORN_EGRESS: 'any' });
+      const all = await eventually(bucket.objects, (some) => some.flatMap(linesOf).length === 60);
+      // Their names sort by time.
+      const objects = all.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+      expect(objects.map((object) => linesOf(object).length)).toEqual([25, 25, 10]);
+      expect(objects[0]).toMatchObject({ key: stored?.key, content: stored?.content });
+      expect(objects.flatMap(linesOf).map(({ data }) => data.n)).toEqual(range(0, 60));
     },
   );
 

@@ -27,6 +27,7 @@ export function leasedDelivery(fields: LeasedFields = {}): LeasedDelivery {
     subscriptionId: 's',
     orderingId: null,
     isPlaced: true,
+    isBehind: false,
     eventType: 'order.paid',
     deliveryMode: 'at_least_once',
     retry: { strategy: 'linear', intervalSeconds: 10, maxRetrySeconds: 7_200, retryLimit: 3, schedule: null },

@@ -1,0 +1,48 @@
+import { LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import { stateAsBefore } from '../attempt/sent.ts';
+
+/**
+ * The finish of a batch with deliveries behind others of their ordering key. As long as the batch goes on as it is, they go
+ * with it. When it is divided, those of a key stay together only with the first of them; the others wait for their turn
+ * again, which uses no tries. So does one that would fail for good behind the first: it fails when it is the first, and
+ * holds its key then if its subscription asks for it. At most once ends all, because all were sent.
+ */
+export function keepOrder(finish: Finish): Finish {
+  const { group, delayMs } = finish;
+  if (group === undefined || delayMs !== null || !group.members.some(isBehind)) return finish;
+  const partOf = new Map(group.parts.flatMap(({ id, deliveryIds }) => deliveryIds.map((each) => [each, id])));
+  /** By key: the part that those before have stayed in. */
+  const staysIn = new Map<string, string | undefined>();
+  const members = group.members.map((own) => {
+    const { id, orderingId } = own.delivery;
+    if (orderingId === null) return own;
+    const part = own.delayMs === null ? undefined : partOf.get(id);
+    if (!isBehind(own)) staysIn.set(orderingId, part);
+    else if (!endsHere(own) && (part === undefined || part !== staysIn.get(orderingId))) {
+      staysIn.set(orderingId, undefined);
+      return waitsAgain(own);
+    }
+    return own;
+  });
+  const left = new Set<string>(
+    members.filter((own, n) => own !== group.members[n]).map(({ delivery }) => delivery.id),
+  );
+  const parts = group.parts
+    .map(({ id, deliveryIds }) => ({ id, deliveryIds: deliveryIds.filter((each) => !left.has(each)) }))
+    .filter(({ deliveryIds }) => deliveryIds.length > 0);
+  return { ...finish, group: { members, parts } };
+}
+
+const isBehind = ({ delivery }: Finish<LeasedDelivery>): boolean => delivery.isBehind === true;
+
+const endsHere = ({ status, delayMs, delivery }: Finish<LeasedDelivery>): boolean =>
+  delayMs === null && (status !== 'Failure' || delivery.deliveryMode === 'at_most_once');
+
+const waitsAgain = (own: Finish<LeasedDelivery>): Finish<LeasedDelivery> => ({
+  ...own,
+  status: stateAsBefore(own.delivery),
+  numTrials: own.delivery.numTrials,
+  delayMs: 0,
+  lane: (own.delivery.numTrials === 0 ? LANE.first : LANE.retry) + WAITS_FOR_TURN,
+});
