@@ -19,6 +19,7 @@ export const CHARACTERS = [
   'connecting',
   'sparse',
   'ordered',
+  'batched',
 ] as const;
 export type Character = (typeof CHARACTERS)[number];
 
@@ -37,6 +38,8 @@ export interface Profile {
   /** Work is always waiting, so the endpoint must use its full limit. */
   isBusy?: true;
   orderingKey?: string;
+  /** Many deliveries come in one request. */
+  batch?: { max: number; max_wait_seconds: number };
 }
 
 const PROFILES: Record<Character, Profile> = {
@@ -83,6 +86,13 @@ const PROFILES: Record<Character, Profile> = {
   sparse: { takesAll: false, isSteady: true, limit: { count: 60, seconds: 2, of: 'endpoint' } },
   // One request after another for each key, some of which fail.
   ordered: { takesAll: false, isSteady: false, orderingKey: '$.body.account' },
+  // The same in batches, some of which are too large.
+  batched: {
+    takesAll: false,
+    isSteady: false,
+    orderingKey: '$.body.account',
+    batch: { max: 30, max_wait_seconds: 1 },
+  },
 };
 
 export const profileOf = (character: Character): Profile => PROFILES[character];

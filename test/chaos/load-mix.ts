@@ -36,17 +36,20 @@ export function createMix({ path, endpoints, receiver, seed }: MixOptions): Next
       body: { event_type: type, data, ...(key !== undefined && { idempotency_key: key }) },
       isRepeatable: key !== undefined,
     });
-    const ordered = (account: string) => ({
-      path: `${path}/events`,
-      body: { endpoint_id: endpoints.get('ordered'), event_type: 'ordered', data: { ...data, account } },
-      isRepeatable: false,
-      orderingKey: account,
-    });
+    const ordered = (name: 'ordered' | 'batched', key: number) => {
+      const account = `${name}-${key % ORDERING_KEYS}`;
+      return {
+        path: `${path}/events`,
+        body: { endpoint_id: endpoints.get(name), event_type: name, data: { ...data, account } },
+        isRepeatable: false,
+        orderingKey: account,
+      };
+    };
     const wanting = wantingWork(receiver, accepted);
     if (wanting !== undefined) return create(wanting);
     const dice = random();
     if (dice < 0.06) return broadcast('all');
-    if (dice > 0.9) return ordered(`account-${Math.floor(dice * 1_000) % ORDERING_KEYS}`);
+    if (dice > 0.8) return ordered(dice > 0.9 ? 'ordered' : 'batched', Math.floor(dice * 1_000));
     if (dice < 0.3) return broadcast('healthy', `key-${n}`);
     if (dice < 0.36) return create('slow');
     if (dice < 0.4) return create('sparse');
@@ -71,9 +74,10 @@ export function createBulkMix({ endpoints, seed }: Omit<MixOptions, 'path' | 're
       event_type: name,
     });
     const dice = random();
-    if (dice < 0.06) {
-      const account = `bulk-${Math.floor(random() * BULK_ORDERING_KEYS)}`;
-      return { body: { ...direct('ordered'), data: { ...data, account } }, orderingKey: account };
+    if (dice < 0.1) {
+      const name = dice < 0.06 ? 'ordered' : 'batched';
+      const account = `bulk-${name}-${Math.floor(random() * BULK_ORDERING_KEYS)}`;
+      return { body: { ...direct(name), data: { ...data, account } }, orderingKey: account };
     }
     if (dice < 0.12) return { body: { ...direct('slow'), data } };
     if (dice < 0.14) return { body: { ...direct('once'), data } };

@@ -26,7 +26,7 @@ export class Service {
     });
     const endpoints = new Map<Character, string>();
     for (const name of CHARACTERS) {
-      const { limit, takesAll, isOnce, orderingKey } = profileOf(name);
+      const { limit, takesAll, isOnce, orderingKey, batch } = profileOf(name);
       const endpoint = await this.#call('POST', '/endpoints', {
         name,
         url: receiver.urlOf(name),
@@ -44,6 +44,7 @@ export class Service {
           rate_limit_config: { count: limit.count, duration: limit.seconds },
         }),
         ...(isOnce && { delivery_mode: 'at_most_once' }),
+        ...(batch && { batch }),
         ...(orderingKey !== undefined && { ordering: { key: orderingKey, on_failure: 'hold' } }),
       });
     }

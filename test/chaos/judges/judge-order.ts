@@ -1,3 +1,4 @@
+import { profileOf } from '../characters.ts';
 import type { Stored } from '../stored.ts';
 import type { Problems } from './problems.ts';
 import type { Seen } from './verdict.ts';
@@ -6,16 +7,24 @@ import type { Seen } from './verdict.ts';
  * Order by key: if the call of one event began after another of its key was answered, no request for it arrives before
  * the other one was acknowledged. Returns how many deliveries have an order.
  */
-export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, problems: Problems): number {
+export function judgeOrder(
+  { deliveries }: Stored,
+  { load, receipts, characterOf }: Seen,
+  problems: Problems,
+): number {
   const firstArrival = new Map<string, number>();
   const firstSuccess = new Map<string, number>();
   for (const [n, { deliveryId, isAcknowledged }] of receipts.entries()) {
     if (!firstArrival.has(deliveryId)) firstArrival.set(deliveryId, n);
     if (isAcknowledged && !firstSuccess.has(deliveryId)) firstSuccess.set(deliveryId, n);
   }
-  const ordered = deliveries.flatMap(({ id, event_id }) => {
+  const ordered = deliveries.flatMap(({ id, event_id, endpoint_id }) => {
     const accepted = load.accepted.get(event_id);
-    return accepted?.orderingKey === undefined ? [] : [{ id, ...accepted, key: accepted.orderingKey }];
+    if (accepted?.orderingKey === undefined) return [];
+    // In a batch it arrives together with those before it, and again if the batch failed.
+    const { batch } = profileOf(characterOf(endpoint_id));
+    const arrival = (batch === undefined ? firstArrival : firstSuccess).get(id) ?? Infinity;
+    return [{ id, ...accepted, key: accepted.orderingKey, arrival }];
   });
   const byKey = [...Map.groupBy(ordered, ({ key }) => key).values()];
   const overtaken = byKey.flatMap((own) => {
@@ -30,7 +39,7 @@ export function judgeOrder({ deliveries }: Stored, { load, receipts }: Seen, pro
       .flatMap((later) => {
         for (; seen < answered.length && answered[seen]!.at < later.startedAt; seen++)
           if (last === undefined || answered[seen]!.success > last.success) last = answered[seen];
-        const isOvertaken = last !== undefined && last.success >= (firstArrival.get(later.id) ?? Infinity);
+        const isOvertaken = last !== undefined && last.success >= later.arrival;
         return isOvertaken ? [{ key: later.key, first: last?.id, overtakenBy: later.id }] : [];
       });
   });

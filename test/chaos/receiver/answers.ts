@@ -15,7 +15,7 @@ const ANSWER_MS = 10;
 const SLOW_MS = 400;
 const FLAP_MS = 3_000;
 const DRIP_MS = 250;
-/** The share of requests that `ordered` fails. */
+/** The share of requests that `ordered` and `batched` fail. */
 const FAILS = 0.15;
 /** Requests per connection, if a character limits them. */
 const REQUESTS = 3;
@@ -36,8 +36,9 @@ export function answer(character: Character, response: ServerResponse, context: 
       response.writeHead(500).end('no');
       return;
     case 'ordered':
+    case 'batched':
       if (Math.random() > FAILS) return acknowledge();
-      response.writeHead(500).end('no');
+      response.writeHead(character === 'batched' && Math.random() > 0.5 ? 413 : 500).end('no');
       return;
     case 'hanging':
       return;

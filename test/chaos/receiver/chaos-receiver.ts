@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createPlainServer, type Server, type 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { TestAuthority } from '../../support/servers/issue-certificate.ts';
-import type { Character } from '../characters.ts';
+import { type Character, profileOf } from '../characters.ts';
 import { type Answering, answer } from './answers.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { type Sender, Senders } from './senders.ts';
@@ -13,7 +13,7 @@ import type { TokenServer } from './token-server.ts';
 
 /**
  * Endpoints of different character, by path, until they are healed. Then all answer 200 at once. It records
- * every request with its delivery, its sending process and whether it was answered 200.
+ * every request with its deliveries, its sending process and whether it was answered 200.
  */
 export interface Receipt {
   deliveryId: string;
@@ -115,26 +115,32 @@ export class ChaosReceiver {
     const nth = (this.#served.get(socket) ?? 0) + 1;
     this.#served.set(socket, nth);
     const { lastLook } = this.#watch;
-    const receipt: Receipt = {
-      deliveryId: String(request.headers['webhook-id']),
-      character: (request.url ?? '').slice(1) as Character,
+    const character = (request.url ?? '').slice(1) as Character;
+    const receipts: Receipt[] = [];
+    const about = {
+      character,
       sender: this.#senderOf.get(socket) ?? { pid: null },
       sentAt: Number(request.headers['webhook-timestamp']) * 1000,
       after: nth > 1 ? lastLook : Math.min(lastLook, this.#waitingSince.get(socket) ?? lastLook),
       at: Date.now(),
-      isAcknowledged: false,
     };
     const context: Answering = {
       nth,
       isAuthorised: this.#tokens.isGood(request.headers.authorization),
       acknowledged: () => {
-        receipt.isAcknowledged = !socket.destroyed;
+        for (const receipt of receipts) receipt.isAcknowledged = !socket.destroyed;
       },
     };
-    request.resume();
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      this.receipts.push(receipt);
-      answer(this.#isHealed ? 'healthy' : receipt.character, response, context);
+      const ids =
+        profileOf(character).batch === undefined
+          ? [String(request.headers['webhook-id'])]
+          : (JSON.parse(Buffer.concat(chunks).toString()) as { id: string }[]).map(({ id }) => id);
+      receipts.push(...ids.map((deliveryId) => ({ deliveryId, ...about, isAcknowledged: false })));
+      this.receipts.push(...receipts);
+      answer(this.#isHealed ? 'healthy' : character, response, context);
     });
   }
 }
