@@ -19,7 +19,7 @@ const receiver = await shared(Receiver.start());
 const HTTP_TIMEOUT = 120;
 let number = 0;
 
-async function project(config: object = {}, endpoint: object = {}) {
+async function project(config: object = {}, endpoint: object = {}, subscription: object = {}) {
   number += 1;
   const path = `/probe-${number}`;
   const client = await app.newProject({
@@ -29,6 +29,7 @@ async function project(config: object = {}, endpoint: object = {}) {
   });
   const subscribed = await subscribe(client, `${receiver.url}${path}`, {
     endpoint: { http_timeout: HTTP_TIMEOUT, ...endpoint },
+    subscription,
   });
   const endpointId = asId<EndpointId>(subscribed.endpoint.uid);
   return {
@@ -93,6 +94,27 @@ test('attempts in flight when a breaker opens are not probes and do not count ag
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1 });
   expect((await of.client.get(`/endpoints/${of.endpointId}`)).status).toBe('active');
+});
+
+test('a batch is one probe, and the other batches follow when it succeeds', async () => {
+  const of = await project({}, {}, { batch: { max: 3, max_wait_seconds: 1 } });
+  await open(of);
+  const held: ServerResponse[] = [];
+  receiver.answerAlways((_, response) => held.push(response));
+  await of.send(9);
+  await eventually(of.breaker, (row) => row?.['is_probed'] === true && held.length > 0);
+  // A failed probe opens it again, and the same batch may be the next one.
+  held.pop()?.writeHead(500).end();
+  await eventually(of.breaker, (row) => row?.['trips'] === 2);
+  await eventually(of.breaker, (row) => row?.['is_probed'] === true && held.length > 0);
+  const requests = () => receiver.requests.filter((request) => request.path === of.path);
+  expect(requests().map(({ json }) => json.length)).toEqual([3, 3]);
+  receiver.answerAlways(200);
+  held.pop()?.writeHead(200).end();
+  await succeeds(of, 9);
+  expect(await of.breaker()).toMatchObject({ state: 'closed', is_probed: false });
+  expect(held).toEqual([]);
+  expect(requests().map(({ json }) => json.length)).toEqual([3, 3, 3, 3]);
 });
 
 test('the probe of a rolled back claim is free for the next', async () => {
