@@ -64,6 +64,8 @@ export function formTests(get: () => World): void {
       await field('Expires after').fill('600');
       await field('Failed attempts').fill('5');
       await field('within').fill('soon');
+      await field('Batches of (deliveries)').fill('20');
+      await field('Longest wait (s)').fill('0');
       await expectFine();
       await dialog.getByRole('button', { name: 'Add subscription' }).click();
       await dialog.getByText('Must be a duration such as 30s or 1h.').waitFor();
@@ -71,6 +73,7 @@ export function formTests(get: () => World): void {
       await save('Add subscription');
       await page.getByText('after 5 failed attempts within 1h').waitFor();
       await page.getByText('10 attempts in 15 min.').waitFor();
+      await page.getByText('of 20 deliveries or 1000000 bytes, after 0 s at the latest').waitFor();
       const { uid } = (await project.get('/subscriptions?name=Of%20the%20till')).content[0];
       const stored = () => project.get(`/subscriptions/${uid}`);
       expect(await stored()).toMatchObject({
@@ -78,12 +81,13 @@ export function formTests(get: () => World): void {
         delivery_mode: 'at_most_once',
         ttl_seconds: 600,
         alert_config: { count: 5, threshold: '1h' },
+        batch: { max: 20, max_bytes: 1_000_000, max_wait_seconds: 0 },
         filter_config: { event_types: ['*'] },
       });
       await project.post('/events/broadcast', { event_type: 'refund', data: { from: 'the API' } });
       const headers = { 'content-type': 'application/json' };
       await fetch(source.url, { method: 'POST', headers, body: '{"from": "the till"}' });
-      expect((await receiver.received(1))[0]?.json).toEqual({ from: 'the till' });
+      expect((await receiver.received(1))[0]?.json).toMatchObject([{ data: { from: 'the till' } }]);
 
       // An edit keeps the conditions, and empties what is emptied.
       const filter = { body: { amount: { $gt: 5 } } };
@@ -93,12 +97,14 @@ export function formTests(get: () => World): void {
       expect(await field('Source').inputValue()).toBe(source.uid);
       await field('Source').selectOption('Any origin');
       await field('Failed attempts').fill('0');
+      await field('Batches of (deliveries)').fill('0');
       await field('Event types').fill('sale.*');
       await save('Save subscription');
       const edited = await stored();
       expect(edited).toMatchObject({ source_metadata: null, delivery_mode: 'at_most_once' });
       expect(edited.filter_config).toMatchObject({ event_types: ['sale.*'], filter });
       expect(edited).not.toHaveProperty('alert_config');
+      expect(edited).not.toHaveProperty('batch');
       expect(edited).not.toHaveProperty('retry_config');
       await project.delete(`/subscriptions/${uid}`);
     });
