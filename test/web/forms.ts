@@ -59,7 +59,7 @@ export function formTests(get: () => World): void {
       await field('Name').fill('Of the till');
       await field('Endpoint').selectOption('Shop');
       await field('Source').selectOption('Till');
-      await dialog.getByText('Retries, rate limit and alerts').click();
+      await dialog.getByText('Retries, rate limit, alerts, order and batches').click();
       await field('Mode').selectOption('At most once: never repeat what may have arrived');
       await field('Expires after').fill('600');
       await field('Failed attempts').fill('5');
@@ -73,7 +73,7 @@ export function formTests(get: () => World): void {
       await save('Add subscription');
       await page.getByText('after 5 failed attempts within 1h').waitFor();
       await page.getByText('10 attempts in 15 min.').waitFor();
-      await page.getByText('of 20 deliveries or 1000000 bytes, after 0 s at the latest').waitFor();
+      await page.getByText('of 20 deliveries or 1,000,000 bytes, after 0 s at the latest').waitFor();
       const { uid } = (await project.get('/subscriptions?name=Of%20the%20till')).content[0];
       const stored = () => project.get(`/subscriptions/${uid}`);
       expect(await stored()).toMatchObject({

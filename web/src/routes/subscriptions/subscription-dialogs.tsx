@@ -88,7 +88,7 @@ function Fields({ stored }: { stored?: Subscription }) {
         defaultValue={stored?.filter_config.event_types.join(', ')}
         hint="Optional. Separated by commas. Defaults to every type."
       />
-      <Fold title="Retries, rate limit and alerts" open={stored !== undefined}>
+      <Fold title="Retries, rate limit, alerts, order and batches" open={stored !== undefined}>
         <RetryFields own={stored?.retry_config} />
         <ResourceField
           form={subscriptionForm}

@@ -13,6 +13,7 @@ import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
+import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { FilterAndFunction } from './filter-and-function.tsx';
 import { FilterEditor } from './filter-editor.tsx';
@@ -152,7 +153,7 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
           'Batches',
           batch === undefined
             ? 'none'
-            : `of ${batch.max} deliveries or ${batch.max_bytes} bytes, after ${batch.max_wait_seconds} s at the latest`,
+            : `of ${count(batch.max)} deliveries or ${count(batch.max_bytes)} bytes, after ${batch.max_wait_seconds} s at the latest`,
         ],
         ['Mode', subscription.delivery_mode.replaceAll('_', ' ')],
         [
