@@ -36,6 +36,8 @@ export interface DeliverySink {
   start(delivery: LeasedDelivery): void;
   /** Stored without a node: due for any node, now or after this time. `bytes`: of its payload. */
   waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number, bytes?: number): void;
+  /** Stored behind another delivery of its ordering key. */
+  waitingBehind(projectId: string, key: QueueKey, bytes: number): void;
   /** An event was stored whose deliveries are not created yet. */
   expansionStored(): void;
   /** This node may lease these rows without knowing it, for example because the answer to their insert was lost. */

@@ -21,7 +21,7 @@ function intakeOf(delivers: boolean) {
     expander: { wake: hears('expander') },
     pull: { stored: hears('pull') },
     batches: {
-      collects: (_project, { lane }) => lane === BATCHED.lane,
+      collects: (_project, { key: of }) => of === BATCHED.key,
       stored: hears('batches'),
       found: hears('found'),
     },
@@ -79,7 +79,12 @@ test('rows of a subscription with batches are for those who make them, unless th
     ['claimer', 'p', place, 0],
     ['pull', key],
   ]);
+  heard.length = 0;
+  intake.waitingBehind('p', BATCHED.key, 7);
+  intake.waitingBehind('p', key, 7);
+  expect(heard).toEqual([['batches', 'p', 's', 7]]);
   const other = intakeOf(false);
+  other.intake.waitingBehind('p', BATCHED.key, 7);
   other.intake.waiting('p', BATCHED, 0, 7);
   expect(other.heard[0]).toEqual(['notifier', 'p', BATCHED, 0]);
 });

@@ -1,4 +1,4 @@
-import type { LeasedDelivery, QueueKey } from '../domain/delivery.ts';
+import { LANE, type LeasedDelivery, type QueueKey } from '../domain/delivery.ts';
 import { type DeliverySink, type Destination, placesOf, type QueueRowKey } from '../domain/delivery-sink.ts';
 import type { Released } from '../store/ordering/release-next.ts';
 import type { BatchFormer } from './batching/batch-former.ts';
@@ -48,6 +48,13 @@ export class Intake implements DeliverySink {
       return batches.stored(projectId, where.key, bytes);
     (delivers ? claimer : notifier).waiting(projectId, where, dueInMs);
     if (dueInMs <= 0) pull.stored(where.key);
+  }
+
+  /** A batch takes it together with the one before it. */
+  waitingBehind(projectId: string, key: QueueKey, bytes: number): void {
+    const { delivers, batches } = this.#deps;
+    if (delivers && batches.collects(projectId, { key, lane: LANE.first }))
+      batches.stored(projectId, key, bytes);
   }
 
   /** The next deliveries of ordering keys are due. */

@@ -56,6 +56,7 @@ export class DeliveryPlaces {
     for (const delivery of item.deliveries) {
       if (waiting.has(delivery.id)) {
         if (delivery.leased) this.#sink.unreserve(delivery.id);
+        this.#sink.waitingBehind(delivery.projectId, delivery.key, item.event.payload.length);
       } else if (delivery.leased) this.#sink.start(leasedDelivery(delivery, item.event));
       else this.#waits(delivery, item.event.payload.length);
     }

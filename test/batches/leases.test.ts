@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
+import {
+  BATCH_LANE,
+  LANE,
+  type LeasedBatch,
+  type LeasedDelivery,
+  WAITS_FOR_TURN,
+} from '../../src/domain/delivery.ts';
 import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
 import { metaQueueKey } from '../../src/domain/meta-event.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
@@ -17,6 +23,7 @@ import { isUndone } from '../../src/store/database/pg-errors.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { MetaEventRecorder } from '../../src/store/queue/meta-event-recorder.ts';
 import { startTestApp } from '../support/app.ts';
+import { endedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { numbers, scene } from './scene.ts';
 
@@ -111,6 +118,41 @@ describe('a delivery that was freed while its batch was sent', () => {
     const deliveries = await ended(2);
     expect(deliveries.map(({ status }) => status)).toEqual(['Success', 'Failure']);
     expect(receiver.requests).toEqual([]);
+  });
+});
+
+describe('a delivery behind the head of its key', () => {
+  const ofOneKey = { ordering: { key: 'endpoint' } };
+  const places = (projectId: string) =>
+    app.database.query('select delivery_id from ordered_deliveries where project_id = $1', [projectId]);
+
+  test('goes on if the head was freed and cancelled while its node had the batch', async () => {
+    const { client, batch, free, resume, ended, receiver } = await claimed(ofOneKey);
+    const [head, behind] = (await taken(batch)) as [LeasedDelivery, LeasedDelivery];
+    expect([head.isBehind, behind.isBehind]).toEqual([false, true]);
+    await free(head.id);
+    const path = `/eventdeliveries/cancel?eventId=${head.eventId}`;
+    await endedJob(client, await client.post(path, undefined, 200));
+    const lane = LANE.first + WAITS_FOR_TURN;
+    const group = { members: [{ ...handedBack(behind, null), lane, delayMs: 0 }], parts: [] };
+    const row = { ...handedBack(batch, null), status: 'Success', delayMs: null, group } as Finish;
+    const { released } = await finishWork(db, at, [row]);
+    expect(released).toMatchObject([{ key: batch.key, lane: LANE.first }]);
+    await resume();
+    expect((await ended(2)).map(({ status }) => status)).toEqual(['Discarded', 'Success']);
+    expect(receiver.requests.map(numbers)).toEqual([[2]]);
+  });
+
+  test('keeps its place if it was freed, though the outcome of its node ends it', async () => {
+    const { client, batch, free, resume, ended, receiver } = await claimed(ofOneKey);
+    const [head, behind] = (await taken(batch)) as [LeasedDelivery, LeasedDelivery];
+    await free(behind.id);
+    expect((await finished(batch, [behind])).moved).toEqual(new Set([batch.id]));
+    expect(await places(client.projectId as string)).toEqual([{ delivery_id: behind.id }]);
+    await free(head.id);
+    await resume();
+    await ended(2);
+    expect(receiver.requests.flatMap(numbers)).toEqual([1, 2]);
   });
 });
 

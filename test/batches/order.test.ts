@@ -67,14 +67,49 @@ test('a batch has many deliveries of a key, in order, and the next one goes on a
   await nothingWaits(at);
 });
 
-test('a full batch of one key does not wait, and neither does the next', async () => {
-  const at = await scene(app, { max: 10, max_wait_seconds: 300 }, { subscription: { ordering: ORDERING } });
-  // The key has enough of them before the subscription is looked at.
-  await at.client.put(`/endpoints/${at.endpoint.uid}/pause`);
+test('enough deliveries do not wait, also behind others of their key, and neither do the next', async () => {
+  const subscription = { ordering: ORDERING };
+  const one = await scene(app, { max: 10, max_wait_seconds: 300 }, { subscription });
+  await sendAll(one, each(30, ['a']));
+  await one.ended(30);
+  expect(one.receiver.requests.map(numbers)).toEqual([upTo(10), upTo(20).slice(10), upTo(30).slice(20)]);
+
+  // One key has nearly all of them.
+  const uneven = await scene(app, { max: 10, max_wait_seconds: 300 }, { subscription });
+  await sendAll(uneven, [...each(1, ['b', 'c', 'd', 'e', 'f']), ...each(25, ['a'])]);
+  await uneven.ended(30);
+  expect(uneven.receiver.requests).toHaveLength(3);
+
+  const bytes = await scene(app, { max: 1_000, max_bytes: 2_000, max_wait_seconds: 300 }, { subscription });
+  await sendAll(
+    bytes,
+    each(12, ['a']).map((data) => ({ ...data, text: 'x'.repeat(480) })),
+  );
+  // The last three have fewer bytes.
+  expect((await bytes.receiver.received(3)).map(numbers)).toEqual([
+    [1, 2, 3],
+    [4, 5, 6],
+    [7, 8, 9],
+  ]);
+});
+
+test('those behind a failure that is skipped fail with it, in as many requests as without an order', async () => {
+  const at = await scene(
+    app,
+    { max: 30, max_wait_seconds: 1 },
+    {
+      subscription: {
+        ordering: { ...ORDERING, on_failure: 'skip' },
+        retry_config: { type: 'linear', interval_seconds: 1, retry_count: 1 },
+      },
+    },
+  );
+  at.receiver.answerAlways((_, response) => response.destroy());
   await sendAll(at, each(30, ['a']));
-  await at.client.put(`/endpoints/${at.endpoint.uid}/pause`);
-  await at.ended(30);
-  expect(at.receiver.requests.map(numbers)).toEqual([upTo(10), upTo(20).slice(10), upTo(30).slice(20)]);
+  const done = await at.ended(30);
+  expect(done.every(({ status }) => status === 'Failure')).toBe(true);
+  expect(at.receiver.requests.length).toBeLessThanOrEqual(2);
+  await nothingWaits(at);
 });
 
 test('the halves of a batch that is too large keep the order of a key', async () => {

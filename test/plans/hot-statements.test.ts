@@ -10,7 +10,7 @@ import { formBatches, lookAtCollected } from '../../src/store/batching/form-batc
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
-import { leavePlaces } from '../../src/store/ordering/leave-places.ts';
+import { leavePlaces, releaseHeads } from '../../src/store/ordering/member-places.ts';
 import { lockKeys } from '../../src/store/ordering/release-next.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import {
@@ -102,6 +102,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ],
   ['lock of ordering keys', (hot) => lockKeys(hot, [ordered])],
   ['leave of places', (hot) => leavePlaces(hot, { nodeId: 'n', deliveries: [ordered] })],
+  ['release of heads', (hot) => releaseHeads(hot, [ordered])],
   ['entry into ordering keys', (hot) => enterKeys(inTransaction(hot), [ordered])],
   [
     'finish in order',

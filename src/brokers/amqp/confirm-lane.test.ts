@@ -17,7 +17,7 @@ const message = (id: string) => ({
 /** The events of a channel, as the library emits them. */
 class Channel extends EventEmitter {
   readonly ch = 1;
-  readonly connection = { channels: [null, { buffer: new PassThrough() }] };
+  readonly connection = { channels: [null, { channel: this, buffer: new PassThrough() }] };
   readonly unconfirmed: ((error: unknown) => void)[] = [];
   readonly lane = new ConfirmLane(this as unknown as ConfirmChannel, () => undefined);
 

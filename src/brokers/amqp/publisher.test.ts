@@ -25,6 +25,7 @@ function channelOf(frameMax = 131_072) {
   });
   const channel = new RealChannel(connection);
   channel.allocate();
+  Object.assign(connection.channels[7] as object, { channel });
   return { channel, connection, written, publisher: new Publisher(channel) };
 }
 
@@ -108,10 +109,13 @@ test('a name that is too long is refused as the library refuses it, and counts a
   expect([written, channel.unconfirmed]).toEqual([[], []]);
 });
 
-test('a channel that closes within the turn is not written to', async () => {
+test.each([
+  ['with its number free', []],
+  ['with another channel under its number', Array.from({ length: 8 }, () => ({ channel: {}, buffer: null }))],
+])('a channel that closes within the turn is not written to, %s', async (_, channels) => {
   const { connection, publisher, written } = channelOf();
   publisher.publish(message(), () => undefined);
-  Object.assign(connection, { channels: [] });
+  Object.assign(connection, { channels });
   await turn();
   expect(written).toEqual([]);
 });

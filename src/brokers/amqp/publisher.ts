@@ -18,8 +18,8 @@ interface Channel {
     frameMax: number;
     /** For the heartbeats. */
     sentSinceLastCheck: boolean;
-    /** Null: it is closed. */
-    channels: ({ buffer: NodeJS.WritableStream } | null)[];
+    /** By their numbers. A channel that is opened later may have the number of one that is closed. */
+    channels: ({ channel: unknown; buffer: NodeJS.WritableStream } | null)[];
   };
 }
 
@@ -56,9 +56,10 @@ export class Publisher {
   #flush(): void {
     const frames = this.#frames.take();
     const { ch, connection } = this.#channel;
-    if (frames.length === 0) return;
+    const own = frames.length === 0 ? null : connection.channels[ch];
+    if (own?.channel !== this.#library) return;
     connection.sentSinceLastCheck = true;
-    connection.channels[ch]?.buffer.write(frames);
+    own.buffer.write(frames);
   }
 
   #publishByLibrary({ exchange, routingKey, headers, body, ...about }: Publication, confirm: Confirm): void {

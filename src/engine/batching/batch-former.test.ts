@@ -52,6 +52,19 @@ test('a key of which nothing is made is looked at again after a second', async (
   expect(looks).toHaveLength(2);
 });
 
+test.each([0, 1])('a key that is found during a look that sees %i is looked at once more', async (count) => {
+  const answer = {
+    get seen() {
+      if (looks.length === 1) found('k0');
+      return { ...FULL, count };
+    },
+  };
+  const { clock, looks, found } = formerOf(10, answer);
+  found('k0');
+  await clock.advance(1);
+  expect(looks).toHaveLength(2);
+});
+
 test('a look is at no more keys than have 5,000 deliveries together', async () => {
   const waits = { ...FULL, count: 1 };
   const { clock, looks, found } = formerOf(1_000, { seen: waits });

@@ -99,13 +99,23 @@ export class BatchFormer {
     const batch = this.#batchOf(projectId, key);
     if (batch === null) return;
     const waiting = this.#waiting.get(projectId, key) ?? this.#add(projectId, key, batch);
+    waiting.isFound = true;
     waiting.lookAt = this.#deps.clock.elapsed();
     this.#planAt(waiting.lookAt);
   }
 
   #add(projectId: string, key: QueueKey, batch: Batch): Waiting {
     const lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
-    const waiting = { projectId, key, lookAt, rows: 0, bytes: 0, enoughRows: 0, enoughBytes: 0 };
+    const waiting = {
+      projectId,
+      key,
+      lookAt,
+      isFound: false,
+      rows: 0,
+      bytes: 0,
+      enoughRows: 0,
+      enoughBytes: 0,
+    };
     enough(waiting, batch, { count: 0, bytes: 0 });
     this.#waiting.set(waiting);
     return waiting;
@@ -137,6 +147,8 @@ export class BatchFormer {
     try {
       const looked = this.#chosen();
       if (looked.length > 0) await this.#look(looked);
+      // The look may have missed what was found meanwhile.
+      for (const { waiting } of looked) if (waiting.isFound) this.#again(waiting, 0);
       this.#rowsAtOnce = Math.min(ROWS_AT_ONCE, 2 * this.#rowsAtOnce);
     } catch (error) {
       this.#rowsAtOnce = Math.max(1, Math.floor(this.#rowsAtOnce / 2));
@@ -165,6 +177,7 @@ export class BatchFormer {
   #begin(waiting: Waiting): void {
     waiting.rows = 0;
     waiting.bytes = 0;
+    waiting.isFound = false;
     waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
     this.#waiting.toTheBack(waiting);
   }
@@ -195,15 +208,15 @@ export class BatchFormer {
     );
     for (const { key, waiting } of ready) {
       if (made.has(key)) formed(waiting.projectId, waiting.key);
-      else this.#again(waiting);
+      // Other nodes took its rows just now, or they wait for their turn.
+      else this.#again(waiting, NOTHING_MADE_MS);
     }
   }
 
-  /** Other nodes took its rows just now, or they wait for their turn. */
-  #again(waiting: Waiting): void {
+  #again(waiting: Waiting, inMs: number): void {
     const known = this.#waiting.get(waiting.projectId, waiting.key);
     if (known === undefined) this.#waiting.set(waiting);
-    (known ?? waiting).lookAt = this.#deps.clock.elapsed() + NOTHING_MADE_MS;
+    (known ?? waiting).lookAt = this.#deps.clock.elapsed() + inMs;
   }
 
   /** Whether a batch is made of what is there. Also says when to look again. */

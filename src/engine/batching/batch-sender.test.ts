@@ -19,6 +19,7 @@ async function steps(bytes: number, taken: typeof members | null) {
   };
   const sender = new BatchSender({
     ids: new IdFactory(() => NOON),
+    cache: { peek: () => undefined, getOrNull: async () => null },
     room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, undefined) },
     stored: {
       measure: () => note('measured', bytes),

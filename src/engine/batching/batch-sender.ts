@@ -57,7 +57,9 @@ export class BatchSender {
 
   async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
     const sent = await this.#attempt(batch, signal);
-    return { ...sent, finish: keepOrder(sent.finish) };
+    const subscriptions = this.#deps.cache.peek(batch.projectId)?.subscriptions;
+    const isHeld = (id: string | null) => subscriptions?.get(id ?? '')?.row.ordering?.on_failure === 'hold';
+    return { ...sent, finish: keepOrder(sent.finish, isHeld) };
   }
 
   async #attempt(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {

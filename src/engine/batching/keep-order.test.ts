@@ -39,9 +39,13 @@ const member = (name: string, over: Partial<Finish> = {}, fields: Partial<Leased
   } as Finish<LeasedDelivery>;
 };
 
-function kept(members: Finish<LeasedDelivery>[], parts: string[][], delayMs: number | null = null) {
+function kept(
+  members: Finish<LeasedDelivery>[],
+  parts: string[][],
+  { delayMs = null, holds = true }: { delayMs?: number | null; holds?: boolean } = {},
+) {
   const named = parts.map((deliveryIds, n) => ({ id: `part ${n}` as never, deliveryIds }));
-  const { group } = keepOrder(groupFinish(batch, { members, parts: named }, { delayMs }));
+  const { group } = keepOrder(groupFinish(batch, { members, parts: named }, { delayMs }), () => holds);
   return {
     parts: group?.parts.map(({ deliveryIds }) => deliveryIds.join(' ')),
     waiting: group?.members
@@ -55,7 +59,7 @@ const FAILED = { status: 'Failure', delayMs: null } as const;
 const names = (...all: string[]) => all.map((name) => member(name));
 
 test('a batch that goes on as it is stays together', () => {
-  expect(kept(names('a1', 'a2', '7'), [], 1_000)).toMatchObject({ parts: [], waiting: [] });
+  expect(kept(names('a1', 'a2', '7'), [], { delayMs: 1_000 })).toMatchObject({ parts: [], waiting: [] });
 });
 
 test('of its halves, the first of a key keeps those behind it that are with it', () => {
@@ -103,4 +107,9 @@ test('a success, an expiry and a failure at most once end it also behind others'
 test('one that ends between others does not part them', () => {
   const all = [member('a1'), member('a2', { status: 'Discarded', delayMs: null }), member('a3')];
   expect(kept(all, [['a1', 'a3']])).toMatchObject({ parts: ['a1 a3'], waiting: [] });
+});
+
+test('if failures are skipped, those behind one fail with it', () => {
+  const all = [member('a1', FAILED), member('a2', FAILED)];
+  expect(kept(all, [], { holds: false }).members).toEqual(all);
 });

@@ -5,10 +5,10 @@ import { stateAsBefore } from '../attempt/sent.ts';
 /**
  * The finish of a batch with deliveries behind others of their ordering key. As long as the batch goes on as it is, they go
  * with it. When it is divided, those of a key stay together only with the first of them; the others wait for their turn
- * again, which uses no tries. So does one that would fail for good behind the first: it fails when it is the first, and
- * holds its key then if its subscription asks for it. At most once ends all, because all were sent.
+ * again, which uses no tries. If a failure holds their key, one that would fail for good behind the first waits too: it
+ * fails when it is the first, and holds its key then. At most once ends all, because all were sent.
  */
-export function keepOrder(finish: Finish): Finish {
+export function keepOrder(finish: Finish, isHeld: (subscriptionId: string | null) => boolean): Finish {
   const { group, delayMs } = finish;
   if (group === undefined || delayMs !== null || !group.members.some(isBehind)) return finish;
   const partOf = new Map(group.parts.flatMap(({ id, deliveryIds }) => deliveryIds.map((each) => [each, id])));
@@ -19,7 +19,7 @@ export function keepOrder(finish: Finish): Finish {
     if (orderingId === null) return own;
     const part = own.delayMs === null ? undefined : partOf.get(id);
     if (!isBehind(own)) staysIn.set(orderingId, part);
-    else if (!endsHere(own) && (part === undefined || part !== staysIn.get(orderingId))) {
+    else if (!endsHere(own, isHeld) && (part === undefined || part !== staysIn.get(orderingId))) {
       staysIn.set(orderingId, undefined);
       return waitsAgain(own);
     }
@@ -36,8 +36,12 @@ export function keepOrder(finish: Finish): Finish {
 
 const isBehind = ({ delivery }: Finish<LeasedDelivery>): boolean => delivery.isBehind === true;
 
-const endsHere = ({ status, delayMs, delivery }: Finish<LeasedDelivery>): boolean =>
-  delayMs === null && (status !== 'Failure' || delivery.deliveryMode === 'at_most_once');
+const endsHere = (
+  { status, delayMs, delivery }: Finish<LeasedDelivery>,
+  isHeld: (subscriptionId: string | null) => boolean,
+): boolean =>
+  delayMs === null &&
+  (status !== 'Failure' || delivery.deliveryMode === 'at_most_once' || !isHeld(delivery.subscriptionId));
 
 const waitsAgain = (own: Finish<LeasedDelivery>): Finish<LeasedDelivery> => ({
   ...own,

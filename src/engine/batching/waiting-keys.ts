@@ -5,6 +5,8 @@ export interface Waiting {
   projectId: string;
   key: QueueKey;
   lookAt: number;
+  /** It was found again since the last look began. */
+  isFound: boolean;
   /** Stored by this node since the last look. */
   rows: number;
   bytes: number;

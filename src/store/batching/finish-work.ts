@@ -1,7 +1,7 @@
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery, waitsForTurn } from '../../domain/delivery.ts';
 import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
-import { leavePlaces } from '../ordering/leave-places.ts';
+import { leavePlaces, releaseHeads } from '../ordering/member-places.ts';
 import { lockKeys } from '../ordering/release-next.ts';
 import { finishBatch } from '../queue/batches.ts';
 import type { Finish, Group } from '../queue/finish.ts';
@@ -40,8 +40,7 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
   const { members, parts } = finish.group as Group;
   return db.hotTransaction(async (tx) => {
     const ordered = members.filter((member) => endsInOrder(member) || waitsAgain(member));
-    const lockedFor = ordered.map(({ delivery }) => delivery);
-    if (ordered.length > 0) await lockKeys(tx, lockedFor);
+    if (ordered.length > 0) await lockKeys(tx, deliveriesOf(ordered));
     const isHeld = await moveBatch(tx, node.nodeId, finish);
     const finished = await finishMembers(tx, node, members);
     if (!isHeld) return finished;
@@ -66,18 +65,22 @@ async function finishMembers(
   node: Node,
   members: readonly Finish<LeasedDelivery>[],
 ): Promise<Finished> {
-  const ended = members.filter(({ delivery, delayMs }) => delivery.isBehind === true && delayMs === null);
-  if (ended.length > 0)
-    await leavePlaces(tx, { nodeId: node.nodeId, deliveries: ended.map(({ delivery }) => delivery) });
-  const finished: Finished = { moved: new Set(), released: [] };
-  for (const some of [members.filter(waitsAgain), members.filter((member) => !waitsAgain(member))]) {
-    if (some.length === 0) continue;
-    const { moved, released } = await finishDeliveries(tx, node, some);
-    for (const id of moved) finished.moved.add(id);
-    finished.released.push(...released);
-  }
-  return finished;
+  const waiting = members.filter(waitsAgain);
+  const others = members.filter((member) => !waitsAgain(member));
+  const ended = others.filter(({ delivery, delayMs }) => delivery.isBehind === true && delayMs === null);
+  if (ended.length > 0) await leavePlaces(tx, { nodeId: node.nodeId, deliveries: deliveriesOf(ended) });
+  const none: Finished = { moved: new Set(), released: [] };
+  const first = waiting.length === 0 ? none : await finishDeliveries(tx, node, waiting);
+  const heads = waiting.length === 0 ? [] : await releaseHeads(tx, deliveriesOf(waiting));
+  const second = others.length === 0 ? none : await finishDeliveries(tx, node, others);
+  return {
+    moved: new Set([...first.moved, ...second.moved]),
+    released: [...first.released, ...heads, ...second.released],
+  };
 }
+
+const deliveriesOf = (members: readonly Finish<LeasedDelivery>[]): LeasedDelivery[] =>
+  members.map(({ delivery }) => delivery);
 
 const heldBy = (nodeId: string, { delivery }: Finish) => [
   delivery.projectId,

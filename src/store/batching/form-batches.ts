@@ -47,29 +47,41 @@ const looked = look.rows(
 const LANES = `unnest(array[${[LANE.first, LANE.retry, LANE.replay].join(', ')}]) as l(lane)`;
 const DUE = 'node_id is null and due_at <= now()';
 
-/** Behind enough batches the rows are not counted. The length of a stored value is known without reading it. */
+/**
+ * Behind enough batches the rows are not counted. The length of a stored value is known without reading it. A row that was
+ * in a batch before has waited.
+ */
 const LOOK = `
-select w.key, seen.*, waiting.backlog
+select w.key, seen.count + behind.count as count, seen.bytes + behind.bytes as bytes, seen."oldestMs", seen."hasUnplaced",
+  waiting.backlog
 from ${looked.as('w')} cross join lateral (
   select count(*)::int as backlog from (
     select from delivery_queue where key = w.key and lane = ${BATCH_LANE.formed} and ${DUE} limit ${MOST_WAITING}) b
 ) waiting cross join lateral (
-  select (count(*) + coalesce(sum(behind.count), 0))::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
-    coalesce(extract(epoch from now() - min(q.due_at)) * 1000, 0)::float8 as "oldestMs",
+  select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes,
+    coalesce(max(case when q.batch_id is null then extract(epoch from now() - q.due_at) * 1000 else 'infinity' end), 0)::float8 as "oldestMs",
     coalesce(bool_or(q.ordering_id is not null and q.place is null), false) as "hasUnplaced"
   from ${LANES} cross join lateral (
-    select *, count(*) over () as together from (
-      select project_id, delivery_id, event_id, due_at, ordering_id, place from delivery_queue
-      where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max) due
+    select project_id, delivery_id, event_id, due_at, ordering_id, place, batch_id from delivery_queue
+    where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max
   ) q
   join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
   join events e on ${byKey('e.id', 'q.event_id')}
-  left join lateral (
-    select count(*) as count from (
-      select from ordered_deliveries b where b.project_id = q.project_id and b.ordering_id = q.ordering_id
-      limit ceil(w.max::float8 / q.together)) b
-  ) behind on q.ordering_id is not null
-) seen`;
+) seen cross join lateral (
+  select count(*)::int as count, coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes
+  from (
+    select n.project_id, n.delivery_id, n.event_id from ${LANES} cross join lateral (
+      select project_id, ordering_id from delivery_queue
+      where key = w.key and lane = l.lane and ${DUE} and waiting.backlog < ${MOST_WAITING} order by due_at limit w.max
+    ) q cross join lateral (
+      select project_id, delivery_id from ordered_deliveries
+      where project_id = q.project_id and ordering_id = q.ordering_id order by place limit w.max
+    ) b join delivery_queue n on ${byKey('n.delivery_id', 'b.delivery_id')}
+    where q.ordering_id is not null limit w.max
+  ) b
+  join event_deliveries d on ${byKey('d.id', 'b.delivery_id')}
+  join events e on ${byKey('e.id', 'b.event_id')}
+) behind`;
 
 export async function lookAtCollected(db: Database, rows: readonly Collected[]): Promise<Map<string, Seen>> {
   const seen = await db.hot<Seen & { key: string }>('look-at-collected', LOOK, look.values(rows));
@@ -106,7 +118,7 @@ const formed = form.rows(
   ],
 );
 
-/** So many more rows than fit are looked at behind heads, because some keys have few. */
+/** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
 
 /**
@@ -123,21 +135,27 @@ with heads as materialized (
     order by due_at limit w.max
     for update skip locked
   ) q
+), candidates as materialized (
+  select c.*, row_number() over (partition by c.batch_id order by c.depth, c.due_at, c.delivery_id) as turn
+  from (select distinct batch_id, max, together from heads where ordering_id is not null and together < max) w
+  cross join lateral (
+    select h.batch_id, h.max, h.max_bytes, h.together, h.key, h.due_at, h.ordering_id, b.*
+    from heads h cross join lateral (
+      select project_id, delivery_id, row_number() over (order by place) as depth from (
+        select project_id, delivery_id, place from ordered_deliveries
+        where project_id = h.project_id and ordering_id = h.ordering_id order by place limit h.max - h.together) b
+    ) b
+    where h.batch_id = w.batch_id and h.ordering_id is not null limit ${SPARE} * w.max
+  ) c
 ), behind as materialized (
-  select h.batch_id, h.max, h.max_bytes, q.*, h.due_at, h.ordering_id, w.depth,
-    row_number() over (partition by h.batch_id, h.ordering_id order by w.depth) as number
-  from heads h cross join lateral (
-    select project_id, delivery_id, row_number() over (order by place) as depth from (
-      select project_id, delivery_id, place from ordered_deliveries
-      where project_id = h.project_id and ordering_id = h.ordering_id
-      order by place limit least(h.max, ceil(${SPARE}.0 * (h.max - h.together) / h.together))) w
-  ) w cross join lateral (
-    select project_id, delivery_id, event_id, key from delivery_queue q
-    where ${byKey('q.delivery_id', 'w.delivery_id')} and q.key = h.key and coalesce(node_id, '') = ''
+  select c.*, q.event_id, row_number() over (partition by c.batch_id, c.ordering_id order by c.depth) as number
+  from candidates c cross join lateral (
+    select event_id from delivery_queue q
+    where ${byKey('q.delivery_id', 'c.delivery_id')} and q.key = c.key and coalesce(node_id, '') = ''
       and lane >= ${WAITS_FOR_TURN} and lane < ${BATCH_LANE.formed}
     for update skip locked
   ) q
-  where h.ordering_id is not null and h.together < h.max
+  where c.turn <= c.max - c.together
 ), picked as materialized (
   select batch_id, max, max_bytes, project_id, delivery_id, event_id, key, due_at, ordering_id, 0 as depth from heads
   union all
