@@ -1,10 +1,23 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
+import { setScene } from '../../crash/scene.ts';
 import type { TestApp } from '../../support/app.ts';
+import { eventually } from '../../support/eventually.ts';
 import { range } from '../broker-scene.ts';
-import { brokerTests } from '../broker-tests.ts';
+import { brokerTests, CA_FILE } from '../broker-tests.ts';
 import type { DestinationDriver } from './destination-driver.ts';
 import { batchesOf, DestinationScene, numberOf } from './destination-scene.ts';
+
+const KEYS = 5;
+
+/** All of them, and the first of each in the order of its key. */
+function expectInOrder(numbers: readonly number[], count: number): void {
+  expect([...new Set(numbers)].toSorted((a, b) => a - b)).toEqual(range(0, count));
+  for (const key of range(0, KEYS)) {
+    const firsts = [...new Set(numbers.filter((n) => n % KEYS === key))];
+    expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
+  }
+}
 
 /** The tests that every kind of broker must pass to which deliveries go. */
 export function destinationConformance(kind: string, start: () => Promise<DestinationDriver | string>): void {
@@ -93,7 +106,7 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
         const own = await driver.startOwn();
         try {
           const scene = await DestinationScene.on(app);
-          const keys = (n: number) => ({ ordering_key: `k${n % 5}` });
+          const keys = (n: number) => ({ ordering_key: `k${n % KEYS}` });
           const endpoint = await scene.endpoint(
             own.target.broker,
             { http_timeout: 5 },
@@ -110,15 +123,45 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
           await new Promise((resolve) => setTimeout(resolve, 1_000));
           own.unmute();
           await scene.succeeded(400);
-          const numbers = await scene.receivedNumbers(own.target, 400);
-          expect([...new Set(numbers)].toSorted((a, b) => a - b)).toEqual(range(0, 400));
-          for (const key of range(0, 5)) {
-            const firsts = [...new Set(numbers.filter((n) => n % 5 === key))];
-            expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
-          }
+          expectInOrder(await scene.receivedNumbers(own.target, 400), 400);
         } finally {
           await own.stop();
         }
+      },
+    );
+
+    checkAtOnce(
+      'a node that is killed in the middle: the next one sends the rest, and keys keep their order',
+      async (context) => {
+        const [nodes, target] = [await setScene(context), await driver.open()];
+        const env = { POSTHORN_EGRESS: 'any', POSTHORN_CA_FILE: CA_FILE };
+        const node = await nodes.start(env);
+        const client = await nodes.client(node);
+        await client.post('/endpoints', {
+          name: 'broker',
+          delivery: 'broker',
+          broker: target.broker,
+          subscriptions: [
+            {
+              name: 'all',
+              filter_config: { event_types: ['*'] },
+              ordering: { key: '$.body.none' },
+              ...batchesOf(target),
+            },
+          ],
+        });
+        const events = range(0, 300).map((n) => ({
+          kind: 'broadcast',
+          event_type: 'made.up',
+          data: { n },
+          ordering_key: `k${n % KEYS}`,
+        }));
+        await client.post('/events/batch', { events }, 200);
+        const numbers = async () => (await target.received()).map(numberOf);
+        await eventually(numbers, (all) => all.length >= 20);
+        await node.kill();
+        await nodes.start(env);
+        expectInOrder(await eventually(numbers, (all) => new Set(all).size === 300), 300);
       },
     );
   });
