@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A broker as a child process; what it says last is kept for the error if it does not start. */
+/** A broker as a child process; what it says last is kept for the error if it does not start, or ends by itself. */
 const MAX_OUTPUT = 20_000;
+const SHOWN_OUTPUT = 4_000;
 const PORT_POLL_MS = 50;
 /** A JVM alone needs a minute on a machine that is busy with other tests. */
 const START_MS = 300_000;
@@ -13,6 +14,8 @@ export class ServerProcess {
   readonly #process: ChildProcess;
   readonly #ended: Promise<unknown>;
   #output = '';
+  #isListening = false;
+  #isEnded = false;
 
   constructor(
     command: string,
@@ -25,7 +28,12 @@ export class ServerProcess {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    this.#ended = once(this.#process, 'close');
+    this.#ended = once(this.#process, 'close').then(() => {
+      if (this.#isListening && !this.#isEnded)
+        console.error(
+          `${command} ended by itself. The last of its output: ${this.#output.slice(-SHOWN_OUTPUT)}`,
+        );
+    });
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.on('data', (text: Buffer) => {
         this.#output = (this.#output + text.toString()).slice(-MAX_OUTPUT);
@@ -50,9 +58,11 @@ export class ServerProcess {
         await delay(PORT_POLL_MS);
       }
     }
+    this.#isListening = true;
   }
 
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#isEnded = true;
     if (this.#process.exitCode === null && this.#process.signalCode === null) process.kill(-this.pid, signal);
     await this.#ended;
   }
