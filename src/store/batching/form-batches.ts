@@ -20,10 +20,10 @@ export interface Collected {
 
 /** The state of a subscription's due rows, counted up to its limits. With MOST_WAITING batches they are not counted. */
 export interface Seen {
-  /** Also those behind them in ordering keys, about evenly of each key. */
+  /** With those behind them in ordering keys, as `bytes`. */
   count: number;
   bytes: number;
-  /** How long the first of them is due. */
+  /** How long the first of them is due. Infinity: one was in a batch before. */
   oldestMs: number;
   /** Batches of it that are due and wait for a node. */
   backlog: number;

@@ -53,8 +53,8 @@ select from delivery_queue
 where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member} limit 1`;
 
 /**
- * Those of its deliveries that are still open, those of a key in their order. Null: another node has some of them, or the batch itself.
- * `hasBodies`: they are read with their bodies.
+ * Those of its deliveries that are still open, those of a key in their order. Null: another node has some of them, or the
+ * batch itself. `hasBodies`: they are read with their bodies.
  */
 export async function takeBatch(
   db: Database,
