@@ -4,25 +4,24 @@ import type { Turn } from '../dispatch/connection/turn.ts';
 /** The time limit of one message. It stands still while the message waits for its turn. */
 export class Deadline {
   readonly #timeoutMs: number;
-  readonly #signal: AbortSignal | undefined;
-  readonly #ended = Promise.withResolvers<never>();
+  readonly #underWay: Set<Deadline> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #doing = '';
+  #failure: ExchangeFailure | null = null;
+  #reject: (failure: ExchangeFailure) => void = () => undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
     this.#timeoutMs = timeoutMs;
-    this.#signal = signal;
-    this.#ended.promise.catch(() => undefined);
+    this.#underWay = signal === undefined ? undefined : underWayOf(signal);
+    this.#underWay?.add(this);
     this.#start();
-    signal?.addEventListener('abort', this.#abort);
-    if (signal?.aborted === true) this.#abort();
+    if (signal?.aborted === true) this.abort();
   }
 
   /** `doing`: the sentence of a timeout begins with it. */
   limit<T>(work: Promise<T>, doing: string): Promise<T> {
     this.#doing = doing;
-    work.catch(() => undefined);
-    return Promise.race([work, this.#ended.promise]);
+    return this.#unlessEnded(work);
   }
 
   /** Resolves when the message may go: true if it had to wait. */
@@ -42,27 +41,54 @@ export class Deadline {
 
   clear(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#abort);
+    this.#underWay?.delete(this);
+  }
+
+  abort(): void {
+    this.#end(new ExchangeFailure('aborted', 'the message was aborted', true));
   }
 
   async #wait(turn: Turn): Promise<void> {
     const again = Promise.withResolvers<void>();
     const stop = turn.wait(again.resolve);
     try {
-      await Promise.race([again.promise, this.#ended.promise]);
+      await this.#unlessEnded(again.promise);
     } catch (error) {
       stop();
       throw error;
     }
   }
 
+  #unlessEnded<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      work.then(resolve, reject);
+      this.#reject = reject;
+      if (this.#failure !== null) reject(this.#failure);
+    });
+  }
+
   #start(): void {
     this.#timer = setTimeout(() => {
-      const message = `${this.#doing} within ${this.#timeoutMs} ms.`;
-      this.#ended.reject(new ExchangeFailure('timeout', message));
+      this.#end(new ExchangeFailure('timeout', `${this.#doing} within ${this.#timeoutMs} ms.`));
     }, this.#timeoutMs);
   }
 
-  readonly #abort = (): void =>
-    this.#ended.reject(new ExchangeFailure('aborted', 'the message was aborted', true));
+  #end(failure: ExchangeFailure): void {
+    this.#failure ??= failure;
+    this.#reject(this.#failure);
+  }
+}
+
+/** One listener for all messages. With one for each, a signal compares a new one with all the others. */
+const bySignal = new WeakMap<AbortSignal, Set<Deadline>>();
+
+function underWayOf(signal: AbortSignal): Set<Deadline> {
+  const known = bySignal.get(signal);
+  if (known !== undefined) return known;
+  const underWay = new Set<Deadline>();
+  signal.addEventListener('abort', () => {
+    for (const deadline of underWay) deadline.abort();
+  });
+  bySignal.set(signal, underWay);
+  return underWay;
 }

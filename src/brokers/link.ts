@@ -16,7 +16,8 @@ export class Link {
   #users = 0;
   #idleSince = performance.now();
   #whenUnused: (() => void) | null = null;
-  isOpen = false;
+  /** Null: it is not open yet. */
+  opened: Producer | null = null;
 
   /** The project of the message that opened it. */
   readonly projectId: string;
@@ -32,7 +33,7 @@ export class Link {
     this.projectId = projectId;
     this.producer = this.#open(destination, { load, context, lost });
     // Those who wait for it learn of it too.
-    this.producer.then(() => (this.isOpen = true), lost);
+    this.producer.then((producer) => (this.opened = producer), lost);
   }
 
   async #open(

@@ -18,15 +18,15 @@ const ATTRIBUTE_PREFIX: Record<DestinationKind, string> = {
 export function messageHeaders(message: OutgoingMessage): [string, string][] {
   const { headers, eventType, cloudEvents, destination } = message;
   const prefix = ATTRIBUTE_PREFIX[destination.type];
-  const named = headers.flatMap(([given, value]): [string, string][] => {
+  const all = new Map<string, string>();
+  for (const [given, value] of headers) {
     const name = given.toLowerCase();
-    if (OF_HTTP.has(name)) return [];
+    if (OF_HTTP.has(name)) continue;
     // Only HTTP needs the values encoded.
-    return cloudEvents === 'binary' && name.startsWith(CLOUD_PREFIX)
-      ? [[`${prefix}${name.slice(CLOUD_PREFIX.length)}`, attributeText(value)]]
-      : [[name, value]];
-  });
-  const all = new Map(named);
+    if (cloudEvents === 'binary' && name.startsWith(CLOUD_PREFIX))
+      all.set(`${prefix}${name.slice(CLOUD_PREFIX.length)}`, attributeText(value));
+    else all.set(name, value);
+  }
   if (!all.has('event-type')) all.set('event-type', eventType);
   return [...all];
 }

@@ -42,7 +42,7 @@ const MAY_HAVE_ARRIVED =
 export class AmqpProducer implements Producer {
   readonly #model: ChannelModel;
   readonly #context: ProducerContext;
-  readonly #lanes = new Map<string, Promise<ConfirmLane>>();
+  readonly #lanes = new Map<string, ConfirmLane | Promise<ConfirmLane>>();
   readonly #address: string | null;
   /** Messages that go alone wait for each other. */
   #alone: Promise<unknown> = Promise.resolve();
@@ -72,18 +72,23 @@ export class AmqpProducer implements Producer {
 
   async #publish(name: string, message: BrokerMessageOut): Promise<Receipt> {
     const { exchange, routing_key } = amqpOf(message.destination);
-    const lane = await this.#lane(name);
+    const found = this.#lane(name);
+    const lane = found instanceof ConfirmLane ? found : await found;
     await lane.publish(message, { exchange, routingKey: routing_key || message.eventType });
     return { address: this.#address, facts: { 'message-id': message.id } };
   }
 
-  #lane(name: string): Promise<ConfirmLane> {
+  #lane(name: string): ConfirmLane | Promise<ConfirmLane> {
     if (this.#failure !== null) throw this.#failure;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
     const forget = () => this.#lanes.delete(name);
     const opening = this.#model.createConfirmChannel().then(
-      (channel) => new ConfirmLane(channel, forget),
+      (channel) => {
+        const lane = new ConfirmLane(channel, forget);
+        this.#lanes.set(name, lane);
+        return lane;
+      },
       (error: unknown) => {
         forget();
         throw amqpError(error);
@@ -101,7 +106,7 @@ export class AmqpProducer implements Producer {
   }
 
   async #failLanes(failure: Error): Promise<void> {
-    const lanes = await Promise.allSettled(this.#lanes.values());
+    const lanes = await Promise.allSettled([...this.#lanes.values()].map(async (lane) => lane));
     for (const lane of lanes) if (lane.status === 'fulfilled') lane.value.fail(failure);
   }
 

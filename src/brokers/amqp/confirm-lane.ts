@@ -20,44 +20,46 @@ const NOT_FOUND = 404;
 const REFUSED = 403;
 
 interface Waiting {
-  name: string;
+  id: string;
+  to: Target;
+  /** The broker sent it back. Its confirm follows. */
+  isReturned: boolean;
   resolve(): void;
   reject(error: Error): void;
+}
+
+interface Target {
+  exchange: string;
+  routingKey: string;
 }
 
 /** A channel on which the broker confirms each message, and returns those that it cannot route. */
 export class ConfirmLane {
   readonly #publisher: Publisher;
   readonly #ended: () => void;
+  /** In the order in which they were sent. */
   readonly #waiting = new Set<Waiting>();
-  /** How many messages of a name wait, and how many of them came back. Their confirm follows. */
-  readonly #named = new Map<string, { waiting: number; returned: number }>();
   #failure: Error | null = null;
 
   constructor(channel: ConfirmChannel, ended: () => void) {
     this.#publisher = new Publisher(channel);
     this.#ended = ended;
-    channel.on('return', (message: Message) => {
-      // A broker may return what was never sent.
-      const named = this.#named.get(nameOf(message.properties.messageId, message.fields.routingKey));
-      if (named !== undefined && named.returned < named.waiting) named.returned += 1;
-    });
+    channel.on('return', (message: Message) => this.#returned(message));
     channel.on('error', (error: Error) => this.fail(error));
     channel.on('close', () =>
       this.fail(new SendFailure('connection_reset', 'The broker closed the channel.')),
     );
   }
 
-  publish(message: BrokerMessageOut, to: { exchange: string; routingKey: string }): Promise<void> {
+  publish(message: BrokerMessageOut, to: Target): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) return reject(this.#failure);
-      const waiting = { name: nameOf(message.id, to.routingKey), resolve, reject };
-      const settle = (error: unknown) => this.#settle(waiting, { error, to });
-      this.#wait(waiting);
+      const waiting = { id: message.id, to, isReturned: false, resolve, reject };
+      this.#waiting.add(waiting);
       try {
-        this.#publisher.publish(publicationOf(message, to), settle);
+        this.#publisher.publish(publicationOf(message, to), (error) => this.#settle(waiting, error));
       } catch (error) {
-        this.#end(waiting);
+        this.#waiting.delete(waiting);
         reject(
           new SendFailure('message_too_large', 'The headers are larger than a frame of the broker.', {
             cause: error,
@@ -75,53 +77,37 @@ export class ConfirmLane {
     this.#ended();
     for (const { reject } of this.#waiting) reject(this.#failure);
     this.#waiting.clear();
-    this.#named.clear();
   }
 
-  #wait(waiting: Waiting): void {
-    this.#waiting.add(waiting);
-    const named = this.#named.get(waiting.name) ?? { waiting: 0, returned: 0 };
-    named.waiting += 1;
-    this.#named.set(waiting.name, named);
+  /** A broker returns in the order of the messages, so it is one of the first. It may return what was never sent. */
+  #returned({ properties, fields }: Message): void {
+    for (const waiting of this.#waiting) {
+      const { id, to, isReturned } = waiting;
+      if (isReturned || id !== properties.messageId || to.routingKey !== fields.routingKey) continue;
+      waiting.isReturned = true;
+      return;
+    }
   }
 
-  /** Whether a message of its name came back. */
-  #end(waiting: Waiting): boolean {
-    this.#waiting.delete(waiting);
-    const named = this.#named.get(waiting.name);
-    if (named === undefined) return false;
-    const isReturned = named.returned > 0;
-    named.waiting -= 1;
-    if (isReturned) named.returned -= 1;
-    if (named.waiting === 0) this.#named.delete(waiting.name);
-    return isReturned;
-  }
-
-  #settle(
-    waiting: Waiting,
-    { error, to }: { error: unknown; to: { exchange: string; routingKey: string } },
-  ): void {
-    if (!this.#waiting.has(waiting)) return;
-    const isReturned = this.#end(waiting);
+  #settle(waiting: Waiting, error: unknown): void {
+    if (!this.#waiting.delete(waiting)) return;
     if (error !== null && error !== undefined)
       waiting.reject(
         new SendFailure('broker_refused', 'The broker did not take the message: a queue may be full.', {
           cause: error,
         }),
       );
-    else if (isReturned) waiting.reject(new SendFailure('unroutable', unroutable(to)));
+    else if (waiting.isReturned) waiting.reject(new SendFailure('unroutable', unroutable(waiting.to)));
     else waiting.resolve();
   }
 }
 
-const unroutable = ({ exchange, routingKey }: { exchange: string; routingKey: string }): string =>
+const unroutable = ({ exchange, routingKey }: Target): string =>
   exchange === ''
     ? `No queue has the name ${routingKey}.`
     : `No queue is bound to the exchange ${exchange} for the routing key ${routingKey}.`;
 
-const nameOf = (id: unknown, routingKey: string): string => `${String(id)} ${routingKey}`;
-
-function publicationOf(message: BrokerMessageOut, to: { exchange: string; routingKey: string }): Publication {
+function publicationOf(message: BrokerMessageOut, to: Target): Publication {
   const { id, headers, eventType, orderingKey, body } = message;
   return {
     ...to,
