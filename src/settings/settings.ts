@@ -217,7 +217,7 @@ export const settings = {
   },
   window: {
     env: 'POSTHORN_WINDOW',
-    fallback: '2000',
+    fallback: '3000',
     doc: 'Maximum deliveries that a node leases at a time. One counts once per 64 kB of its payload.',
     parse: integer(1, 1_000_000),
   },

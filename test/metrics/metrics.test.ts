@@ -230,7 +230,7 @@ describe('gauges', () => {
     const page = await scrape(app.url);
     expect(page.value('posthorn_deliveries_held{state="sending"}')).toBe(1);
     expect(page.value('posthorn_window_used')).toBe(1);
-    expect(page.value('posthorn_window_size')).toBe(2_000);
+    expect(page.value('posthorn_window_size')).toBe(3_000);
     expect(page.value('posthorn_database_up')).toBe(1);
     const connections = (pool: string) =>
       page.value(`posthorn_database_connections{pool="${pool}",state="busy"}`) +

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
+import { BATCH_LANE, LANE } from '../../domain/delivery.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { RateGroup } from '../limits/rate-group.ts';
 import { ClaimChoice, LANE_SHARES } from './claim-choice.ts';
@@ -50,26 +51,26 @@ test('a key under a high limit, of which a round takes only a part, is claimed a
   expect(moreInMs).toBeLessThanOrEqual(0);
 });
 
-test.each([
-  [2_000, [20, 200, 120, 40, 20]],
-  [100, [5, 50, 30, 10, 5]],
-])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
+/** A choice among keys without limits, each of an endpoint of its own. */
+function choiceOf(
+  due: readonly { key: string; lane: number }[],
+  { free, room = 1_000 }: { free: number; room?: number },
+): ClaimChoice {
   const clock = new ManualClock();
   const keys = new DueKeys(clock);
-  for (const lane of LANE_SHARES.keys())
-    for (let n = 0; n < 20; n += 1)
-      keys.add({
-        projectId: 'project',
-        key: asId<EndpointId>(`endpoint ${lane} ${n}`),
-        lane,
-        dueAt: 0,
-        notifiedAt: 0,
-        isOwn: true,
-      });
-  const choice = new ClaimChoice({
+  for (const { key, lane } of due)
+    keys.add({
+      projectId: 'project',
+      key: asId<EndpointId>(key),
+      lane,
+      dueAt: 0,
+      notifiedAt: 0,
+      isOwn: true,
+    });
+  return new ClaimChoice({
     clock,
     keys,
-    dispatcher: { free, projectRoom: () => 1_500, room: () => 1_000, isBusy: () => false },
+    dispatcher: { free, projectRoom: () => 1_500, room: () => room, isBusy: () => false },
     decideGate: ({ key }: { key: string }) => ({
       open: true,
       endpointId: key,
@@ -82,9 +83,37 @@ test.each([
     probeAgainMs: 1_000,
     sweepMs: 5_000,
   } as unknown as Deps);
-  const { chosen } = choice.choose();
+}
+
+test.each([
+  [2_000, [20, 200, 120, 40, 20]],
+  [100, [5, 50, 30, 10, 5]],
+])('with room for %i rows each lane with many due rows gets its share of a round', (free, shares) => {
+  const due = [...LANE_SHARES.keys()].flatMap((lane) =>
+    Array.from({ length: 20 }, (_, n) => ({ key: `endpoint ${lane} ${n}`, lane })),
+  );
+  const { chosen } = choiceOf(due, { free }).choose();
   const taken = [...LANE_SHARES.keys()].map((lane) =>
     chosen.filter(({ want }) => want.lane === lane).reduce((sum, { want }) => sum + want.count, 0),
   );
   expect(taken).toEqual(shares);
+});
+
+test.each([
+  { keys: 1, free: 2_000, counts: [150] },
+  { keys: 3, free: 2_000, counts: [133, 133, 133] },
+  { keys: 8, free: 2_000, counts: Array(8).fill(50) },
+  { keys: 1, free: 2_000, room: 70, counts: [70] },
+  { keys: 2, free: 120, counts: [60, 60] },
+])('a round of $keys keys gives them what is left of it: %o', ({ keys, free, room, counts }) => {
+  const due = Array.from({ length: keys }, (_, n) => ({ key: `endpoint ${n}`, lane: LANE.first }));
+  const { chosen } = choiceOf(due, { free, ...(room !== undefined && { room }) }).choose();
+  expect(chosen.map(({ want }) => want.count)).toEqual(counts);
+});
+
+test('a round does not take more batches of a key than before, nor more rows while others have new events', () => {
+  const formed = [{ key: 'endpoint', lane: BATCH_LANE.formed }];
+  expect(choiceOf(formed, { free: 2_000 }).choose().chosen[0]?.want.count).toBe(50);
+  const first = [{ key: 'endpoint', lane: LANE.first }];
+  expect(choiceOf(first, { free: 2_000 }).choose(25).chosen[0]?.want.count).toBe(25);
 });
