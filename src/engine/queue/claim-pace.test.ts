@@ -3,9 +3,13 @@ import { ClaimPace } from './claim-pace.ts';
 
 /** A pace, with the busy share of the event loop and the time. */
 function paceOf() {
-  const node = { busyShare: 1, elapsed: 0 };
+  const node = { busyShare: 1, elapsed: 0, tookMs: 5 };
   const pace = new ClaimPace({ elapsed: () => node.elapsed }, () => node.busyShare);
-  return { node, pace, round: (rows: number, ...of: string[]) => pace.claimed(rows, of) };
+  return {
+    node,
+    pace,
+    round: (rows: number, ...of: string[]) => pace.claimed(rows, { of, tookMs: node.tookMs }),
+  };
 }
 
 test('a backlog alone, or next to new events of its own project only, is not slowed down', () => {
@@ -53,4 +57,14 @@ test('a second without new events of others ends it', () => {
   node.elapsed = 1_001;
   expect(round(25, 'a')).toBe(0);
   expect(pace.rows).toBe(Number.POSITIVE_INFINITY);
+});
+
+test.each([0, 50, 200, 800])('with rounds of %i ms a node claims at least 250 rows per second', (tookMs) => {
+  const { node, pace, round } = paceOf();
+  node.tookMs = tookMs;
+  pace.live('b');
+  round(25, 'a');
+  const { rows } = pace;
+  expect(rows / (tookMs + round(rows, 'a'))).toBeGreaterThanOrEqual(0.25);
+  expect(rows).toBeLessThanOrEqual(400);
 });

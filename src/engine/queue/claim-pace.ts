@@ -8,8 +8,8 @@ import type { Clock } from '../../platform/time/clock.ts';
  * paced -> a round claims a few rows, and the next one waits: longer after a busy time, shorter after an idle one.
  */
 const BUSY_SHARE = 0.3;
+/** Of a round that takes up to 50 ms. A longer one claims more, so that a node claims at least 250 rows per second. */
 const ROWS = 25;
-/** So a node claims at least 500 rows per second. */
 const LONGEST_MS = 50;
 const LIVE_MS = 1_000;
 
@@ -26,6 +26,8 @@ export class ClaimPace {
   /** The two projects that had the latest new events, the latest first. */
   #live: [Live, Live] = [NONE, NONE];
   #paceMs = LONGEST_MS;
+  /** How long the last round took. */
+  #tookMs = 0;
   #isPaced = false;
 
   constructor(clock: Pick<Clock, 'elapsed'>, share = busyShare()) {
@@ -42,11 +44,14 @@ export class ClaimPace {
 
   /** The most rows of the next round. */
   get rows(): number {
-    return this.#isPaced ? ROWS : Number.POSITIVE_INFINITY;
+    return this.#isPaced
+      ? Math.floor(ROWS * Math.max(1, this.#tookMs / LONGEST_MS))
+      : Number.POSITIVE_INFINITY;
   }
 
   /** After a round that claimed rows of these projects: how long the next one waits. */
-  claimed(rows: number, of: Iterable<string>): number {
+  claimed(rows: number, { of, tookMs }: { of: Iterable<string>; tookMs: number }): number {
+    this.#tookMs = tookMs;
     const factor = this.#busyShare() > BUSY_SHARE ? 1.5 : 0.9;
     this.#isPaced = this.#othersAreLive(new Set(of));
     this.#paceMs = this.#isPaced ? Math.min(LONGEST_MS, Math.max(1, this.#paceMs * factor)) : LONGEST_MS;

@@ -222,8 +222,9 @@ export class Claimer {
 
   /** The next round leaves time for new events. */
   #wait(claimed: number, of: readonly Chosen[]): void {
-    const projects = of.map(({ due }) => due.projectId);
-    this.#notBefore = this.#clock.elapsed() + this.#pace.claimed(claimed, projects);
+    const now = this.#clock.elapsed();
+    const round = { of: of.map(({ due }) => due.projectId), tookMs: now - this.#startedAt };
+    this.#notBefore = now + this.#pace.claimed(claimed, round);
   }
 
   #startRound(): void {
