@@ -8,8 +8,8 @@ export interface Destination {
 }
 
 /**
- * A place in the window of a node has room for this much of a payload, and a larger delivery takes several. So the 2,000
- * places of a node hold about 128 MB, and the limits on places are limits on memory too. A body that a function makes counts
+ * A place in the window of a node has room for this much of a payload, and a larger delivery takes several. So the 3,000
+ * places of a node hold about 192 MB, and the limits on places are limits on memory too. A body that a function makes counts
  * from its second try on, when it is stored.
  */
 export const PLACE_BYTES = 65_536;

@@ -149,7 +149,7 @@ describe('a node that serves two cells', () => {
     expect(page).toContain('posthorn_database_up{cell="2"} 1');
     expect(page.match(/# TYPE posthorn_database_up /g)).toHaveLength(1);
     // The window of a process is divided among its cells.
-    expect(page).toContain('posthorn_window_size{cell="2"} 1000');
+    expect(page).toContain('posthorn_window_size{cell="2"} 1500');
   });
 
   // proves Instance: POSTHORN_CELLS

@@ -115,7 +115,7 @@ test('a killed process comes back, nothing is lost, and no client waits for ever
   expect(Math.max(...arrivals(scene.receiver).values())).toBeLessThanOrEqual(2);
   const both = [1, 2].map((number) => `posthorn_window_size{process="${number}"}`);
   const { value } = await scrape(url);
-  expect(both.map(value)).toEqual([2000, 2000]);
+  expect(both.map(value)).toEqual([3000, 3000]);
   await expectNoneWaits(url, survivor);
 });
 

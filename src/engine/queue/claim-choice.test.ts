@@ -117,3 +117,10 @@ test('a round does not take more batches of a key than before, nor more rows whi
   const first = [{ key: 'endpoint', lane: LANE.first }];
   expect(choiceOf(first, { free: 2_000 }).choose(25).chosen[0]?.want.count).toBe(25);
 });
+
+test('while keys wait that a round had no look at, it gives those that it chose no more', () => {
+  const due = Array.from({ length: 8 }, (_, n) => ({ key: `endpoint ${n}`, lane: LANE.first }));
+  const retry = { key: 'retries', lane: LANE.retry };
+  const { chosen } = choiceOf([...due, retry], { free: 400 }).choose();
+  expect(chosen.map(({ want }) => want.count)).toEqual([50, 50, 50, 50, 50]);
+});

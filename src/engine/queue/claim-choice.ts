@@ -86,6 +86,7 @@ export class ClaimChoice {
     const { keys, dispatcher, probesUnderWay } = this.#deps;
     keys.settle(this.#deps.clock.elapsed());
     let isCut = false;
+    let mayWait = false;
     const chosen: Chosen[] = [];
     const round = {
       taken: new Map<string, number>(),
@@ -109,10 +110,12 @@ export class ClaimChoice {
         }
         looks -= 1;
         isCut ||= looks === 0;
+        mayWait ||= budget <= 0 || looks === 0;
         if (budget <= 0 || looks === 0) break;
       }
     }
-    this.#giveRest(chosen, left, round);
+    // Due keys that the round had no look at come first, in the next one.
+    if (!mayWait) this.#giveRest(chosen, left, round);
     return { chosen, isCut };
   }
 
