@@ -1,20 +1,21 @@
 import { ExchangeFailure } from '../dispatch/connection/outcome.ts';
 import type { Turn } from '../dispatch/connection/turn.ts';
+import { PatientTimer } from '../platform/time/patient-timer.ts';
 
 /** The time limit of one message. It stands still while the message waits for its turn. */
 export class Deadline {
-  readonly #timeoutMs: number;
   readonly #underWay: Set<Deadline> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: PatientTimer;
   #doing = '';
   #failure: ExchangeFailure | null = null;
   #reject: (failure: ExchangeFailure) => void = () => undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
-    this.#timeoutMs = timeoutMs;
     this.#underWay = signal === undefined ? undefined : underWayOf(signal);
     this.#underWay?.add(this);
-    this.#start();
+    this.#timer = new PatientTimer(timeoutMs, () =>
+      this.#end(new ExchangeFailure('timeout', `${this.#doing} within ${timeoutMs} ms.`)),
+    );
     if (signal?.aborted === true) this.abort();
   }
 
@@ -32,15 +33,15 @@ export class Deadline {
       if (answer === 'never') throw new ExchangeFailure('aborted', 'the message was given up', true);
       if (answer === 'now') break;
       hasWaited = true;
-      clearTimeout(this.#timer);
+      this.#timer.clear();
       await this.#wait(turn);
     }
-    if (hasWaited) this.#start();
+    if (hasWaited) this.#timer.restart();
     return hasWaited;
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     this.#underWay?.delete(this);
   }
 
@@ -65,12 +66,6 @@ export class Deadline {
       this.#reject = reject;
       if (this.#failure !== null) reject(this.#failure);
     });
-  }
-
-  #start(): void {
-    this.#timer = setTimeout(() => {
-      this.#end(new ExchangeFailure('timeout', `${this.#doing} within ${this.#timeoutMs} ms.`));
-    }, this.#timeoutMs);
   }
 
   #end(failure: ExchangeFailure): void {

@@ -71,7 +71,7 @@ export class Destinations implements MessageSender {
     } catch (error) {
       const failure = failureOf(error);
       if (link !== undefined && !ABOUT_MESSAGE.has(failure.code)) this.#leave(link);
-      return failed(course, failure);
+      return failed(course, failure, link?.opened?.address ?? null);
     } finally {
       deadline.clear();
       link?.end();
@@ -209,13 +209,17 @@ const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
   ...timesOf(course),
 });
 
-const failed = (course: Course, { code, message, ours }: ExchangeFailure): Outcome => ({
+const failed = (
+  course: Course,
+  { code, message, ours }: ExchangeFailure,
+  address: string | null,
+): Outcome => ({
   kind: 'error',
   code,
   // Some have the words of the broker.
   message: message.slice(0, MAX_TEXT),
   ours,
   dropped: false,
-  address: null,
+  address,
   ...timesOf(course),
 });

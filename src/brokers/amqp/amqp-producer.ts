@@ -43,7 +43,7 @@ export class AmqpProducer implements Producer {
   readonly #model: ChannelModel;
   readonly #context: ProducerContext;
   readonly #lanes = new Map<string, ConfirmLane | Promise<ConfirmLane>>();
-  readonly #address: string | null;
+  readonly address: string | null;
   /** Messages that go alone wait for each other. */
   #alone: Promise<unknown> = Promise.resolve();
   #failure: Error | null = null;
@@ -51,7 +51,7 @@ export class AmqpProducer implements Producer {
   constructor(model: ChannelModel, context: ProducerContext) {
     this.#model = model;
     this.#context = context;
-    this.#address = socketOf(model).remoteAddress ?? null;
+    this.address = socketOf(model).remoteAddress ?? null;
     const lost = (error?: Error) => this.#lost(error ?? new BrokerError('The broker closed the connection.'));
     model.on('error', lost);
     model.on('close', lost);
@@ -75,7 +75,7 @@ export class AmqpProducer implements Producer {
     const found = this.#lane(name);
     const lane = found instanceof ConfirmLane ? found : await found;
     await lane.publish(message, { exchange, routingKey: routing_key || message.eventType });
-    return { address: this.#address, facts: { 'message-id': message.id } };
+    return { address: this.address, facts: { 'message-id': message.id } };
   }
 
   #lane(name: string): ConfirmLane | Promise<ConfirmLane> {

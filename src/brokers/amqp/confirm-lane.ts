@@ -20,8 +20,7 @@ const NOT_FOUND = 404;
 const REFUSED = 403;
 
 interface Waiting {
-  id: string;
-  to: Target;
+  message: Publication;
   /** The broker sent it back. Its confirm follows. */
   isReturned: boolean;
   resolve(): void;
@@ -54,10 +53,12 @@ export class ConfirmLane {
   publish(message: BrokerMessageOut, to: Target): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) return reject(this.#failure);
-      const waiting = { id: message.id, to, isReturned: false, resolve, reject };
+      const waiting = { message: publicationOf(message, to), isReturned: false, resolve, reject };
+      const long = longName(waiting.message);
+      if (long !== null) return reject(new SendFailure('message_unfit', long));
       this.#waiting.add(waiting);
       try {
-        this.#publisher.publish(publicationOf(message, to), (error) => this.#settle(waiting, error));
+        this.#publisher.publish(waiting.message, (error) => this.#settle(waiting, error));
       } catch (error) {
         this.#waiting.delete(waiting);
         reject(
@@ -79,11 +80,10 @@ export class ConfirmLane {
     this.#waiting.clear();
   }
 
-  /** A broker returns in the order of the messages, so it is one of the first. It may return what was never sent. */
-  #returned({ properties, fields }: Message): void {
+  /** A broker may return what was never sent. */
+  #returned(returned: Message): void {
     for (const waiting of this.#waiting) {
-      const { id, to, isReturned } = waiting;
-      if (isReturned || id !== properties.messageId || to.routingKey !== fields.routingKey) continue;
+      if (waiting.isReturned || !isSame(waiting.message, returned)) continue;
       waiting.isReturned = true;
       return;
     }
@@ -97,7 +97,7 @@ export class ConfirmLane {
           cause: error,
         }),
       );
-    else if (waiting.isReturned) waiting.reject(new SendFailure('unroutable', unroutable(waiting.to)));
+    else if (waiting.isReturned) waiting.reject(new SendFailure('unroutable', unroutable(waiting.message)));
     else waiting.resolve();
   }
 }
@@ -106,6 +106,33 @@ const unroutable = ({ exchange, routingKey }: Target): string =>
   exchange === ''
     ? `No queue has the name ${routingKey}.`
     : `No queue is bound to the exchange ${exchange} for the routing key ${routingKey}.`;
+
+/**
+ * A broker returns a message at once, and confirms an earlier one when it is stored. Endpoints may send messages of one id,
+ * so their headers count too: by these an exchange may route the one and not the other.
+ */
+function isSame(sent: Publication, { properties, fields }: Message): boolean {
+  const { messageId, headers = {} } = properties;
+  return (
+    sent.messageId === messageId &&
+    sent.routingKey === fields.routingKey &&
+    sent.headers.every(([name, value]) => headers[name] === value)
+  );
+}
+
+const MAX_NAME_BYTES = 255;
+
+/** The protocol has one byte for the length of a name. */
+function longName({ routingKey, type, headers }: Publication): string | null {
+  const isLong = (name: string) =>
+    name.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(name) > MAX_NAME_BYTES;
+  if (isLong(routingKey)) return 'The routing key is longer than 255 bytes.';
+  if (isLong(type)) return 'The event type is longer than 255 bytes.';
+  const long = headers.find(([name]) => isLong(name));
+  return long === undefined
+    ? null
+    : `The name of the header ${long[0].slice(0, 50)}… is longer than 255 bytes.`;
+}
 
 function publicationOf(message: BrokerMessageOut, to: Target): Publication {
   const { id, headers, eventType, orderingKey, body } = message;

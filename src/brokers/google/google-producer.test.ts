@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { promisify } from 'node:util';
 import { protos } from '@google-cloud/pubsub';
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
 import { HttpClient } from '../../dispatch/client/http-client.ts';
 import { googleDestination } from './google-producer.ts';
@@ -30,6 +30,10 @@ server.addService(
     publish: ({ request }: ServerUnaryCall<Request, Response>, answer: sendUnaryData<Response>) => {
       const texts = request.messages.map(({ data }) => Buffer.from(data as Uint8Array).toString());
       requests.push(request.messages.map(({ orderingKey }) => orderingKey ?? ''));
+      if (request.messages.some(({ attributes }) => (attributes?.['long'] ?? '').length > 1_024)) {
+        const details = 'The value for the attribute long is too long.';
+        return answer({ code: status.INVALID_ARGUMENT, details });
+      }
       answer(null, { messageIds: texts.map((text) => text.padEnd(idLength, '.')) });
     },
   },
@@ -85,4 +89,18 @@ test('an answer that is too large is not read', async () => {
   await expect(producer.send(message('1', null))).rejects.toThrow();
   idLength = 1;
   expect((await producer.send(message('1', null))).facts).toEqual({ 'message-id': '1' });
+});
+
+test('a message that the topic can never carry fails alone, with that reason', async () => {
+  const long = { ...message('2', null), headers: [['long', 'x'.repeat(2_000)]] as const };
+  const ends = await Promise.allSettled(
+    [message('1', null), long, message('3', null)].map((one) => producer.send(one)),
+  );
+  expect(ends.map(({ status: end }) => end)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(ends[1]).toMatchObject({
+    reason: {
+      code: 'message_unfit',
+      message: 'The topic cannot carry the message: The value for the attribute long is too long.',
+    },
+  });
 });

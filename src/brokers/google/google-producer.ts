@@ -22,6 +22,7 @@ const MAX_BATCH_BYTES = 4_000_000;
 const LEAST_WEIGHT = MAX_BATCH_BYTES / 1_000;
 const REQUEST_MS = 60_000;
 const AT_ONCE = 4;
+const MAX_TEXT = 300;
 
 export const googleDestination: DestinationModule = {
   // A connection is to one topic: the service finds its place by the name.
@@ -60,6 +61,10 @@ class GoogleProducer implements Producer {
     this.#topic = topic;
   }
 
+  get address(): string {
+    return this.#calls.address;
+  }
+
   send(message: BrokerMessageOut): Promise<Receipt> {
     return this.#batches.add(message);
   }
@@ -91,7 +96,7 @@ class GoogleProducer implements Producer {
         timeoutMs: REQUEST_MS,
       });
       return messages.map(async (_, index) => ({
-        address: this.#calls.address,
+        address: this.address,
         facts: { 'message-id': messageIds[index] ?? '' },
       }));
     } catch (error) {
@@ -126,5 +131,14 @@ function publishError(error: unknown): Error {
     return new SendFailure('message_too_large', 'The message is larger than the topic allows.', {
       cause: error,
     });
+  // The service limits the number of attributes, their lengths and their names.
+  if (isStatus(error, status.INVALID_ARGUMENT) && /attribute|ordering.?key/i.test(details))
+    return new SendFailure(
+      'message_unfit',
+      `The topic cannot carry the message: ${details.slice(0, MAX_TEXT)}`,
+      {
+        cause: error,
+      },
+    );
   return googleError(error);
 }

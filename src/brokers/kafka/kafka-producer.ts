@@ -77,6 +77,12 @@ class KafkaProducer implements Producer {
     this.#log = log;
   }
 
+  get address(): string | null {
+    const leaders = [...this.#partitions.values()].flatMap((topic) => topic.leaders);
+    const addresses = new Set(leaders.map((leader) => this.#addressOf(leader)));
+    return addresses.size === 1 ? ([...addresses][0] ?? null) : null;
+  }
+
   send(message: BrokerMessageOut): Promise<Receipt> {
     const { topic } = kafkaOf(message.destination);
     let batches = this.#topics.get(topic);
@@ -122,7 +128,7 @@ class KafkaProducer implements Producer {
     const sent = await this.#request(topic, placed);
     for (const [partition, part] of byPartition) {
       const offset = sent.offsets.get(partition);
-      const address = this.#addressOf(topic, partition);
+      const address = this.#addressOf(this.#partitions.get(topic)?.leaders[partition]);
       if (offset !== undefined) {
         part.forEach(({ message }, n) =>
           results.set(message, Promise.resolve(receipt({ partition, address }, offset, n))),
@@ -150,14 +156,15 @@ class KafkaProducer implements Producer {
       });
       return { offsets: new Map(offsets.map((one) => [one.partition, one.offset])), error: null };
     } catch (error) {
-      this.#partitions.delete(topic);
+      // They are asked for again. Until then they tell the address.
+      const known = this.#partitions.get(topic);
+      if (known !== undefined) known.untilMs = 0;
       return { offsets: producedIn(error), error };
     }
   }
 
-  /** The address of the broker that leads the partition. */
-  #addressOf(topic: string, partition: number): string | null {
-    const leader = this.#partitions.get(topic)?.leaders[partition];
+  /** The address of the broker that leads a partition. */
+  #addressOf(leader: Broker | undefined): string | null {
     if (leader === undefined) return null;
     return this.#client.connections.getEstablishedConnection(leader)?.socket.remoteAddress ?? null;
   }

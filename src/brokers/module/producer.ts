@@ -17,6 +17,8 @@ export interface ProducerContext extends NetworkContext {
 
 /** A connection that messages are sent on. */
 export interface Producer {
+  /** Of the server. Null: it is not known, or there are several. */
+  readonly address: string | null;
   /** Resolves when the broker has the message for good. Rejects, with a `SendFailure` where the reason is known. */
   send(message: BrokerMessageOut): Promise<Receipt>;
   /** Messages that are under way fail. */

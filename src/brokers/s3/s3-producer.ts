@@ -58,6 +58,7 @@ class S3Producer implements Producer {
   readonly #workload: Workload;
   /** The server refuses a signature that is 15 minutes off. If this machine is, its time is corrected. */
   #clockOffsetMs = 0;
+  address: string | null = null;
 
   constructor(settings: S3Destination, connection: S3Connection, workload: Workload) {
     this.#workload = workload;
@@ -97,7 +98,12 @@ class S3Producer implements Producer {
     };
     const scope = { region, service: 's3', atMs: Date.now() + this.#clockOffsetMs };
     const request = { method: 'PUT', path, headers: about, body: object };
-    return this.#connection.exchange({ ...request, headers: signed(request, accessKey, scope) });
+    const answer = await this.#connection.exchange({
+      ...request,
+      headers: signed(request, accessKey, scope),
+    });
+    this.address = answer.address;
+    return answer;
   }
 
   /** True: the clock was the reason of the refusal, and is right now. */

@@ -54,6 +54,10 @@ class SqsProducer implements Producer {
     this.#client = client;
   }
 
+  get address(): string | null {
+    return answeredFrom.get(this.#client) ?? null;
+  }
+
   send(message: BrokerMessageOut): Promise<Receipt> {
     const { queue_name: name } = sqsOf(message.destination);
     let batches = this.#queues.get(name);
@@ -87,7 +91,7 @@ class SqsProducer implements Producer {
         if (entry instanceof SendFailure) throw entry;
         const receipt = taken.get(String(index));
         if (receipt === undefined) throw refusal(refused.get(String(index)));
-        return receiptOf(receipt, answeredFrom.get(this.#client) ?? null);
+        return receiptOf(receipt, this.address);
       });
     } catch (error) {
       this.#urls.delete(name);

@@ -62,6 +62,9 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
         const endpoint = await scene.endpoint(broker);
         const attempt = await scene.project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
         expect(attempt).toMatchObject({ status: false, error, http_status: '' });
+        // Of a server that was reached.
+        if (outcome === 'target_not_found' && ['amqp', 'sqs', 's3'].includes(kind))
+          expect(attempt.ip_address).toBe('127.0.0.1');
         const { content } = await scene.project.get(`/eventdeliveries?endpointId=${endpoint.uid}`);
         expect(content[0]).toMatchObject({ last_outcome: outcome });
       }
@@ -86,6 +89,8 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
       const { content } = await scene.project.get('/eventdeliveries?status=Failure');
       expect(content[0]).toMatchObject({ last_outcome: 'message_too_large' });
       expect(content[0].metadata.num_trials).toBe(1);
+      const [attempt] = await scene.project.get(`/eventdeliveries/${content[0].uid}/deliveryattempts`);
+      expect(attempt.ip_address).toBe('127.0.0.1');
       expect(content[0].description).toMatch(
         /^The message is larger than .*; it will never fit, so it is not retried$/,
       );

@@ -66,6 +66,11 @@ export class SqsTargets {
         ),
         [broker({ secret_key: 'wrong' }), 'sign_in_refused', wrongKey],
         [
+          broker({ access_key_id: 'AKIDREADER', secret_key: 'reader' }),
+          'not_permitted',
+          'The access key has no right to do this. The broker answered: AccessDeniedException: AKIDREADER is not authorized to perform: sqs:SendMessageBatch',
+        ],
+        [
           broker({ queue_name: 'none' }),
           'target_not_found',
           'The queue does not exist: check queue_name and default_region.',
