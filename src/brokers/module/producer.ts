@@ -17,7 +17,7 @@ export interface ProducerContext extends NetworkContext {
 
 /** A connection that messages are sent on. */
 export interface Producer {
-  /** Of the server. Null: it is not known, or there are several. */
+  /** The address of the server. Null: it is not known, or there are several. */
   readonly address: string | null;
   /** Resolves when the broker has the message for good. Rejects, with a `SendFailure` where the reason is known. */
   send(message: BrokerMessageOut): Promise<Receipt>;

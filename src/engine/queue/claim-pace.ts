@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/time/clock.ts';
  * paced -> a round claims a few rows, and the next one waits: longer after a busy time, shorter after an idle one.
  */
 const BUSY_SHARE = 0.3;
-/** Of a round that takes up to 50 ms. One of up to 0.8 s claims more, so that a node claims at least 250 rows per second. */
+/** A round of up to 50 ms claims so many. One of up to 0.8 s claims more, so that a node claims at least 250 rows per second. */
 const ROWS = 25;
 const LONGEST_MS = 50;
 const LIVE_MS = 1_000;

@@ -62,7 +62,7 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
         const endpoint = await scene.endpoint(broker);
         const attempt = await scene.project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
         expect(attempt).toMatchObject({ status: false, error, http_status: '' });
-        // Of a server that was reached.
+        // The server was reached.
         if (outcome === 'target_not_found' && ['amqp', 'sqs', 's3'].includes(kind))
           expect(attempt.ip_address).toBe('127.0.0.1');
         const { content } = await scene.project.get(`/eventdeliveries?endpointId=${endpoint.uid}`);
