@@ -98,10 +98,13 @@ export class AmqpTargets {
         await channel.consume(queue, (message) => {
           if (message === null) return ended.resolve();
           const { headers = {} } = message.properties;
+          const isSame = (other: ReceivedMessage) => other.headers['webhook-id'] === headers['webhook-id'];
+          const earlier = message.fields.redelivered ? all.findLast(isSame) : undefined;
           all.push({
             body: message.content,
             headers: headers as Record<string, string>,
             key: (headers['ordering-key'] as string | undefined) ?? null,
+            stored: earlier?.stored ?? String(all.length),
           });
           channel.ack(message);
           happened();

@@ -129,6 +129,7 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
           own.unmute();
           await scene.succeeded(400);
           expectInOrder(await scene.receivedNumbers(own.target, 400), 400);
+          await scene.expectRepeatsExplained(own.target);
         } finally {
           await own.stop();
         }

@@ -29,6 +29,8 @@ export interface ReceivedMessage {
   signed?: Buffer;
   headers: Record<string, string>;
   key: string | null;
+  /** The broker's own name of it. A message that is read twice is stored once. */
+  stored?: string;
 }
 
 export interface OwnTarget {

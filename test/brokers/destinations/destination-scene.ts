@@ -94,6 +94,23 @@ export class DestinationScene {
     return eventually(numbers, (all) => new Set(all).size >= count, PATIENCE_MS);
   }
 
+  /** A message is stored twice only if its delivery was tried again. */
+  async expectRepeatsExplained(target: Target): Promise<void> {
+    const names = (await target.received()).map(({ id, headers, stored }, n) => ({
+      id: id ?? headers['webhook-id'],
+      stored: stored ?? String(n),
+    }));
+    const repeated = [...Map.groupBy(names, ({ id }) => id)]
+      .filter(([, of]) => new Set(of.map(({ stored }) => stored)).size > 1)
+      .map(([id]) => id)
+      .toSorted();
+    const rows = await this.app.database.query(
+      'select id from event_deliveries where project_id = $1 and id = any($2) and num_trials > 1 order by id',
+      [this.project.projectId, repeated],
+    );
+    expect(rows.map(({ id }) => id)).toEqual(repeated);
+  }
+
   async received(target: Target, count: number): Promise<ReceivedMessage[]> {
     return eventually(target.received, (all) => all.length >= count, PATIENCE_MS);
   }

@@ -99,6 +99,7 @@ export class GoogleTargets {
     subscription.on('message', (message) => {
       all.push({
         body: message.data,
+        stored: message.id,
         headers: message.attributes,
         key: message.orderingKey === undefined || message.orderingKey === '' ? null : message.orderingKey,
       });

@@ -77,12 +77,13 @@ export class KafkaTargets {
     const all: ReceivedMessage[] = [];
     const stream = await consumer.consume({ topics: [topic], mode: 'earliest', maxWaitTime: 100 });
     stream.on('error', () => undefined);
-    stream.on('data', ({ value, headers, key }) => {
+    stream.on('data', ({ value, headers, key, partition, offset }) => {
       const named = [...headers].map(([name, text]) => [String(name), String(text)]);
       all.push({
         body: value as Buffer,
         headers: Object.fromEntries(named) as Record<string, string>,
         key: key === undefined || key === null ? null : String(key),
+        stored: `${partition} ${offset}`,
       });
       happened();
     });

@@ -99,12 +99,13 @@ export class SqsTargets {
         });
         const { Messages = [] } = await this.#client.send(command, { abortSignal });
         if (Messages.length === 0) continue;
-        for (const { Body = '', MessageAttributes = {}, Attributes } of Messages) {
+        for (const { Body = '', MessageAttributes = {}, Attributes, MessageId = '' } of Messages) {
           const named = Object.entries(MessageAttributes).map(([name, value]) => [name, value.StringValue]);
           all.push({
             body: Buffer.from(Body),
             headers: Object.fromEntries(named) as Record<string, string>,
             key: Attributes?.MessageGroupId ?? null,
+            stored: MessageId,
           });
         }
         const Entries = Messages.map(({ ReceiptHandle }, n) => ({ Id: String(n), ReceiptHandle }));
