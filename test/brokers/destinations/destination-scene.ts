@@ -97,7 +97,7 @@ export class DestinationScene {
   /** A message is stored twice only if its delivery was tried again. */
   async expectRepeatsExplained(target: Target): Promise<void> {
     const names = (await target.received()).map(({ id, headers, stored }, n) => ({
-      id: id ?? headers['webhook-id'],
+      id: id ?? headers['webhook-id'] ?? '',
       stored: stored ?? String(n),
     }));
     const repeated = [...Map.groupBy(names, ({ id }) => id)]
