@@ -105,7 +105,7 @@ test.each([
   { keys: 8, free: 2_000, counts: Array(8).fill(50) },
   { keys: 1, free: 2_000, room: 70, counts: [70] },
   { keys: 2, free: 120, counts: [60, 60] },
-])('a round of $keys keys gives them what is left of it: %o', ({ keys, free, room, counts }) => {
+])('a round of $keys keys gives them what is left of it', ({ keys, free, room, counts }) => {
   const due = Array.from({ length: keys }, (_, n) => ({ key: `endpoint ${n}`, lane: LANE.first }));
   const { chosen } = choiceOf(due, { free, ...(room !== undefined && { room }) }).choose();
   expect(chosen.map(({ want }) => want.count)).toEqual(counts);
