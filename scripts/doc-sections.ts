@@ -9,7 +9,6 @@ import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
 import { providerPresets } from '../src/ingest/verify/presets.ts';
 import { metricTable } from '../src/metrics/metrics.ts';
-import { processMetrics } from '../src/metrics/process-metrics.ts';
 import { type Setting, settings } from '../src/settings/settings.ts';
 
 /** The generated sections of our Markdown pages. */
@@ -71,10 +70,9 @@ export function actionSection(): string {
 
 export function presetSection(): string {
   return table(
-    ['provider', 'sender', 'secret', 'signature in', 'needs too', 'event type from'],
-    providerPresets.map(({ name, title, secretName, eventTypeLocation, eventTypeOf, ...from }) => [
+    ['provider', 'secret', 'signature in', 'needs too', 'event type from'],
+    providerPresets.map(({ name, secretName, eventTypeLocation, eventTypeOf, ...from }) => [
       code(name),
-      title,
       secretName,
       from.signatureIn ?? from.signatureHeaders.map(code).join(', '),
       from.otherHeaders.map(code).join(', '),
@@ -86,7 +84,7 @@ export function presetSection(): string {
 export function metricSection(): string {
   const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
     labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
-  const service = table(
+  return table(
     ['metric', 'type', 'labels', 'meaning'],
     Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
       code(name),
@@ -97,8 +95,6 @@ export function metricSection(): string {
         : help,
     ]),
   );
-  const names = processMetrics.map(({ name }) => code(name.replace(/^posthorn_/, '')));
-  return `## The service\n\n${service}\n## The process\n\nA scrape explains each. All begin with ${code('posthorn_')}: ${names.join(', ')}.\n`;
 }
 
 /** The groups whose commands of resources are shown by noun. */

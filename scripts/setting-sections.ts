@@ -76,6 +76,7 @@ export const covers = (name: string, setting: string): boolean =>
 
 function choices({ enum: values, items }: Schema): string {
   if (values?.includes('SHA3_224')) return '[hashes](sources.md#verification)';
+  if (values?.includes('github')) return '[presets](sources.md#verification)';
   if (values !== undefined)
     return values
       .filter((value) => value !== '')

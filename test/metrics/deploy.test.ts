@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { metricTable } from '../../src/metrics/metrics.ts';
-import { processMetrics } from '../../src/metrics/process-metrics.ts';
+import { processMetrics } from './process-metrics.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8');
 

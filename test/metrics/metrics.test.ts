@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { metricTable } from '../../src/metrics/metrics.ts';
-import { processMetrics } from '../../src/metrics/process-metrics.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { processMetrics } from './process-metrics.ts';
 import { type Scrape, scrape } from './scrape.ts';
 
 const app = await shared(startTestApp());
@@ -19,9 +19,8 @@ const grown = (before: Scrape, after: Scrape, series: string) => after.value(ser
 describe('the page', () => {
   test('shows exactly the metrics of the table, with their types', async () => {
     const { types } = await scrape(app.url);
-    const isHere = ({ help }: { help: string }) =>
-      process.platform === 'linux' || !help.includes('Linux only');
-    const declared = [...Object.values(metricTable), ...processMetrics.filter(isHere)];
+    const here = processMetrics.filter(({ isLinuxOnly }) => process.platform === 'linux' || !isLinuxOnly);
+    const declared = [...Object.values(metricTable), ...here];
     expect(Object.fromEntries(types)).toEqual(
       Object.fromEntries(declared.map(({ name, type }) => [name, type])),
     );

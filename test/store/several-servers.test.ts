@@ -105,3 +105,15 @@ test('one host is connected to as before: no look, and no further connection', a
   );
   expect(sessions).toEqual([{ query: 'select 1' }]);
 });
+
+test('a connection is not handed out before the server behind it is known to take writes', async () => {
+  const db = open(urlOf([[host, port]]));
+  // The look at the server keeps its session, which takes writes. The pool for hot statements has no connection yet.
+  await db.query('select 1');
+  await database.query(`alter database ${database.name} set default_transaction_read_only = on`);
+  onTestFinished(
+    async () =>
+      void (await database.query(`alter database ${database.name} reset default_transaction_read_only`)),
+  );
+  await expect(db.hot('one', 'select 1 as one', [])).rejects.toThrow(`${host}:${port} is read only`);
+});
