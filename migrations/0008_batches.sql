@@ -11,5 +11,5 @@ alter table subscriptions
 alter table delivery_queue
   -- the batch that the delivery is in, which is a row of kind 2 under this id; null: none
   add column batch_id text collate "C",
-  -- of kind 2: the deliveries of the batch, in the order of its body
+  -- of kind 2: the deliveries of the batch, in the order of their ids
   add column delivery_ids text[] collate "C";

@@ -109,6 +109,7 @@ export class Engine {
       log,
       rateLeases: this.#rateLeases,
       collects: ({ projectId, key }) => this.#batches.found(projectId, key),
+      batchesClaimed: (key) => this.#batches.claimed(key),
       decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
     this.#expander = new Expander({
@@ -282,6 +283,7 @@ export class Engine {
   #createBatches(): BatchFormer {
     return new BatchFormer({
       ...this.#deps,
+      nodeId: this.nodeId,
       now: this.#deps.databaseClock.now,
       clock: systemClock,
       formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),

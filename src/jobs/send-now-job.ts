@@ -1,13 +1,13 @@
 import { askForProbes } from '../control/breaker-moves.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { needsAsking } from '../domain/config/circuit-breaker.ts';
-import { BATCH_LANE, LANE, type QueueKey } from '../domain/delivery.ts';
+import { isBatch, LANE, type QueueKey } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { idTime } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { type Gate, gateOf } from '../routing/gate.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { hurryBatches } from '../store/batching/hurry-batches.ts';
+import { lockBatches } from '../store/batching/lock-batches.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { idsAfter } from '../store/database/list-page.ts';
 import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
@@ -16,11 +16,12 @@ import { lockWaiting, moveToTurns, putFirst, type Turn, type WaitingRow } from '
 
 /**
  * Makes waiting deliveries due. Their gates stay: a pause and a rate limit hold them as before. An open breaker gets one
- * probe, of the first delivery of the job; its success closes the breaker, and the rest is due already.
+ * probe, of the first batch or delivery of the job; its success closes the breaker, and the rest is due already.
  *
- * With a rate, each delivery gets a turn, that many of them per second. The turns are given as fast as the job runs, and
- * the queue keeps them. The probes are asked for at the end: a breaker that closed before would release the deliveries
- * that have no turn yet. The cursor remembers whose probes these are.
+ * With a rate, each delivery gets a turn, that many of them per second. A batch has one turn, as long as those of its
+ * deliveries. The turns are given as fast as the job runs, and the queue keeps them. The probes are asked for at the end: a
+ * breaker that closed before would release the deliveries that have no turn yet. The cursor remembers whose probes these
+ * are.
  */
 const CHUNK = 500;
 
@@ -46,8 +47,9 @@ export function sendNow(deps: SendNowDeps): JobWork {
       const ids = await idsAfter(tx, walk, { after, before: job.id, limit: CHUNK });
       const last = ids.length < CHUNK ? undefined : ids.at(-1);
       const nowMs = deps.changes.deps.now();
-      const batches = await hurryBatches(tx, job.project_id, ids);
-      const rows = gated(routing, await lockWaiting(tx, job.project_id, ids), nowMs);
+      const batches = await lockBatches(tx, job.project_id, { ids, after });
+      const singles = await lockWaiting(tx, job.project_id, ids);
+      const rows = gated(routing, [...batches, ...singles], nowMs);
       const sendable = rows.filter(({ gate }) => !isDiscarded(gate));
       const firsts = firstsOf(routing, { job, rows: sendable, earlier, nowMs });
       const firstIds = firsts.map(({ id }) => id);
@@ -58,12 +60,11 @@ export function sendNow(deps: SendNowDeps): JobWork {
       const asked = await askIn(tx, deps.changes, { job, endpointIds: asksNow ? probed : [] });
       return {
         cursor: last === undefined ? null : [last, ...(asksNow ? [] : probed)].join(' '),
-        done: sendable.length + batches.deliveries,
-        failed: rows.length - sendable.length,
+        done: deliveriesIn(sendable),
+        failed: deliveriesIn(rows) - deliveriesIn(sendable),
         keepsRate: true,
         committed: async () => {
           for (const place of placesOf(sendable, firsts)) deps.sink.waiting(job.project_id, place);
-          for (const key of batches.keys) deps.sink.waiting(job.project_id, { key, lane: BATCH_LANE.formed });
           await asked();
         },
       };
@@ -74,9 +75,12 @@ export function sendNow(deps: SendNowDeps): JobWork {
 function gated(routing: ProjectRouting, rows: readonly WaitingRow[], nowMs: number): Gated[] {
   return rows.map((row) => {
     const key = routing.keyOf(row.endpoint_id, row.subscription_id);
-    return { ...row, gate: gateOf(routing, { key }, nowMs) };
+    return { ...row, gate: gateOf(routing, { key, lane: row.lane }, nowMs) };
   });
 }
+
+const deliveriesIn = (rows: readonly WaitingRow[]): number =>
+  rows.reduce((sum, { deliveries }) => sum + deliveries, 0);
 
 /** A due delivery of such an endpoint would be discarded. */
 const isDiscarded = ({ kind }: Gate) => kind === 'gone' || kind === 'inactive';
@@ -94,9 +98,11 @@ function turnsOf(
   if (rate === null) return rows.filter((row) => row.is_later).map(({ id }) => ({ id, atMs: 0 }));
   const startMs = job.started_at ?? nowMs;
   const isFirst = new Set(firstIds);
-  return rows.flatMap(({ id, is_later, gate }, n) => {
-    if (!is_later && !isHeld(gate)) return [];
-    return [{ id, atMs: isFirst.has(id) ? 0 : startMs + ((done + n) * 1000) / rate }];
+  let before = done;
+  return rows.flatMap(({ id, is_later, had_turn, gate, deliveries }) => {
+    const atMs = isFirst.has(id) ? 0 : startMs + (before * 1000) / rate;
+    before += deliveries;
+    return is_later || (isHeld(gate) && !had_turn) ? [{ id, atMs }] : [];
   });
 }
 
@@ -137,6 +143,6 @@ function placesOf(
   rows: readonly Gated[],
   firsts: readonly Gated[],
 ): Iterable<{ key: QueueKey; lane: number }> {
-  const places = [...rows, ...firsts.map((row) => ({ ...row, lane: LANE.first }))];
+  const places = [...rows, ...firsts.map((row) => (isBatch(row) ? row : { ...row, lane: LANE.first }))];
   return new Map(places.map(({ key, lane }) => [`${lane} ${key}`, { key, lane }])).values();
 }

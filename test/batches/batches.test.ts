@@ -238,30 +238,6 @@ describe('two nodes', () => {
   });
 });
 
-describe('a batch that waits for its next try', () => {
-  test('is sent now with each of its deliveries', async () => {
-    const subscription = { retry_config: { ...RETRIES, interval_seconds: 3_600 } };
-    const { client, receiver, send, ended, deliveries } = await scene(
-      app,
-      { max: 2, ...LATE },
-      { subscription },
-    );
-    receiver.answerNext(503);
-    await send(2);
-    const all = await eventually(deliveries, (some) => some.every(({ status }) => status === 'Retry'));
-    expect(all.map(({ waiting_for }) => waiting_for.gate)).toEqual(['retry', 'retry']);
-    const { groups } = await eventually(
-      () => client.get('/failures'),
-      (found) => found.groups.length > 0,
-    );
-    expect(groups).toMatchObject([{ outcome: 'http_503', retrying: 2 }]);
-    await client.post('/eventdeliveries/sendnow', { deliveryId: all[0]?.uid }, 200);
-    await ended(2);
-    const [first, again] = receiver.requests as [Received, Received];
-    expect([idOf(again), again.body]).toEqual([idOf(first), first.body]);
-  });
-});
-
 describe('a setting that cannot be', () => {
   const bad: [string, object, string][] = [
     ['too many', { max: 1_001 }, 'batch.max'],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { USUAL_BATCH } from '../../src/domain/config/batch.ts';
 import {
   BATCH_LANE,
   LANE,
@@ -6,7 +7,7 @@ import {
   type LeasedDelivery,
   WAITS_FOR_TURN,
 } from '../../src/domain/delivery.ts';
-import { asId, IdFactory, type SubscriptionId } from '../../src/domain/ids.ts';
+import { asId, IdFactory, type MetaEventId, type SubscriptionId } from '../../src/domain/ids.ts';
 import { metaQueueKey } from '../../src/domain/meta-event.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { discardHeld } from '../../src/engine/upkeep/discard-held.ts';
@@ -15,9 +16,9 @@ import type { ConfigCache } from '../../src/routing/config-cache.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
-import { formBatches, lookAtCollected } from '../../src/store/batching/form-batches.ts';
+import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { healMembers } from '../../src/store/batching/heal-members.ts';
-import { takeBatch } from '../../src/store/batching/take-batch.ts';
+import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { isUndone } from '../../src/store/database/pg-errors.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
@@ -42,15 +43,16 @@ await app.database.query(
 );
 
 /** A batch of two deliveries that NODE has claimed, behind a pause that keeps the app away until `resume`. */
-async function claimed(subscription: object = {}) {
+async function claimed(subscription: object = {}, event: object = {}) {
   const made = await scene(app, { max: 2, max_wait_seconds: 300 }, { subscription });
   const { client, endpoint } = made;
   const pause = () => client.put(`/endpoints/${endpoint.uid}/pause`);
   await pause();
-  await made.send(2);
+  await made.send(2, { event });
   const key = asId<SubscriptionId>(made.subscription.uid);
-  const form = { key, max: 2, maxBytes: 1_000_000, batchId: ids.next() as string, hasUnplaced: false };
-  await formBatches(db, [form]);
+  await formBatches(db, NODE, [
+    { key, batch: { ...USUAL_BATCH, max: 2 }, batchIds: [ids.next()], hasUnplaced: false },
+  ]);
   const claim = async () => {
     const [first] = await claimWork(db, {
       nodeId: NODE,
@@ -89,6 +91,15 @@ const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch, tr
 const begun = ({ id }: LeasedBatch) =>
   app.database.query('update delivery_queue set is_started = true where delivery_id = $1', [id]);
 
+test('a batch is measured with the headers of its deliveries, which the limits of a batch do not count', async () => {
+  const plain = await claimed();
+  expect(await measureBatch(db, plain.batch)).toEqual({ payloadBytes: 2 * '{"n":1}'.length, textBytes: 0 });
+  const value = 'h'.repeat(5_000);
+  const long = await claimed({}, { custom_headers: { 'x-long': value } });
+  const textBytes = 2 * JSON.stringify({ 'x-long': [value] }).length;
+  expect(await measureBatch(db, long.batch)).toEqual({ payloadBytes: 14, textBytes });
+});
+
 describe('a delivery that was freed while its batch was sent', () => {
   test('keeps the row of its batch, and goes on in a batch with another id', async () => {
     const { batch, free, rows, resume, ended, receiver } = await claimed();
@@ -119,6 +130,44 @@ describe('a delivery that was freed while its batch was sent', () => {
     expect(deliveries.map(({ status }) => status)).toEqual(['Success', 'Failure']);
     expect(receiver.requests).toEqual([]);
   });
+});
+
+test('deliveries whose batch was freed while they were sent keep their outcomes, with their meta events', async () => {
+  const { batch, free, rows, claim } = await claimed();
+  const members = await taken(batch);
+  // A reaper frees rows page by page. That of the batch comes first here.
+  await free(batch.id);
+  const retry = {
+    strategy: 'linear',
+    intervalSeconds: 1,
+    maxRetrySeconds: 1,
+    retryLimit: 1,
+    schedule: null,
+  } as const;
+  const finishes = members.map((delivery) => {
+    const { projectId } = delivery;
+    const metaEvent = {
+      projectId,
+      eventType: 'eventdelivery.success',
+      payload: Buffer.from('{}'),
+      retry,
+    } as const;
+    return { ...succeeded(delivery), metaEvent: { ...metaEvent, id: ids.next<MetaEventId>() } };
+  });
+  const group = { members: finishes, parts: [] };
+  const { moved } = await finishWork(db, at, [
+    { ...handedBack(batch, null), status: 'Success', delayMs: null, group },
+  ]);
+  expect(moved).toEqual(new Set(members.map(({ id }) => id)));
+  const stored = await app.database.query('select id from meta_events where project_id = $1 order by id', [
+    batch.projectId,
+  ]);
+  expect(stored.map(({ id }) => id)).toEqual(finishes.map(({ metaEvent }) => metaEvent.id).toSorted());
+  // The next node finds nothing to send.
+  const [again] = (await claim()) as [LeasedBatch];
+  expect(await takeBatch(db, NODE, again, true)).toEqual([]);
+  await finished(again, []);
+  expect(await rows('kind')).not.toContainEqual({ kind: 2 });
 });
 
 describe('a delivery behind the head of its key', () => {
@@ -214,27 +263,31 @@ test.each([
   },
 );
 
-test('behind eight batches that wait for a node, rows are not counted', async () => {
-  const { client, endpoint, subscription, send } = await scene(app, { max: 1, max_wait_seconds: 300 });
-  await client.put(`/endpoints/${endpoint.uid}/pause`);
-  await send(10);
-  const collected = { key: subscription.uid as string, max: 1, maxBytes: 1_000_000 };
-  const look = async () => (await lookAtCollected(db, [collected])).get(collected.key);
-  const form = () => formBatches(db, [{ ...collected, batchId: ids.next(), hasUnplaced: false }]);
-  for (let n = 0; n < 7; n++) await form();
-  expect(await look()).toMatchObject({ count: 1, backlog: 7 });
-  await form();
-  expect(await look()).toMatchObject({ count: 0, backlog: 8 });
-  const text = await (await fetch(`${app.url}/metrics`)).text();
-  expect(text).toMatch(/^posthorn_queue_waiting\{lane="batch"\} ([89]|\d\d)$/m);
-  expect(text).toMatch(/^posthorn_queue_oldest_due_seconds\{lane="batch"\} \d*\.\d*[1-9]/m);
+test('a batch goes on without a delivery that has lost its event, and ends with the last one', async () => {
+  const { client, batch, rows, claim } = await claimed();
+  const [one, other] = (await rows('event_id')) as { event_id: string }[];
+  const lose = (event: { event_id: string } | undefined) =>
+    app.database.query('delete from events where project_id = $1 and id = $2', [
+      client.projectId,
+      event?.event_id,
+    ]);
+  await lose(one);
+  expect(await taken(batch)).toHaveLength(1);
+  await lose(other);
+  expect(await takeBatch(db, NODE, batch, true)).toEqual([]);
+  expect(await claim()).toEqual([]);
 });
 
 describe('deliveries whose batch has no row', () => {
-  const lost = async (subscription: object = {}) => {
+  const heal = () => healMembers(db, () => ids.next());
+  const orphaned = async (subscription: object = {}) => {
     const made = await claimed(subscription);
     await app.database.query('delete from delivery_queue where delivery_id = $1', [made.batch.id]);
-    expect(await healMembers(db, () => ids.next())).toMatchObject([{ key: made.batch.key }]);
+    return made;
+  };
+  const lost = async (subscription: object = {}) => {
+    const made = await orphaned(subscription);
+    expect(await heal()).toMatchObject([{ key: made.batch.key }]);
     await made.resume();
     return made;
   };
@@ -243,7 +296,26 @@ describe('deliveries whose batch has no row', () => {
     const { ended, receiver } = await lost();
     await ended(2);
     expect(receiver.requests.map(numbers)).toEqual([[1, 2]]);
-    expect(await healMembers(db, () => ids.next())).toEqual([]);
+    expect(await heal()).toEqual([]);
+  });
+
+  test('are in none without the one before them in their key', async () => {
+    const { batch, rows, free, receiver, resume } = await orphaned({
+      ordering: { key: 'endpoint' },
+    });
+    const head = batch.deliveryIds[0] as string;
+    await app.database.query(`update delivery_queue set node_id = 'another node' where delivery_id = $1`, [
+      head,
+    ]);
+    await heal();
+    expect(await rows('kind, lane')).toEqual([
+      { kind: 0, lane: BATCH_LANE.member },
+      { kind: 0, lane: LANE.retry + WAITS_FOR_TURN },
+    ]);
+    await free(head);
+    await heal();
+    await resume();
+    expect((await receiver.received(2)).map(numbers)).toEqual([[1], [2]]);
   });
 
   test('fail if they are to be sent at most once, because they may have been sent', async () => {

@@ -121,7 +121,11 @@ test('a batch has one delivery mode, so at most once ends none that is to be sen
   await send(1);
   await client.put(`/subscriptions/${subscription.uid}`, { delivery_mode: 'at_most_once' });
   await send(1, { from: 2 });
-  receiver.answerNext(503, 503);
+  const tried = new Set<unknown>();
+  receiver.answerAlways((request, response) => {
+    response.writeHead(tried.has(idOf(request)) ? 200 : 503).end();
+    tried.add(idOf(request));
+  });
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   const done = await ended(2);
   expect(done.map(({ status }) => status)).toEqual(['Success', 'Failure']);
@@ -163,26 +167,37 @@ test('without batches any more, deliveries that wait go one by one, and batches 
   expect(batches.at(-1)?.json).toHaveLength(2);
 });
 
-test('a batch of a subscription that is deleted waits with its endpoint while that is paused', async () => {
+test('deliveries of a subscription that is deleted wait with its endpoint while that is paused, in a batch or not', async () => {
   const { client, receiver, endpoint, subscription, send, deliveries, ended } = await scene(
     app,
     { max: 2, ...LATE },
     { subscription: { retry_config: { ...SOON, retry_count: 50 } } },
   );
   receiver.answerAlways(503);
-  await send(2);
-  await eventually(deliveries, (all) => all.every(({ status }) => status === 'Retry'));
+  await send(3);
+  await eventually(deliveries, (all) => all.filter(({ status }) => status === 'Retry').length === 2);
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   await client.delete(`/subscriptions/${subscription.uid}`);
   const rows = () =>
-    app.database.query('select distinct key from delivery_queue where project_id = $1', [client.projectId]);
-  const moved = await eventually(rows, ([row]) => row?.key !== subscription.uid);
-  expect(moved).toEqual([{ key: endpoint.uid }]);
+    app.database.query(
+      `select distinct key, max(fence) over () > 50 as is_claimed_again_and_again from delivery_queue where project_id = $1`,
+      [client.projectId],
+    );
+  const moved = await eventually(
+    rows,
+    ([row, ...others]) =>
+      (others.length === 0 && row?.key !== subscription.uid) || row?.is_claimed_again_and_again === true,
+  );
+  expect(moved).toEqual([{ key: endpoint.uid, is_claimed_again_and_again: false }]);
   receiver.answerAlways(200);
   await client.put(`/endpoints/${endpoint.uid}/pause`);
-  await ended(2);
-  expect(receiver.requests.at(-1)?.json).toHaveLength(2);
-  expect(new Set(receiver.requests.map(idOf)).size).toBe(1);
+  await ended(3);
+  const [batches, singles] = [true, false].map((isBatch) =>
+    receiver.requests.filter(({ json }) => Array.isArray(json) === isBatch),
+  ) as [Received[], Received[]];
+  expect(batches.at(-1)?.json).toHaveLength(2);
+  expect(new Set(batches.map(idOf)).size).toBe(1);
+  expect(singles).toHaveLength(1);
 });
 
 test.each([

@@ -93,6 +93,16 @@ test('enough deliveries do not wait, also behind others of their key, and neithe
   ]);
 });
 
+test('of more keys than a batch takes, several batches are sent at a time, and each key keeps its order', async () => {
+  const accounts = Array.from({ length: 20 }, (_, n) => `account ${n}`);
+  const at = await scene(app, { max: 5, max_wait_seconds: 1 }, { subscription: { ordering: ORDERING } });
+  await sendAll(at, each(4, accounts));
+  await at.ended(80);
+  const sent = at.receiver.requests.map(dataOf).flat();
+  for (const account of accounts) expect(ofAccount(sent, account)).toEqual(upTo(4));
+  await nothingWaits(at);
+});
+
 test('those behind a failure that is skipped fail with it, in as many requests as without an order', async () => {
   const at = await scene(
     app,

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { USUAL_BATCH } from '../../src/domain/config/batch.ts';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
@@ -6,7 +7,8 @@ import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
-import { formBatches, lookAtCollected } from '../../src/store/batching/form-batches.ts';
+import { formBatches } from '../../src/store/batching/form-batches.ts';
+import { lookAtCollected } from '../../src/store/batching/look-at-collected.ts';
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
@@ -80,7 +82,7 @@ const newDelivery: NewDelivery = {
   dueAtMs: null,
   expiresAtMs: null,
 };
-const collected = { key: 'e', max: 10, maxBytes: 100, batchId: 'b', hasUnplaced: false };
+const collected = { key: 'e', batch: USUAL_BATCH, seen: null, batchIds: ['b'], hasUnplaced: false };
 const batch = { ...leased, kind: 'batch', deliveryIds: [leased.id] } as unknown as LeasedBatch;
 const ofBatch = (delayMs: number | null) => groupFinish(batch, { members: [], parts: [] }, { delayMs });
 /** The last statement of a transaction. */
@@ -127,7 +129,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['put back', (hot) => putBackDeliveries(hot, [leased])],
   ['look for due rows', (hot) => dueRows(hot, [{ key: 'e', lane: 0, most: 1 }])],
   ['look at collected rows', (hot) => lookAtCollected(hot, [collected])],
-  ['form batches', (hot) => formBatches(hot, [collected])],
+  ['form batches', (hot) => formBatches(hot, 'n', [collected])],
   [
     'claim of batches',
     (hot) => claimWork(hot, { nodeId: 'n', wants: [{ ...want, lane: BATCH_LANE.formed }], free: 1_000 }),
@@ -139,7 +141,10 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
     'end of a batch',
     (hot) => finishWork(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(null)]),
   ],
-  ['retry of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(1)])],
+  [
+    'retry of a batch',
+    (hot) => finishWork(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(1)]),
+  ],
   ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
 ];
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -235,6 +235,20 @@ test('a change of delivery moves what waits, both ways', async () => {
   await scene.send();
   expect(await scene.pull()).toHaveLength(1);
   expect(arrived()).toBe(2);
+});
+
+test('a subscription with a limit that moves to a pull endpoint takes no delivery of its former one along', async () => {
+  const { endpoint, subscription } = await subscribe(project, `${receiver.url}/former`, {
+    eventTypes: ['former'],
+    subscription: { rate_limit_config: { count: 100, duration: 1 } },
+  });
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  await project.post('/events/broadcast', { event_type: 'former', data: {} });
+  const scene = await PullScene.make(project);
+  await project.put(`/subscriptions/${subscription.uid}`, { endpoint_id: scene.endpoint.uid });
+  expect(await scene.pull({ wait_seconds: 0 })).toEqual([]);
+  await project.put(`/endpoints/${endpoint.uid}/pause`);
+  await receiver.received(1, '/former');
 });
 
 test('failures open no circuit breaker and do not disable the endpoint', async () => {

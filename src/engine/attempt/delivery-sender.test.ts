@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { type LeasedFields, leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { answered, unanswered } from '../../../test/support/samples/outcomes.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import type { AuthResult } from '../../dispatch/client/endpoint-auth.ts';
 import type { OutgoingRequest } from '../../dispatch/client/http-client.ts';
 import type { ErrorCode, Outcome } from '../../dispatch/connection/outcome.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
 import { SealError, Sealer } from '../../platform/sealer.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -69,7 +68,7 @@ function worldOf(fields: Partial<World>) {
     rateLeases: { generation: 1, groupOf: () => world.group, left: () => undefined },
     tracer: null,
   });
-  const send = (delivery: Partial<LeasedDelivery> = {}) =>
+  const send = (delivery: LeasedFields = {}) =>
     sender.send(leasedDelivery(delivery), new AbortController().signal);
   return { world, cache, requests, done, send };
 }
@@ -106,11 +105,16 @@ describe('before a request is made', () => {
     ['a paused endpoint', { endpoint: { status: 'paused' } }],
     ['an open breaker', { breaker: open }],
     ['a half-open breaker', { breaker: { ...open, changedAtMs: 0 } }],
-  ])('a delivery for %s goes back to the queue', async (_, config) => {
-    const { requests, send } = worldOf({ config });
-    expect(await send()).toMatchObject(BACK);
-    expect(requests).toEqual([]);
-  });
+  ])(
+    'a delivery for %s goes back to the queue, from the key of a deleted subscription to that of its endpoint',
+    async (_, config) => {
+      const { requests, send } = worldOf({ config });
+      expect(await send()).toMatchObject(BACK);
+      const { finish } = await send({ key: 'deleted', subscriptionId: 'deleted' });
+      expect(finish).toMatchObject({ ...BACK.finish, key: 'e' });
+      expect(requests).toEqual([]);
+    },
+  );
 
   test('a probe is sent though the breaker is open', async () => {
     const { send } = worldOf({ config: { breaker: open } });

@@ -107,10 +107,8 @@ export class DeliverySender {
         return ended(delivery, 'Discarded', ENDPOINT_DELETED);
       case 'inactive':
         return ended(delivery, 'Discarded', this.#whyInactive(routing, endpointId));
-      // Its consumers find it by the current key, and so do those who make its batch.
       case 'pull':
       case 'batch':
-        return notOurs(delivery, routing);
       case 'moving':
       case 'pending':
       case 'paused':
@@ -119,7 +117,7 @@ export class DeliverySender {
       case 'probe':
       case 'due':
       case 'delayed':
-        return back(delivery);
+        return notOurs(delivery, routing);
       case 'open':
       case 'limited':
         return null;
@@ -269,8 +267,11 @@ function authFailed(
   return untried({ ...handedBack(delivery, auth.message), delayMs, ...made });
 }
 
-/** Back to the queue, where the node with the rate lease or a consumer finds it. */
-function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
+/**
+ * Back to the queue, under the current key: there its gate is asked for, its consumers and the node with the rate lease find
+ * it, and its batch is made. The key of a subscription that was deleted has an open gate, so it would be claimed at once.
+ */
+export function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
   const key = routing.keyOf(delivery.endpointId, delivery.subscriptionId);
   return untried({ ...handedBack(delivery, null), key });
 }

@@ -7,8 +7,9 @@ import { itemOf, LINES, lineOf } from '../attempt/content-form.ts';
 import { encodeBody } from '../attempt/make-body.ts';
 
 /**
- * The body of a batch: its deliveries in the order of their ids. All of it is stored before the first attempt, so every
- * attempt has the same bytes, as long as the endpoint asks for the same form.
+ * The body of a batch: its deliveries in the order of their places in ordering keys, those without a place first, and then
+ * of their ids. All of it is stored before the first attempt, so every attempt has the same bytes, as long as the endpoint
+ * asks for the same form.
  */
 export interface BatchBody {
   body: Buffer;

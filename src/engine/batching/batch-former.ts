@@ -8,15 +8,17 @@ import { Loop } from '../../platform/loop.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
+import { formBatches } from '../../store/batching/form-batches.ts';
 import {
+  batchesOf,
   type Collected,
-  formBatches,
   lookAtCollected,
-  MOST_WAITING,
+  mostRows,
   type Seen,
-} from '../../store/batching/form-batches.ts';
+} from '../../store/batching/look-at-collected.ts';
 import type { Database } from '../../store/database/database.ts';
-import { type Waiting, WaitingKeys } from './waiting-keys.ts';
+import { DueKeys } from '../queue/due-keys.ts';
+import { decide, isEnough, longestWaitMs, rowsOf, type Waiting } from './waiting.ts';
 
 /**
  * Makes batches of the deliveries that wait for them. In memory: for each subscription with such rows when to look at them.
@@ -24,11 +26,13 @@ import { type Waiting, WaitingKeys } from './waiting-keys.ts';
  *   waiting -> it is looked at when its first row has waited long enough, and sooner when this node alone has stored half
  *              of what a batch may still take;
  *   looked  -> the rows are counted in the database. If they reach a limit, one statement makes a batch of them, which any
- *              node claims. Otherwise it waits again.
+ *              node claims. Otherwise it waits again;
+ *   paused  -> eight batches of it wait for a node. It is looked at after this node claims one, and after 1 s, 2 s and so on.
  * Nodes need not agree: two that make batches at the same time take different rows.
  */
 export interface BatchFormerDeps {
   db: Database;
+  nodeId: string;
   cache: Pick<ConfigCache, 'peek'>;
   ids: IdFactory;
   /** A batch waits for a node. */
@@ -39,20 +43,20 @@ export interface BatchFormerDeps {
   log: Logger;
 }
 
-const KEYS_AT_ONCE = 200;
 /** A look reads about so many rows, of each lane. Half as many after one that failed, as it may have taken too long. */
 const ROWS_AT_ONCE = 5_000;
-const BACKLOG_MS = 1_000;
+/** A subscription counts as so many at least: a look is at 200 of them at most. */
+const LEAST_ROWS = 25;
 const NOTHING_MADE_MS = 1_000;
 const AFTER_ERROR_MS = 500;
-/** Timers fire up to a millisecond early. */
-const LATE_MS = 2;
+const NOTHING_LEFT = Number.POSITIVE_INFINITY;
 
-type Looked = Collected & { waiting: Waiting; batch: Batch };
+type Looked = Collected & { waiting: Waiting };
+type Ready = Looked & { seen: Seen };
 
 export class BatchFormer {
   readonly #deps: BatchFormerDeps;
-  readonly #waiting = new WaitingKeys();
+  readonly #keys: DueKeys<Waiting>;
   readonly #loop: Loop;
   #cancelWake = () => {};
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -61,6 +65,7 @@ export class BatchFormer {
 
   constructor(deps: BatchFormerDeps) {
     this.#deps = deps;
+    this.#keys = new DueKeys(deps.clock);
     this.#loop = new Loop({
       turn: () => this.#turn(),
       onError: (error) => deps.log.warn({ err: error }, 'failed to make batches; retrying'),
@@ -86,39 +91,44 @@ export class BatchFormer {
   stored(projectId: string, key: QueueKey, bytes: number): void {
     const batch = this.#batchOf(projectId, key);
     if (batch === null) return;
-    const now = this.#deps.clock.elapsed();
-    const waiting = this.#waiting.get(projectId, key) ?? this.#add(projectId, key, batch);
+    const waiting = this.#get(projectId, key, batch);
     waiting.rows += 1;
     waiting.bytes += bytes;
-    if (waiting.rows >= waiting.enoughRows || waiting.bytes >= waiting.enoughBytes) waiting.lookAt = now;
-    this.#planAt(waiting.lookAt);
+    if (isEnough(waiting, batch)) this.#lookNow(waiting);
+    else this.#planAt(waiting.dueAt);
   }
 
   /** Rows wait there, of whatever node. */
   found(projectId: string, key: QueueKey): void {
     const batch = this.#batchOf(projectId, key);
     if (batch === null) return;
-    const waiting = this.#waiting.get(projectId, key) ?? this.#add(projectId, key, batch);
+    const waiting = this.#get(projectId, key, batch);
     waiting.isFound = true;
-    waiting.lookAt = this.#deps.clock.elapsed();
-    this.#planAt(waiting.lookAt);
+    if (waiting.pauseMs === 0) this.#lookNow(waiting);
   }
 
-  #add(projectId: string, key: QueueKey, batch: Batch): Waiting {
-    const lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
-    const waiting = {
-      projectId,
-      key,
-      lookAt,
-      isFound: false,
-      rows: 0,
-      bytes: 0,
-      enoughRows: 0,
-      enoughBytes: 0,
-    };
-    enough(waiting, batch, { count: 0, bytes: 0 });
-    this.#waiting.set(waiting);
+  /** This node has claimed batches of it, so there is room for more. */
+  claimed(key: QueueKey): void {
+    const waiting = this.#keys.get(LANE.first, key);
+    if (waiting === undefined) return;
+    waiting.isFound = true;
+    if (waiting.pauseMs > 0) this.#lookNow(waiting);
+  }
+
+  #get(projectId: string, key: QueueKey, batch: Batch): Waiting {
+    const known = this.#keys.get(LANE.first, key);
+    if (known !== undefined) return known;
+    const dueAt = this.#deps.clock.elapsed() + longestWaitMs(batch);
+    const none = { seen: null, rows: 0, bytes: 0, isFound: false, pauseMs: 0 };
+    const waiting = { projectId, key, lane: LANE.first, dueAt, ...none };
+    this.#keys.add(waiting);
     return waiting;
+  }
+
+  #lookNow(waiting: Waiting): void {
+    const now = this.#deps.clock.elapsed();
+    if (waiting.dueAt > now) this.#keys.moveTo(waiting, now);
+    this.#planAt(now);
   }
 
   #gate(projectId: string, key: string, lane: number): string | undefined {
@@ -147,116 +157,97 @@ export class BatchFormer {
     try {
       const looked = this.#chosen();
       if (looked.length > 0) await this.#look(looked);
-      // The look may have missed what was found meanwhile.
-      for (const { waiting } of looked) if (waiting.isFound) this.#again(waiting, 0);
       this.#rowsAtOnce = Math.min(ROWS_AT_ONCE, 2 * this.#rowsAtOnce);
     } catch (error) {
       this.#rowsAtOnce = Math.max(1, Math.floor(this.#rowsAtOnce / 2));
       this.#notBefore = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
       throw error;
     } finally {
-      this.#planAt(this.#waiting.nextAt());
+      this.#planAt(this.#keys.isReady(LANE.first) ? this.#deps.clock.elapsed() : this.#keys.next());
     }
   }
 
-  /** Those that are due, as many as one look may read. The next ones have their turn after it. */
+  /** Those that are due, one of each project in turn, as many as one look may read. The next ones have their turn after it. */
   #chosen(): Looked[] {
+    this.#keys.settle(this.#deps.clock.elapsed());
     const looked: Looked[] = [];
     let rows = 0;
-    for (const waiting of this.#waiting.due(this.#deps.clock.elapsed())) {
-      const one = this.#wanted(waiting);
-      if (one === null) continue;
-      rows += one.max;
-      if (looked.length > 0 && (looked.length === KEYS_AT_ONCE || rows > this.#rowsAtOnce)) break;
+    for (const waiting of this.#keys.ready(LANE.first, () => true)) {
+      const batch = this.#wanted(waiting);
+      if (batch === null) {
+        this.#keys.delete(waiting);
+        continue;
+      }
+      rows += Math.max(LEAST_ROWS, rowsOf(waiting, batch));
       this.#begin(waiting);
-      looked.push(one);
+      looked.push({ key: waiting.key, batch, seen: waiting.seen, waiting });
+      if (rows >= this.#rowsAtOnce) break;
     }
     return looked;
+  }
+
+  /** Behind another closed gate nothing is made: a batch that is made later is fuller. A sweep finds the rows again. */
+  #wanted({ projectId, key }: Waiting): Batch | null {
+    return this.#gate(projectId, key, LANE.first) === 'batch' ? this.#batchOf(projectId, key) : null;
   }
 
   #begin(waiting: Waiting): void {
     waiting.rows = 0;
     waiting.bytes = 0;
     waiting.isFound = false;
-    waiting.lookAt = this.#deps.clock.elapsed() + AFTER_ERROR_MS;
-    this.#waiting.toTheBack(waiting);
+    this.#keys.moveTo(waiting, this.#deps.clock.elapsed() + AFTER_ERROR_MS);
   }
 
-  /** Behind another closed gate nothing is made: a batch that is made later is fuller. A sweep finds the rows again. */
-  #wanted(waiting: Waiting): Looked | null {
-    const { projectId, key } = waiting;
-    const batch = this.#batchOf(projectId, key);
-    if (batch === null || this.#gate(projectId, key, LANE.first) !== 'batch') {
-      this.#waiting.delete(waiting);
-      return null;
-    }
-    return { key, max: batch.max, maxBytes: batch.max_bytes, waiting, batch };
-  }
-
+  /** Batches are made of those that are ready, as many as one statement may read. */
   async #look(looked: readonly Looked[]): Promise<void> {
-    const { db, ids, formed } = this.#deps;
-    const seen = await lookAtCollected(db, looked);
-    const ready = looked.filter((one) => this.#isReady(one, seen.get(one.key)));
-    if (ready.length === 0) return;
+    const seen = await lookAtCollected(this.#deps.db, looked);
+    const ready: Ready[] = [];
+    let rows = 0;
+    for (const one of looked) {
+      const { waiting, batch } = one;
+      const now = seen.get(one.key) as Seen;
+      waiting.seen = now;
+      const { isReady, nextInMs, pauseMs } = decide(now, batch, waiting.pauseMs);
+      waiting.pauseMs = pauseMs;
+      if (isReady && rows < this.#rowsAtOnce) {
+        rows += rowsOf(waiting, batch);
+        ready.push({ ...one, seen: now });
+      } else this.#again(one, isReady ? 0 : nextInMs);
+    }
+    if (ready.length > 0) await this.#form(ready);
+  }
+
+  async #form(ready: readonly Ready[]): Promise<void> {
+    const { db, nodeId, ids, formed } = this.#deps;
     const made = await formBatches(
       db,
-      ready.map((one) => ({
-        ...one,
-        batchId: ids.next(),
-        hasUnplaced: seen.get(one.key)?.hasUnplaced === true,
+      nodeId,
+      ready.map(({ key, batch, seen }) => ({
+        key,
+        batch,
+        batchIds: Array.from({ length: batchesOf(seen, batch) }, () => ids.next()),
+        hasUnplaced: seen.hasUnplaced,
       })),
     );
-    for (const { key, waiting } of ready) {
-      if (made.has(key)) formed(waiting.projectId, waiting.key);
+    for (const one of ready) {
+      const { seen, batch, waiting } = one;
+      const { projectId, key } = waiting;
+      const deliveries = made.get(key) ?? 0;
+      if (deliveries > 0) formed(projectId, key);
       // Other nodes took its rows just now, or they wait for their turn.
-      else this.#again(waiting, NOTHING_MADE_MS);
+      if (deliveries === 0) this.#again(one, NOTHING_MADE_MS);
+      else this.#again(one, deliveries < seen.count || seen.count >= mostRows(batch) ? 0 : NOTHING_LEFT);
     }
   }
 
-  #again(waiting: Waiting, inMs: number): void {
-    const known = this.#waiting.get(waiting.projectId, waiting.key);
-    if (known === undefined) this.#waiting.set(waiting);
-    (known ?? waiting).lookAt = this.#deps.clock.elapsed() + inMs;
-  }
-
-  /** Whether a batch is made of what is there. Also says when to look again. */
-  #isReady({ waiting, batch }: Looked, seen: Seen | undefined): boolean {
-    const now = this.#deps.clock.elapsed();
-    const { count = 0, bytes = 0, oldestMs = 0, backlog = 0 } = seen ?? {};
-    // The rows were not counted.
-    if (backlog >= MOST_WAITING) {
-      waiting.lookAt = now + BACKLOG_MS;
-      return false;
+  /** Plans the next look. It comes at once if enough was stored, or rows were found, since this one began. */
+  #again({ waiting, batch }: Looked, inMs: number): void {
+    if (inMs === NOTHING_LEFT) {
+      if (waiting.rows === 0 && !waiting.isFound) return this.#keys.delete(waiting);
+      waiting.seen = null;
     }
-    if (count === 0) {
-      this.#later(waiting, batch);
-      return false;
-    }
-    const isFull = count >= batch.max || bytes >= batch.max_bytes;
-    const waitMs = batch.max_wait_seconds * 1000 - oldestMs;
-    if (isFull) waiting.lookAt = now;
-    else if (waitMs <= 0) this.#later(waiting, batch);
-    else {
-      waiting.lookAt = now + waitMs + LATE_MS;
-      enough(waiting, batch, { count, bytes });
-    }
-    return isFull || waitMs <= 0;
+    const isDue = waiting.isFound || isEnough(waiting, batch);
+    const afterMs = inMs === NOTHING_LEFT ? longestWaitMs(batch) : inMs;
+    this.#keys.moveTo(waiting, this.#deps.clock.elapsed() + (isDue ? 0 : afterMs));
   }
-
-  /** Nothing is left but what this node has stored since it began to look. */
-  #later(waiting: Waiting, batch: Batch): void {
-    if (waiting.rows === 0) this.#waiting.delete(waiting);
-    waiting.lookAt = this.#deps.clock.elapsed() + batch.max_wait_seconds * 1000 + LATE_MS;
-    enough(waiting, batch, { count: 0, bytes: 0 });
-  }
-}
-
-/** Half of what is missing: other nodes store rows too. The last row of a full batch is always enough. */
-function enough(
-  waiting: Waiting,
-  { max, max_bytes }: Batch,
-  { count, bytes }: { count: number; bytes: number },
-): void {
-  waiting.enoughRows = Math.max(1, Math.ceil((max - count) / 2));
-  waiting.enoughBytes = Math.max(1, Math.ceil((max_bytes - bytes) / 2));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BatchRoom } from './batch-room.ts';
 
-/** A room of 100 bytes, in which each batch takes twice its bytes. */
+/** A room of 100 bytes. */
 function visited() {
   const room = new BatchRoom(100);
   const entered: string[] = [];
@@ -18,11 +18,11 @@ function visited() {
 
 test('batches of a project that fill its share wait in order, and another project finds room', async () => {
   const { room, entered, enter, leave } = visited();
-  await enter('a1', 'a', 20);
-  await enter('a2', 'a', 15);
-  await enter('a3', 'a', 15);
-  await enter('a4', 'a', 1);
-  await enter('b1', 'b', 10);
+  await enter('a1', 'a', 40);
+  await enter('a2', 'a', 30);
+  await enter('a3', 'a', 30);
+  await enter('a4', 'a', 2);
+  await enter('b1', 'b', 20);
   expect(entered).toEqual(['a1', 'a2', 'b1']);
   await leave('a1');
   expect(entered).toEqual(['a1', 'a2', 'b1', 'a3']);
@@ -32,13 +32,34 @@ test('batches of a project that fill its share wait in order, and another projec
   expect(room.used).toBe(0);
 });
 
-test('a batch that is larger than the room enters when there is nothing else', async () => {
+test('one batch at a time may be in excess of the room, of a project that has none inside', async () => {
   const { room, entered, enter, leave } = visited();
-  await enter('large', 'a', 1_000);
-  await enter('next', 'a', 1_000);
-  expect(entered).toEqual(['large']);
-  await leave('large');
-  expect(entered).toEqual(['large', 'next']);
-  await leave('next');
+  await enter('a1', 'a', 1_000);
+  await enter('a2', 'a', 1_000);
+  await enter('b1', 'b', 1_000);
+  await enter('c1', 'c', 40);
+  expect(entered).toEqual(['a1', 'c1']);
+  await leave('a1');
+  expect(entered).toEqual(['a1', 'c1', 'a2']);
+  await leave('a2');
+  expect(entered).toEqual(['a1', 'c1', 'a2', 'b1']);
+  for (const id of ['b1', 'c1']) await leave(id);
   expect(room.used).toBe(0);
+});
+
+test('a large batch enters while small ones of two projects keep the room full', async () => {
+  const { room, entered, enter, leave } = visited();
+  // Each project has more than there is room for.
+  for (let n = 0; n < 60; n++) for (const project of ['a', 'b']) await enter(`${project}${n}`, project, 1);
+  expect(room.used).toBeGreaterThan(80);
+  for (const id of ['large 1', 'large 2']) await enter(id, id, 30);
+  expect(entered).toContain('large 1');
+  for (let n = 60; n < 70; n++)
+    for (const project of ['a', 'b']) {
+      await leave(`${project}${n - 60}`);
+      await enter(`${project}${n}`, project, 1);
+    }
+  expect(entered).not.toContain('large 2');
+  await leave('large 1');
+  expect(entered.at(-1)).toBe('large 2');
 });

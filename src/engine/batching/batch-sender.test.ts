@@ -10,8 +10,8 @@ const deliveryIds = members.map(({ id }) => id);
 const about = { kind: 'batch', id: 'b', lane: BATCH_LANE.formed, deliveryIds };
 const batch = { ...leasedDelivery(), ...about } as unknown as LeasedBatch;
 
-/** Sends a batch of so many bytes until its deliveries are read, and notes each step. */
-async function steps(bytes: number, taken: typeof members | null) {
+/** Sends a batch with so many bytes of payloads until its deliveries are read, and notes each step. */
+async function steps(payloadBytes: number, taken: typeof members | null) {
   const noted: string[] = [];
   const note = <T>(step: string, result: T) => {
     noted.push(step);
@@ -22,7 +22,7 @@ async function steps(bytes: number, taken: typeof members | null) {
     cache: { peek: () => undefined, getOrNull: async () => null },
     room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, undefined) },
     stored: {
-      measure: () => note('measured', bytes),
+      measure: () => note('measured', { payloadBytes, textBytes: 50_000 }),
       take: (_batch, hasBodies) => note(hasBodies ? 'read' : 'read without bodies', taken),
     },
   } as Partial<BatchSenderDeps> as BatchSenderDeps);
@@ -30,13 +30,16 @@ async function steps(bytes: number, taken: typeof members | null) {
   return { noted, parts: finish.group?.parts.map((part) => part.deliveryIds) };
 }
 
-test('a batch is read once there is room for it', async () => {
+/** Those of three deliveries, without their payloads. */
+const REST = 3 * 1_800 + 50_000;
+
+test('a batch is read once there is room for it: for its payloads twice, its headers and its deliveries', async () => {
   const { noted } = await steps(MAX_BATCH_BYTES, null);
-  expect(noted).toEqual(['measured', `room for ${MAX_BATCH_BYTES} bytes of b`, 'read']);
+  expect(noted).toEqual(['measured', `room for ${2 * MAX_BATCH_BYTES + REST} bytes of b`, 'read']);
 });
 
-test('a batch that is larger than any may be is not read, but halved', async () => {
+test('a batch that is larger than any may be is read without its payloads, and halved', async () => {
   const { noted, parts } = await steps(MAX_BATCH_BYTES + 1, members);
-  expect(noted).toEqual(['measured', 'read without bodies']);
+  expect(noted).toEqual(['measured', `room for ${REST} bytes of b`, 'read without bodies']);
   expect(parts).toEqual([['d0', 'd1'], ['d2']]);
 });

@@ -5,12 +5,13 @@ import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { BatchSize } from '../../store/batching/take-batch.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { DeliverySender } from '../attempt/delivery-sender.ts';
 import { makeBody } from '../attempt/make-body.ts';
 import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
-import type { BatchRoom } from './batch-room.ts';
+import { type BatchRoom, memoryOf } from './batch-room.ts';
 import { keepOrder } from './keep-order.ts';
 import { leadOf } from './lead.ts';
 import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
@@ -26,8 +27,7 @@ import { spread } from './spread-outcome.ts';
  */
 export interface BatchSenderDeps {
   stored: {
-    /** The bytes of the deliveries. */
-    measure(batch: LeasedBatch): Promise<number>;
+    measure(batch: LeasedBatch): Promise<BatchSize>;
     /** Null: another node has some of the deliveries. */
     take(batch: LeasedBatch, hasBodies: boolean): Promise<LeasedDelivery[] | null>;
   };
@@ -64,9 +64,9 @@ export class BatchSender {
 
   async #attempt(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
     const { cache, stored, room, deliveries, ids } = this.#deps;
-    const bytes = await stored.measure(batch);
-    const isTooLarge = bytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
-    if (!isTooLarge) await room.enter(batch, bytes);
+    const size = await stored.measure(batch);
+    const isTooLarge = size.payloadBytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
+    await room.enter(batch, memoryOf(batch, isTooLarge ? { ...size, payloadBytes: 0 } : size));
     const members = await stored.take(batch, !isTooLarge);
     if (members === null)
       return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));

@@ -18,8 +18,13 @@ const batch = {
 const held = (member: LeasedDelivery) => ourFault(member, 'its function cannot run').finish;
 const made = (member: LeasedDelivery) => ({ ...handedBack(member, null), body: Buffer.from('{}') });
 
-function after(results: ReturnType<typeof held>[]) {
-  const { group, delayMs } = regrouped(batch, { members, results }, ids);
+function after(
+  results: ReturnType<typeof held>[],
+  tried: Partial<LeasedBatch> & { numTrials?: number } = {},
+) {
+  const { numTrials = 0, ...sent } = tried;
+  const all = members.map((member) => ({ ...member, numTrials }));
+  const { group, delayMs } = regrouped({ ...batch, ...sent }, { members: all, results }, ids);
   return { parts: group?.parts.map((part) => part.deliveryIds), delayMs };
 }
 
@@ -35,3 +40,13 @@ test('a batch whose deliveries all go on, or all wait, stays what it is', () => 
   expect(after(members.slice(1).map(made))).toEqual({ parts: [], delayMs: 0 });
   expect(after(members.map(held))).toEqual({ parts: [], delayMs: OUR_FAULT_DELAY_MS });
 });
+
+test.each([{ numTrials: 1 }, { isSecondRequest: true }])(
+  'one that was sent before, %o, is another with other bodies',
+  (tried) => {
+    const all = { parts: [['d0', 'd1', 'd2', 'd3']], delayMs: null };
+    expect(after(members.map(made), tried)).toEqual(all);
+    expect(after(members.slice(3).map(made), tried)).toEqual(all);
+    expect(after(members.map(held), tried)).toEqual({ parts: [], delayMs: OUR_FAULT_DELAY_MS });
+  },
+);

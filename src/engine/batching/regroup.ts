@@ -36,8 +36,9 @@ export function partsOf(
 }
 
 /**
- * The results of some of the deliveries; the others go on untried. If one has ended, the rest is another batch. Those that
- * have to wait are one of their own, otherwise one for which a function never runs would hold the others.
+ * The results of some of the deliveries; the others go on untried. If one has ended, the rest is another batch, and so are
+ * all if they were sent before a function made other bodies. Those that have to wait are one of their own, otherwise one for
+ * which a function never runs would hold the others.
  */
 export function regrouped(
   batch: LeasedBatch,
@@ -55,7 +56,10 @@ export function regrouped(
   );
   const ready = finishes.filter(({ delayMs }) => delayMs === 0);
   const waiting = finishes.filter(({ delayMs }) => (delayMs ?? 0) > 0);
-  const isSame = [ready, waiting].some(({ length }) => length === batch.deliveryIds.length);
+  const wasSent = batch.isSecondRequest || members.some(({ numTrials }) => numTrials > 0);
+  const isChanged =
+    wasSent && results.some(({ body, functionRequest }) => (body ?? functionRequest) !== null);
+  const isSame = !isChanged && [ready, waiting].some(({ length }) => length === batch.deliveryIds.length);
   const parts = isSame ? [] : partsOf(ids, [ready, waiting]);
   const delayMs = isSame ? Math.max(...finishes.map((finish) => finish.delayMs ?? 0)) : null;
   return groupFinish(batch, { members: finishes, parts }, { delayMs });

@@ -9,8 +9,8 @@ import { spread } from './spread-outcome.ts';
 
 const deps = { ids: new IdFactory(() => NOON), now: () => NOON };
 const REFUSED = { kind: 'error', code: 'connection_refused', message: 'refused' } as Outcome;
-const answered = (status: number) =>
-  ({ kind: 'response', status, statusText: `${status}`, headers: {} }) as Outcome;
+const answered = (status: number, headers: Record<string, string[]> = {}) =>
+  ({ kind: 'response', status, statusText: `${status}`, headers }) as Outcome;
 
 /** Deliveries with three tries each, of which some are used. */
 function outcomeFor(used: readonly number[], outcome: Outcome): Sent {
@@ -33,6 +33,7 @@ function outcomeFor(used: readonly number[], outcome: Outcome): Sent {
 }
 
 const states = ({ finish }: Sent) => finish.group?.members.map((own) => [own.status, own.numTrials]);
+const delays = ({ finish }: Sent) => finish.group?.members.map(({ delayMs }) => delayMs);
 const parts = ({ finish }: Sent) => finish.group?.parts.map(({ deliveryIds }) => deliveryIds);
 
 test('without a connection only the deliveries without tries end, and the others are tried again after their delay', () => {
@@ -66,9 +67,20 @@ test('after an answer the deliveries without tries go on in halves, without thos
   expect(states(outcomeFor([2], answered(503)))).toEqual([['Failure', 3]]);
 });
 
-test.each([413, 400])('a split after %s uses no tries', (status) => {
+test('those halves wait as after a first failure, so that an endpoint that fails all gets no burst of requests', () => {
+  const { members = [] } = outcomeFor([2, 2], answered(503)).finish.group ?? {};
+  for (const { delayMs, description } of members) {
+    expect(description).toBe('The endpoint answered 503');
+    expect(delayMs).toBeGreaterThanOrEqual(10_000);
+    expect(delayMs).toBeLessThanOrEqual(12_000);
+  }
+  expect(delays(outcomeFor([2, 2], answered(429, { 'retry-after': ['60'] })))).toEqual([60_000, 60_000]);
+});
+
+test.each([413, 400])('a split after %s uses no tries and does not wait', (status) => {
   const sent = outcomeFor([0, 2, 1], answered(status));
   expect(parts(sent)).toEqual([['d0', 'd1'], ['d2']]);
+  expect(delays(sent)).toEqual([0, 0, 0]);
   expect(states(sent)).toEqual([
     ['Scheduled', 0],
     ['Retry', 2],

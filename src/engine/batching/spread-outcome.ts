@@ -72,7 +72,8 @@ function attemptOf(attempt: Attempt, ids: IdFactory): Attempt {
 
 /**
  * One of them has no tries left. Each is judged by its own: those with tries left go on in a batch of their own. An answer
- * to the others may be the fault of one of them, so each half goes on at once, down to single deliveries.
+ * to the others may be the fault of one of them, so each half goes on, down to single deliveries. It waits as after a first
+ * failure: an endpoint that fails all gets no more requests in that time than it would of deliveries without batches.
  */
 function usedUp(
   { batch, lead }: Tried,
@@ -96,7 +97,7 @@ function usedUp(
     outcome.kind === 'response' && outcomes.length > 1 && lead.deliveryMode !== 'at_most_once';
   const members = judged.map((own): Finish<LeasedDelivery> => {
     if (own.delayMs !== null) return { ...own, delayMs: mostMs };
-    return mayBeOthers ? untriedAlone(own) : own;
+    return mayBeOthers ? { ...untriedAlone(own), ...afterFirst(lead, outcome, context) } : own;
   });
   const ended = judged.filter(({ delayMs }) => delayMs === null);
   const parts = partsOf(ids, [open, ...(mayBeOthers ? inHalves(ended) : [])]);
@@ -105,8 +106,19 @@ function usedUp(
   return { ...sent, why: mayBeOthers ? 'failed' : 'exhausted', finish };
 }
 
+/** The next try as if this were the first failure of two tries. */
+function afterFirst(
+  lead: LeasedDelivery,
+  outcome: Outcome,
+  context: Parameters<typeof judgeOutcome>[2],
+): { delayMs: number; description: string | null } {
+  const first = { ...lead, budgetFrom: lead.numTrials, retry: { ...lead.retry, retryLimit: 2 } };
+  const { delayMs, description } = judgeOutcome(first, outcome, context);
+  return { delayMs: delayMs ?? 0, description };
+}
+
 /** It goes on without others of its batch. That uses none of its tries. */
-const untriedAlone = (own: Finish<LeasedDelivery>): Finish<LeasedDelivery> => ({
+const untriedAlone = (own: Finish<LeasedDelivery>) => ({
   ...own,
   status: stateAsBefore(own.delivery),
   numTrials: own.delivery.numTrials,

@@ -19,6 +19,7 @@ import {
   putBackDeliveries,
   takeForConsumer,
 } from '../../store/queue/pull-deliveries.ts';
+import { notOurs } from '../attempt/delivery-sender.ts';
 import type { Sent } from '../attempt/sent.ts';
 import { leaseToken, readLease } from './lease-token.ts';
 import { type Prepared, preparePulled } from './prepare-pulled.ts';
@@ -154,8 +155,12 @@ export class PullQueue {
       maxBytes: MAX_BYTES,
     });
     if (taken.length === 0) return [];
-    const allowed = await this.#limits.allowed(request.endpointId, taken, routing);
-    const over = taken.filter((delivery) => !allowed.has(delivery));
+    // A subscription with a limit may have moved here, with deliveries to its former endpoint under its key.
+    const own = taken.filter(({ endpointId }) => endpointId === request.endpointId);
+    const others = taken.filter(({ endpointId }) => endpointId !== request.endpointId);
+    if (others.length > 0) await record(others.map((delivery) => notOurs(delivery, routing)));
+    const allowed = await this.#limits.allowed(request.endpointId, own, routing);
+    const over = own.filter((delivery) => !allowed.has(delivery));
     if (over.length > 0) await putBackDeliveries(db, over);
     const prepared = await this.#prepare([...allowed], routing);
     const failed = prepared.flatMap((one) => (one.kind === 'not ready' ? one.sent : []));

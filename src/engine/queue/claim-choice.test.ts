@@ -99,6 +99,19 @@ test.each([
   expect(taken).toEqual(shares);
 });
 
+test.each([10, 25, 29])('of small rounds of %i rows, too, each lane gets about its share', (rows) => {
+  const due = [...LANE_SHARES.keys()].flatMap((lane) =>
+    Array.from({ length: 20 }, (_, n) => ({ key: `endpoint ${lane} ${n}`, lane })),
+  );
+  const choice = choiceOf(due, { free: 2_000 });
+  const taken = new Map<number, number>();
+  for (let round = 0; round < 100; round += 1)
+    for (const { want } of choice.choose(rows).chosen)
+      taken.set(want.lane, (taken.get(want.lane) ?? 0) + want.count);
+  for (const [lane, share] of LANE_SHARES)
+    expect((taken.get(lane) ?? 0) / (rows * 100)).toBeGreaterThan(share * 0.7);
+});
+
 test.each([
   { keys: 1, free: 2_000, counts: [150] },
   { keys: 3, free: 2_000, counts: [133, 133, 133] },

@@ -55,9 +55,9 @@ const ROWS_PER_ROUND = 400;
 /** If the round has rows left. The backlog of one endpoint is sent 13 % faster than in rounds of 50 rows. */
 const MOST_ROWS_PER_KEY = 150;
 /**
- * Shares of a round: first tries, retries, replays, leases that ended. They sum to 1, so that no lane waits for ever
- * behind others that are full. A lane that is ready alone gets the whole round. Batches come first, and take a small share
- * from the last.
+ * Shares of a round: batches, first tries, retries, replays, leases that ended. A lane that is ready alone gets the whole
+ * round. Shares are rounded up and sum to more than 1, so each round begins with another lane: the last one may get nothing
+ * of a small round.
  */
 export const LANE_SHARES: ReadonlyMap<number, number> = new Map([
   [BATCH_LANE.formed, 0.05],
@@ -66,7 +66,7 @@ export const LANE_SHARES: ReadonlyMap<number, number> = new Map([
   [LANE.replay, 0.1],
   [LANE.leased, 0.1],
 ]);
-const LANES = [...LANE_SHARES.keys()];
+const LANES = [...LANE_SHARES];
 /** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
 /** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
@@ -76,6 +76,7 @@ const LOOKS_PER_LANE = 500;
 
 export class ClaimChoice {
   readonly #deps: ClaimChoiceDeps;
+  #rounds = 0;
 
   constructor(deps: ClaimChoiceDeps) {
     this.#deps = deps;
@@ -96,8 +97,9 @@ export class ClaimChoice {
     const hasRoom = (projectId: string) => this.#projectRoom(projectId, round) > 0;
     const rows = Math.min(ROWS_PER_ROUND, most, dispatcher.free - probesUnderWay());
     let left = rows;
-    for (const [lane, share] of LANE_SHARES) {
-      const others = LANES.some((other) => other !== lane && keys.isReady(other));
+    const begin = this.#rounds++ % LANES.length;
+    for (const [lane, share] of [...LANES.slice(begin), ...LANES.slice(0, begin)]) {
+      const others = LANES.some(([other]) => other !== lane && keys.isReady(other));
       let budget = Math.min(left, others ? Math.ceil(rows * share) : left);
       if (budget <= 0) continue;
       let looks = LOOKS_PER_LANE;

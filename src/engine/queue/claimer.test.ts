@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
+import { BATCH_LANE } from '../../domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../domain/ids.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { systemClock } from '../../platform/time/clock.ts';
@@ -274,5 +275,38 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
   claimer.waiting('project', { key: asId<EndpointId>('key'), lane: 0 }, 0);
   await released.promise;
   expect(started).toEqual([]);
+  await claimer.stop();
+});
+
+test('those who make batches hear of each claim of batches, as it leaves room for more', async () => {
+  const heard = Promise.withResolvers<string>();
+  const lease = new Lease(systemClock);
+  lease.confirmed(systemClock.now(), systemClock.elapsed());
+  const row = {
+    n: 1,
+    next_due_in_ms: null,
+    delivery_id: firstIdAt(NOON),
+    delivery_ids: ['delivery'],
+    key: 'key',
+  };
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock: systemClock,
+    lease,
+    db: { hot: async () => [{ ...row, lane: BATCH_LANE.formed }] },
+    dispatcher: {
+      free: 100,
+      projectRoom: () => 75,
+      room: () => 50,
+      isBusy: () => false,
+      reserveClaimed: () => true,
+      start: () => undefined,
+    },
+    metrics: createMetrics().metrics,
+    decideGate: openGate,
+    batchesClaimed: heard.resolve,
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('key'), lane: BATCH_LANE.formed }, 0);
+  expect(await heard.promise).toBe('key');
   await claimer.stop();
 });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
 import { placesOf, type QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -47,6 +47,8 @@ export interface ClaimerDeps {
   rateLeases: RateLeases;
   /** Rows of this place wait for their batch. */
   collects(place: DuePlace): void;
+  /** Batches of this key are claimed. */
+  batchesClaimed(key: QueueKey): void;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
@@ -304,6 +306,7 @@ export class Claimer {
       nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
     else this.#keys.moveTo(due, nextAt);
+    if (due.lane === BATCH_LANE.formed && deliveries.length > 0) this.#deps.batchesClaimed(due.key);
     let started = 0;
     for (const delivery of deliveries) {
       const { id, projectId, target, body } = delivery;

@@ -10,23 +10,27 @@ import type { Clock } from '../../platform/time/clock.ts';
  * Each change costs O(log n). A round costs nothing for places that are later or shut: 10,000 endpoints with
  * open circuit breakers must not slow down the claims of others.
  */
-export interface DueKey {
+export interface Due {
   projectId: string;
   key: QueueKey;
   lane: number;
   /** By the monotonic clock. */
   dueAt: number;
-  /** The earliest due time reported since this key was last chosen. Its row may be too new for the claim to see. */
-  notifiedAt: number;
-  /** This node caused it, so others may not know. */
-  isOwn: boolean;
   /** The endpoint whose gate is closed. */
   shutBy?: string;
 }
 
-interface Entry {
+/** A place that is claimed. */
+export interface DueKey extends Due {
+  /** The earliest due time reported since this key was last chosen. Its row may be too new for the claim to see. */
+  notifiedAt: number;
+  /** This node caused it, so others may not know. */
+  isOwn: boolean;
+}
+
+interface Entry<T extends Due> {
   at: number;
-  due: DueKey;
+  due: T;
 }
 
 /** Shut places return in groups, so that many of them start few rounds. */
@@ -34,13 +38,13 @@ const SHUT_GRID_MS = 100;
 
 const idOf = (lane: number, key: string) => `${lane} ${key}`;
 
-export class DueKeys {
-  readonly #all = new Map<string, DueKey>();
+export class DueKeys<T extends Due = DueKey> {
+  readonly #all = new Map<string, T>();
   /** By lane and project, in the order in which they became due. No set is empty. */
-  readonly #ready = new Map<number, Map<string, Set<DueKey>>>();
-  readonly #shut = new Map<string, Set<DueKey>>();
+  readonly #ready = new Map<number, Map<string, Set<T>>>();
+  readonly #shut = new Map<string, Set<T>>();
   /** A binary heap. An entry is valid only while its time is still that of its place. */
-  #later: Entry[] = [];
+  #later: Entry<T>[] = [];
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -51,22 +55,22 @@ export class DueKeys {
     return this.#all.size;
   }
 
-  get(lane: number, key: string): DueKey | undefined {
+  get(lane: number, key: string): T | undefined {
     return this.#all.get(idOf(lane, key));
   }
 
-  add(due: DueKey): void {
+  add(due: T): void {
     this.#all.set(idOf(due.lane, due.key), due);
     this.#push(due);
   }
 
-  delete(due: DueKey): void {
+  delete(due: T): void {
     this.#all.delete(idOf(due.lane, due.key));
     this.#unready(due);
     this.#open(due);
   }
 
-  moveTo(due: DueKey, at: number): void {
+  moveTo(due: T, at: number): void {
     this.#open(due);
     if (due.dueAt === at) return;
     due.dueAt = at;
@@ -75,7 +79,7 @@ export class DueKeys {
   }
 
   /** Its gate is closed: skipped for so long, unless its endpoint changes. */
-  shut(due: DueKey, endpointId: string, forMs: number): void {
+  shut(due: T, endpointId: string, forMs: number): void {
     this.moveTo(due, Math.ceil((this.#clock.elapsed() + forMs) / SHUT_GRID_MS) * SHUT_GRID_MS);
     due.shutBy = endpointId;
     const others = this.#shut.get(endpointId);
@@ -105,10 +109,10 @@ export class DueKeys {
    * places and projects go to the end, so the next call begins with others. Places may be moved and deleted
    * meanwhile.
    */
-  *ready(lane: number, hasRoom: (projectId: string) => boolean): Generator<DueKey> {
+  *ready(lane: number, hasRoom: (projectId: string) => boolean): Generator<T> {
     const projects = this.#ready.get(lane);
     if (projects === undefined) return;
-    const seen: DueKey[] = [];
+    const seen: T[] = [];
     try {
       let turns = [...projects].map(([projectId, dues]) => ({ projectId, dues: dues.values() }));
       while (turns.length > 0) {
@@ -142,14 +146,14 @@ export class DueKeys {
     return this.#top()?.at ?? Number.POSITIVE_INFINITY;
   }
 
-  #setReady(due: DueKey): void {
-    const projects = this.#ready.get(due.lane) ?? new Map<string, Set<DueKey>>();
+  #setReady(due: T): void {
+    const projects = this.#ready.get(due.lane) ?? new Map<string, Set<T>>();
     const dues = projects.get(due.projectId) ?? new Set();
     this.#ready.set(due.lane, projects.set(due.projectId, dues.add(due)));
   }
 
   /** False: it was not ready. A project with other ready places goes to the end of its lane. */
-  #unready(due: DueKey): boolean {
+  #unready(due: T): boolean {
     const projects = this.#ready.get(due.lane);
     const dues = projects?.get(due.projectId);
     if (projects === undefined || dues === undefined || !dues.delete(due)) return false;
@@ -158,11 +162,11 @@ export class DueKeys {
     return true;
   }
 
-  #isReady(due: DueKey): boolean {
+  #isReady(due: T): boolean {
     return this.#ready.get(due.lane)?.get(due.projectId)?.has(due) === true;
   }
 
-  #open(due: DueKey): void {
+  #open(due: T): void {
     if (due.shutBy === undefined) return;
     const others = this.#shut.get(due.shutBy);
     others?.delete(due);
@@ -170,11 +174,11 @@ export class DueKeys {
     delete due.shutBy;
   }
 
-  #isCurrent({ at, due }: Entry): boolean {
+  #isCurrent({ at, due }: Entry<T>): boolean {
     return due.dueAt === at && !this.#isReady(due) && this.#all.get(idOf(due.lane, due.key)) === due;
   }
 
-  #top(): Entry | undefined {
+  #top(): Entry<T> | undefined {
     for (;;) {
       const top = this.#later[0];
       if (top === undefined || this.#isCurrent(top)) return top;
@@ -182,7 +186,7 @@ export class DueKeys {
     }
   }
 
-  #push(due: DueKey): void {
+  #push(due: T): void {
     // Most entries are outdated, so the heap is rebuilt from the valid ones.
     if (this.#later.length > 2 * this.#all.size + 1_000) {
       this.#later = this.#later.filter((entry) => this.#isCurrent(entry)).sort((a, b) => a.at - b.at);
@@ -191,7 +195,7 @@ export class DueKeys {
     let at = heap.push({ at: due.dueAt, due }) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if ((heap[parent] as Entry).at <= (heap[at] as Entry).at) return;
+      if ((heap[parent] as Entry<T>).at <= (heap[at] as Entry<T>).at) return;
       this.#swap(parent, at);
       at = parent;
     }
@@ -205,7 +209,7 @@ export class DueKeys {
     for (let at = 0; ; ) {
       let least = at;
       for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < heap.length && (heap[child] as Entry).at < (heap[least] as Entry).at) least = child;
+        if (child < heap.length && (heap[child] as Entry<T>).at < (heap[least] as Entry<T>).at) least = child;
       }
       if (least === at) return;
       this.#swap(at, least);
@@ -215,8 +219,8 @@ export class DueKeys {
 
   #swap(a: number, b: number): void {
     const heap = this.#later;
-    const entry = heap[a] as Entry;
-    heap[a] = heap[b] as Entry;
+    const entry = heap[a] as Entry<T>;
+    heap[a] = heap[b] as Entry<T>;
     heap[b] = entry;
   }
 }

@@ -25,7 +25,10 @@ const CLAIM = leaseStatement(
   `join delivery_queue b on ${byKey('b.delivery_id', 'leased.delivery_id')}`,
 );
 
-/** Claims for a round: deliveries, meta events and batches. One result per want, in order. */
+/**
+ * Claims for a round: deliveries, meta events and batches. One result per want, in order. A batch takes one place: the ids
+ * of 1,000 deliveries are 56 kB, and the deliveries are read once there is room for them (engine/batching/batch-room.ts).
+ */
 export async function claimWork(db: Database, wanted: Wanted): Promise<Claim[]> {
   const { wants } = wanted;
   const formed = wants.filter(({ lane }) => lane === BATCH_LANE.formed);

@@ -21,16 +21,15 @@ export function finishWork(db: Database, node: Node, outcomes: Finish[]): Promis
 
 const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
 const HOLD = `select delivery_id from delivery_queue where ${HELD} for update`;
-/** $8: it was not tried, as its deliveries could not be leased. What another node has begun stays so. */
+/** $8: what was begun stays so. */
 const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = is_started and $8,
   due_at = now() + $5::float8 * interval '1 millisecond', is_second_request = $6, key = $7
-where ${HELD} returning delivery_id`;
+where ${HELD}`;
 const END = `
 delete from delivery_queue where ${HELD} and not exists (
   select from delivery_queue m where m.project_id = $1 and m.delivery_id = any($5::text[]) and m.batch_id = $2
     and m.lane = ${BATCH_LANE.member})
 returning delivery_id`;
-const LEAVE = `update delivery_queue set node_id = null, fence = fence + 1, due_at = now() where ${HELD}`;
 
 /**
  * A batch and its deliveries, in one commit. Locks: ordering keys, the batch, its deliveries in id order. If another node has
@@ -41,16 +40,17 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
   return db.hotTransaction(async (tx) => {
     const ordered = members.filter((member) => endsInOrder(member) || waitsAgain(member));
     if (ordered.length > 0) await lockKeys(tx, deliveriesOf(ordered));
-    const isHeld = await moveBatch(tx, node.nodeId, finish);
+    const held = heldBy(node.nodeId, finish);
+    const isHeld = (await tx.hot('hold-batch', HOLD, held)).length > 0;
     const finished = await finishMembers(tx, node, members);
-    if (!isHeld) return finished;
-    for (const part of parts) await regroup(tx, finish, part);
-    if (finish.delayMs === null) await endBatch(tx, node.nodeId, finish);
     const recorded = members.filter(({ delivery }) => finished.moved.has(delivery.id));
     await insertMetaEvents(
       tx,
       recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
     );
+    if (!isHeld) return finished;
+    for (const part of parts) await regroup(tx, finish, part);
+    await (finish.delayMs === null ? endBatch(tx, held, finish) : keepBatch(tx, held, finish));
     return { ...finished, moved: new Set([...finished.moved, finish.delivery.id]) };
   });
 }
@@ -89,27 +89,26 @@ const heldBy = (nodeId: string, { delivery }: Finish) => [
   delivery.fence,
 ];
 
-/** Whether this node has the batch. One that ends is only locked: its row goes last. */
-async function moveBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<boolean> {
-  const { delayMs, isSecondRequest, key, group } = finish;
+type Held = ReturnType<typeof heldBy>;
+
+/** It goes on as it is. Without deliveries it was not tried, because another node has them: that may have begun it. */
+async function keepBatch(
+  tx: HotQueryable,
+  held: Held,
+  { delayMs, isSecondRequest, key, group }: Finish,
+): Promise<void> {
   const isUntried = group?.members.length === 0;
-  const held = heldBy(nodeId, finish);
-  const rows =
-    delayMs === null
-      ? await tx.hot('hold-batch', HOLD, held)
-      : await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key, isUntried]);
-  return rows.length > 0;
+  await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key, isUntried]);
 }
 
 /**
  * The row of a batch goes, unless some of its deliveries are left: they were freed while this node had them, so that their
  * outcome is stale. They are claimed with it once more, and what was begun stays so.
  */
-async function endBatch(tx: HotQueryable, nodeId: string, finish: Finish): Promise<void> {
-  const { deliveryIds } = finish.delivery as LeasedBatch;
-  const held = heldBy(nodeId, finish);
+async function endBatch(tx: HotQueryable, held: Held, { delivery }: Finish): Promise<void> {
+  const { deliveryIds, isSecondRequest, key } = delivery as LeasedBatch;
   const ended = await tx.hot('end-batch', END, [...held, deliveryIds]);
-  if (ended.length === 0) await tx.hot('leave-batch', LEAVE, held);
+  if (ended.length === 0) await tx.hot('keep-batch', KEEP, [...held, 0, isSecondRequest, key, true]);
 }
 
 /** Deliveries of a batch that has ended go on in another one. Its id is new, because its body is. */

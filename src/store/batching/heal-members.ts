@@ -1,8 +1,8 @@
-import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
-import type { Released } from '../ordering/release-next.ts';
+import { lockKeysOf, type Released } from '../ordering/release-next.ts';
 
 /**
  * Deliveries of a batch that has no row: no node would ever claim them. Rows of a batch and of its deliveries change in one
@@ -42,11 +42,22 @@ select lost.project_id, lost.key, lost.batch_id, d.is_at_most_once, array_agg(lo
 from lost join event_deliveries d on ${byKey('d.id', 'lost.delivery_id')}
 group by 1, 2, 3, 4`;
 
+/** Those behind another of their ordering key wait for their turn: that one may still be leased. */
 const HEAL = `
-with members as (
-  update delivery_queue q set batch_id = $4
+with lost as materialized (
+  select project_id, delivery_id, not $5 and exists (
+    select from ordered_deliveries w
+    where ${byKey('w.ordering_id', 'q.ordering_id')} and w.place = q.place and w.delivery_id = q.delivery_id) as is_behind
+  from delivery_queue q
   where project_id = $1 and delivery_id = any($2) and batch_id = $3 and ${FREE_MEMBER} and ${isLost('q')}
-  returning delivery_id, event_id, key
+  order by delivery_id for update
+), behind as (
+  update delivery_queue q set lane = ${LANE.retry + WAITS_FOR_TURN}
+  from lost where ${byKey('q.delivery_id', 'lost.delivery_id')} and is_behind
+), members as (
+  update delivery_queue q set batch_id = $4
+  from lost where ${byKey('q.delivery_id', 'lost.delivery_id')} and not is_behind
+  returning q.delivery_id, q.event_id, q.key
 )
 insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, is_started, delivery_ids)
 select $4, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, now(), $5, array_agg(delivery_id order by delivery_id)
@@ -56,6 +67,9 @@ from members having count(*) > 0`;
 export async function healMembers(db: Database, nextId: () => BatchId): Promise<Released[]> {
   const found = await db.query<Orphans>(FIND);
   for (const { project_id, ids, batch_id, is_at_most_once } of found)
-    await db.query(HEAL, [project_id, ids, batch_id, nextId(), is_at_most_once]);
+    await db.transaction(async (tx) => {
+      await lockKeysOf(tx, project_id, { ids, among: 'open' });
+      await tx.query(HEAL, [project_id, ids, batch_id, nextId(), is_at_most_once]);
+    });
   return found.map(({ project_id, key }) => ({ projectId: project_id, key, lane: BATCH_LANE.formed }));
 }

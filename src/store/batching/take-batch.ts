@@ -7,19 +7,27 @@ const MINE = `q.batch_id = $2 and q.lane = ${BATCH_LANE.member}`;
 
 /** The length of a stored value is known without reading it. */
 const MEASURE = `
-select coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as bytes
+select coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8 as "payloadBytes",
+  coalesce(sum(coalesce(octet_length(coalesce(e.forwarded_headers, e.headers)), 0) + coalesce(octet_length(e.url_query_params), 0)
+    + coalesce(octet_length(e.idempotency_key), 0) + coalesce(octet_length(d.function_request), 0)), 0)::float8 as "textBytes"
 from delivery_queue q
 join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
 join events e on ${byKey('e.id', 'q.event_id')}
 where q.project_id = $1 and q.delivery_id = any($3::text[]) and ${MINE}`;
 
-/** The bytes of its deliveries. Functions may have made them more than a batch was made of. */
+/** The bytes of its deliveries. Functions may have made the payloads more than a batch was made of. */
+export interface BatchSize {
+  payloadBytes: number;
+  /** Headers, and what else a sender or a function made as long as it liked. */
+  textBytes: number;
+}
+
 export async function measureBatch(
   db: HotQueryable,
   { projectId, id, deliveryIds }: LeasedBatch,
-): Promise<number> {
-  const [row] = await db.hot<{ bytes: number }>('measure-batch', MEASURE, [projectId, id, deliveryIds]);
-  return row?.bytes ?? 0;
+): Promise<BatchSize> {
+  const [row] = await db.hot<BatchSize>('measure-batch', MEASURE, [projectId, id, deliveryIds]);
+  return row as BatchSize;
 }
 
 /**
@@ -48,9 +56,11 @@ select leased.*, ${CLAIMED_FIELDS}, coalesce((
 from leased ${CLAIMED_JOIN}
 order by leased.place nulls first, leased.delivery_id`;
 
+/** A delivery that this node has leased but cannot read has lost its event. It can no longer be sent, so it does not count. */
 const LEFT = `
 select from delivery_queue
-where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member} limit 1`;
+where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and lane = ${BATCH_LANE.member}
+  and node_id is distinct from $4 limit 1`;
 
 /**
  * Those of its deliveries that are still open, those of a key in their order. Null: another node has some of them, or the
@@ -71,6 +81,6 @@ export async function takeBatch(
     hasBodies,
   ]);
   if (rows.length > 0) return rows.map((row) => ({ ...fromRow(row), isBehind: row.is_behind }));
-  const left = await db.query(LEFT, [projectId, deliveryIds, id]);
+  const left = await db.query(LEFT, [projectId, deliveryIds, id, nodeId]);
   return left.length > 0 ? null : [];
 }

@@ -1,13 +1,15 @@
-import { LANE, type QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type QueueKey } from '../../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 
 /**
  * Makes waiting deliveries due. A row that a node or a consumer has is not touched: it is being sent. Neither is one that
- * waits for its turn in an ordering key.
+ * waits for its turn in an ordering key. For the rows of deliveries in a batch stands that of the batch
+ * (batching/lock-batches.ts).
  */
 export interface WaitingRow {
+  /** The id of a delivery or a batch. */
   id: string;
   key: QueueKey;
   lane: number;
@@ -15,6 +17,9 @@ export interface WaitingRow {
   is_later: boolean;
   endpoint_id: EndpointId;
   subscription_id: SubscriptionId | null;
+  deliveries: number;
+  /** It may have got its turn before, with others of its batch. */
+  had_turn: boolean;
 }
 
 /**
@@ -23,7 +28,8 @@ export interface WaitingRow {
  */
 export function lockWaiting(tx: Queryable, projectId: string, ids: readonly string[]): Promise<WaitingRow[]> {
   return tx.query<WaitingRow>(
-    `select q.delivery_id as id, q.key, q.lane, q.due_at > now() as is_later, d.endpoint_id, d.subscription_id
+    `select q.delivery_id as id, q.key, q.lane, q.due_at > now() as is_later, d.endpoint_id, d.subscription_id,
+       1 as deliveries, false as had_turn
      from delivery_queue q join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
      where q.project_id = $2 and q.delivery_id = any($1) and coalesce(q.node_id, '') = '' and q.lane < ${LANE.leased}
      order by q.delivery_id for update of q`,
@@ -37,7 +43,7 @@ export interface Turn {
   atMs: number;
 }
 
-/** Gives locked rows their turns, in id order. None of them waits longer for its next try than before. */
+/** Gives locked rows their turns. None of them waits longer for its next try than before. */
 export async function moveToTurns(tx: Queryable, projectId: string, turns: readonly Turn[]): Promise<void> {
   if (turns.length === 0) return;
   await tx.query(
@@ -47,20 +53,29 @@ export async function moveToTurns(tx: Queryable, projectId: string, turns: reado
      ), moved as (
        update delivery_queue q set due_at = case when q.due_at > now() then least(q.due_at, turn) else turn end
        from turns where ${byKey('q.delivery_id', 'turns.id')}
-       returning q.project_id, q.delivery_id, q.due_at
+       returning q.project_id, q.delivery_id, q.due_at, q.delivery_ids
+     ), shown as materialized (
+       select project_id, delivery_id, due_at from moved where delivery_ids is null
+       union all
+       select m.project_id, m.delivery_id, moved.due_at
+       from moved cross join lateral unnest(moved.delivery_ids) as u(id)
+       join delivery_queue m on m.project_id = any(array[moved.project_id]) and m.delivery_id = u.id
+       where m.batch_id = moved.delivery_id
      )
-     update event_deliveries d set next_send_at = moved.due_at, updated_at = now()
-     from moved where ${byKey('d.id', 'moved.delivery_id')}`,
+     update event_deliveries d set next_send_at = shown.due_at, updated_at = now()
+     from shown where ${byKey('d.id', 'shown.delivery_id')}`,
     [projectId, turns.map(({ id }) => id), turns.map(({ atMs }) => atMs)],
   );
 }
+
+const FRONT = `case when q.lane = ${BATCH_LANE.formed} then q.lane else ${LANE.first} end`;
 
 /** Puts locked rows before all others of their queue keys, so that they are the next probes. They are due. */
 export async function putFirst(tx: Queryable, projectId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.query(
-    `update delivery_queue q set lane = ${LANE.first}, due_at = least(now(), (
-       select o.due_at from delivery_queue o where o.key = q.key and o.lane = ${LANE.first} and o.node_id is null
+    `update delivery_queue q set lane = ${FRONT}, due_at = least(now(), (
+       select o.due_at from delivery_queue o where o.key = q.key and o.lane = ${FRONT} and o.node_id is null
        order by o.due_at limit 1)) - interval '1 millisecond'
      where q.project_id = $1 and q.delivery_id = any($2)`,
     [projectId, ids],

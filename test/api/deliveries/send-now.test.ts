@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../../support/app.ts';
+import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { failedDeliveries } from '../../support/samples/many-deliveries.ts';
+import { openBreaker } from '../../support/samples/open-breaker.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { completedJob, deliveryOf } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -46,20 +47,6 @@ async function waiting(eventType = 'a', client = project): Promise<Json> {
   return delivery;
 }
 const waitingFor = async (id: string, client = project) => (await read(id, client)).waiting_for?.gate;
-
-/** Opens the breaker as a node would. Nodes learn of it with the project's version. */
-async function openBreaker(of: TestApp, client: ApiClient, endpoint: Json): Promise<void> {
-  await of.database.query(
-    `with v as (update projects set version = version + 1 where id = $2 returning version)
-     insert into endpoint_breakers (endpoint_id, project_id, version, state, trips, probes, changed_at)
-     select $1, $2, version, 'open', 1, 0, now() from v`,
-    [endpoint.uid, client.projectId],
-  );
-  await eventually(
-    () => client.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
-}
 
 test('a delivery that waits to retry goes now, and only those of the filter', async () => {
   await subscribe(project, receiver.url);
