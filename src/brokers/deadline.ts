@@ -1,22 +1,33 @@
 import { ExchangeFailure } from '../dispatch/connection/outcome.ts';
 import type { Turn } from '../dispatch/connection/turn.ts';
 import { PatientTimer } from '../platform/time/patient-timer.ts';
+import type { MessageLimit } from './module/producer.ts';
 
 /** The time limit of one message. It stands still while the message waits for its turn. */
-export class Deadline {
+export class Deadline implements MessageLimit {
   readonly #underWay: Set<Deadline> | undefined;
   readonly #timer: PatientTimer;
   #doing = '';
   #failure: ExchangeFailure | null = null;
   #reject: (failure: ExchangeFailure) => void = () => undefined;
+  #whenOver: (() => void) | null = null;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
     this.#underWay = signal === undefined ? undefined : underWayOf(signal);
     this.#underWay?.add(this);
     this.#timer = new PatientTimer(timeoutMs, () =>
-      this.#end(new ExchangeFailure('timeout', `${this.#doing} within ${timeoutMs} ms.`)),
+      this.end(new ExchangeFailure('timeout', `${this.#doing} within ${timeoutMs} ms.`)),
     );
     if (signal?.aborted === true) this.abort();
+  }
+
+  get isOver(): boolean {
+    return this.#failure !== null;
+  }
+
+  whenOver(call: () => void): void {
+    this.#whenOver = call;
+    if (this.isOver) call();
   }
 
   /** `doing`: the sentence of a timeout begins with it. */
@@ -25,31 +36,9 @@ export class Deadline {
     return this.#unlessEnded(work);
   }
 
-  /** Resolves when the message may go: true if it had to wait. */
-  async turn(turn: Turn): Promise<boolean> {
-    let hasWaited = false;
-    for (;;) {
-      const answer = turn.take();
-      if (answer === 'never') throw new ExchangeFailure('aborted', 'the message was given up', true);
-      if (answer === 'now') break;
-      hasWaited = true;
-      this.#timer.clear();
-      await this.#wait(turn);
-    }
-    if (hasWaited) this.#timer.restart();
-    return hasWaited;
-  }
-
-  clear(): void {
+  /** Waits until it may be the turn of the message. The time begins again after it. */
+  async wait(turn: Turn): Promise<void> {
     this.#timer.clear();
-    this.#underWay?.delete(this);
-  }
-
-  abort(): void {
-    this.#end(new ExchangeFailure('aborted', 'the message was aborted', true));
-  }
-
-  async #wait(turn: Turn): Promise<void> {
     const again = Promise.withResolvers<void>();
     const stop = turn.wait(again.resolve);
     try {
@@ -58,6 +47,26 @@ export class Deadline {
       stop();
       throw error;
     }
+    this.#timer.restart();
+  }
+
+  /** The message has ended by itself. */
+  clear(): void {
+    this.#timer.clear();
+    this.#underWay?.delete(this);
+    this.#whenOver = null;
+  }
+
+  abort(): void {
+    this.end(new ExchangeFailure('aborted', 'the message was aborted', true));
+  }
+
+  /** Ends the message before its time. */
+  end(failure: ExchangeFailure): void {
+    if (this.#failure !== null) return;
+    this.#failure = failure;
+    this.#reject(failure);
+    this.#whenOver?.();
   }
 
   #unlessEnded<T>(work: Promise<T>): Promise<T> {
@@ -66,11 +75,6 @@ export class Deadline {
       this.#reject = reject;
       if (this.#failure !== null) reject(this.#failure);
     });
-  }
-
-  #end(failure: ExchangeFailure): void {
-    this.#failure ??= failure;
-    this.#reject(this.#failure);
   }
 }
 

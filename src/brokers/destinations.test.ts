@@ -3,25 +3,35 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { HttpClient } from '../dispatch/client/http-client.ts';
+import { outgoing as message, networkOf } from '../../test/support/brokers/outgoing-message.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import { Destinations } from './destinations.ts';
 import { WorkloadError } from './module/workload-access.ts';
 
 /** A server of the test that answers as a queue of Amazon SQS does, when and how a test says. */
-const answers: ((response: ServerResponse, ids: string[]) => void)[] = [];
+const answers: ((response: ServerResponse, ids: string[], bodies: string[]) => void)[] = [];
+/** The bodies of each request. */
+const requests: string[][] = [];
 const take = (response: ServerResponse, ids: string[]) =>
   response.end(JSON.stringify({ Successful: ids.map((Id) => ({ Id, MessageId: `m${Id}` })), Failed: [] }));
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { Entries: entries } = JSON.parse(await text(request)) as { Entries?: { Id: string }[] };
+  const { Entries: entries } = JSON.parse(await text(request)) as {
+    Entries?: { Id: string; MessageBody: string }[];
+  };
   response.setHeader('content-type', 'application/x-amz-json-1.0');
-  if (entries === undefined) response.end(JSON.stringify({ QueueUrl: 'http://queue/1' }));
-  else
-    (answers.shift() ?? take)(
-      response,
-      entries.map(({ Id }) => Id),
-    );
+  if (entries === undefined) return void response.end(JSON.stringify({ QueueUrl: 'http://queue/1' }));
+  const bodies = entries.map(({ MessageBody }) => MessageBody);
+  requests.push(bodies);
+  (answers.shift() ?? usual)(
+    response,
+    entries.map(({ Id }) => Id),
+    bodies,
+  );
 }
+let usual: (typeof answers)[number] = take;
+/** Refuses a request as a whole. */
+const refuse = (response: ServerResponse, name: string) =>
+  response.writeHead(400).end(JSON.stringify({ __type: `com.amazonaws.sqs#${name}`, message: 'why' }));
 const server = createServer((request, response) => void answer(request, response));
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -31,15 +41,12 @@ afterAll(() => server.close());
 const open: Destinations[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
+  requests.length = 0;
+  usual = take;
 });
 
 function destinations(options: object = {}, workload: object = {}): Destinations {
-  const http = new HttpClient({ egress: 'any' });
-  const log = { debug: () => undefined } as never;
-  const made = new Destinations(
-    { egress: http.egress, secureContext: () => http.secureContext(), workload: workload as never, log },
-    options,
-  );
+  const made = new Destinations(networkOf({ workload: workload as never }), options);
   open.push(made);
   return made;
 }
@@ -47,20 +54,6 @@ function destinations(options: object = {}, workload: object = {}): Destinations
 const queueOf = (access_key_id = 'id'): Destination => ({
   type: 'sqs',
   sqs: { queue_name: 'q', access_key_id, secret_key: 's', default_region: 'eu-west-1', endpoint },
-});
-
-const message = (destination: Destination, more: object = {}) => ({
-  destination,
-  projectId: 'a',
-  id: 'an-id',
-  eventType: 'made.up',
-  headers: [['webhook-id', '1']] as const,
-  body: Buffer.from('{}'),
-  orderingKey: null,
-  isAtMostOnce: false,
-  cloudEvents: '' as const,
-  timeoutMs: 30_000,
-  ...more,
 });
 
 const sent = { kind: 'response', isConfirm: true };
@@ -134,22 +127,135 @@ test('credentials of the machine that cannot be had are our fault', async () => 
   });
 });
 
-test('one project has at most a quarter of the connections', async () => {
-  const all = destinations({ maxLinks: 8 });
-  const waiting = [held(), held()];
-  const busy = ['k1', 'k2'].map((key) => all.send(message(queueOf(key))));
-  const [first, second] = await Promise.all(waiting);
-  expect(await all.send(message(queueOf('k3')))).toMatchObject({
+test('a project leaves connections to others, and an idle one makes room for another', async () => {
+  const all = destinations({ maxLinks: 4 });
+  const waiting = [held(), held(), held()];
+  const busy = ['k1', 'k2', 'k3'].map((key) => all.send(message(queueOf(key))));
+  const take = await Promise.all(waiting);
+  expect(await all.send(message(queueOf('k4')))).toMatchObject({
     kind: 'error',
     code: 'local_resource',
-    message: 'the project uses too many connections to brokers',
+    message: 'too many connections to brokers are in use',
     ours: true,
   });
-  expect(await all.send(message(queueOf('k3'), { projectId: 'b' }))).toMatchObject(sent);
-  first?.();
-  second?.();
-  expect(await Promise.all(busy)).toMatchObject([sent, sent]);
-  // An idle one of its own makes room.
-  expect(await all.send(message(queueOf('k4')))).toMatchObject(sent);
-  expect(all.size).toBe(3);
+  expect(await all.send(message(queueOf('k4'), { projectId: 'b' }))).toMatchObject(sent);
+  for (const one of take) one();
+  expect(await Promise.all(busy)).toMatchObject([sent, sent, sent]);
+  for (const key of ['k5', 'k6', 'k7', 'k8'])
+    expect(await all.send(message(queueOf(key)))).toMatchObject(sent);
+  expect(all.size).toBe(4);
+});
+
+test('each message of a request has its own answer', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  answers.push((response, [first, second, third]) =>
+    response.end(
+      JSON.stringify({
+        Successful: [{ Id: third, MessageId: 'm3' }],
+        Failed: [
+          { Id: first, Code: 'InternalError', Message: 'try again' },
+          { Id: second, Code: 'InvalidMessageContents', Message: 'no such character' },
+        ],
+      }),
+    ),
+  );
+  const ends = await Promise.all(
+    ['1', '2', '3', '4'].map((n) => all.send(message(queueOf(), { body: Buffer.from(n) }))),
+  );
+  expect(requests.at(-1)).toEqual(['1', '2', '3', '4']);
+  const said = 'The queue did not take the message:';
+  expect(ends).toMatchObject([
+    { code: 'broker_refused', message: `${said} InternalError try again.` },
+    { code: 'message_unfit', message: `${said} InvalidMessageContents no such character.` },
+    { ...sent, headers: { 'message-id': ['m3'] } },
+    { code: 'broker_refused', message: `${said} it gave no reason.` },
+  ]);
+});
+
+test.each([
+  ['InvalidMessageContents', 'message_unfit'],
+  ['InvalidParameterValue', 'broker_refused'],
+  ['BatchRequestTooLong', 'message_too_large'],
+])(
+  'a request that is refused as a whole with %s is sent in halves, down to the message',
+  async (name, code) => {
+    const all = destinations();
+    await all.send(message(queueOf()));
+    usual = (response, ids, bodies) => (bodies.includes('4') ? refuse(response, name) : take(response, ids));
+    const numbers = ['1', '2', '3', '4', '5', '6', '7', '8'];
+    const ends = await Promise.all(
+      numbers.map((n) => all.send(message(queueOf(), { body: Buffer.from(n) }))),
+    );
+    expect(ends.map((end) => (end.kind === 'error' ? end.code : 'sent'))).toEqual(
+      numbers.map((n) => (n === '4' ? code : 'sent')),
+    );
+    expect(requests).toHaveLength(1 + 7);
+  },
+);
+
+test('a message whose time is over while it waits for its request is not sent', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  const first = Array.from({ length: 8 }, () => held());
+  const busy = Array.from({ length: 80 }, () => all.send(message(queueOf(), { body: Buffer.from('busy') })));
+  const release = await Promise.all(first);
+  expect(await all.send(message(queueOf(), { body: Buffer.from('late'), timeoutMs: 50 }))).toMatchObject({
+    code: 'timeout',
+  });
+  for (const one of release) one();
+  expect(await Promise.all(busy)).toMatchObject(busy.map(() => sent));
+  expect(requests.flat()).not.toContain('late');
+});
+
+test('what a broker says of a message is stored in part, and without zero characters', async () => {
+  const all = destinations();
+  const id = `m\0${'x'.repeat(300)}`;
+  answers.push((response) => response.end(JSON.stringify({ Successful: [{ Id: '0', MessageId: id }] })));
+  expect(await all.send(message(queueOf()))).toMatchObject({
+    headers: { 'message-id': [`m${'x'.repeat(254)}`] },
+  });
+  const Message = 'a\0b \ud83d';
+  answers.push((response) => response.end(JSON.stringify({ Failed: [{ Id: '0', Code: 'X', Message }] })));
+  expect(await all.send(message(queueOf()))).toMatchObject({
+    message: 'The queue did not take the message: X ab \ufffd.',
+  });
+});
+
+test('a message that waited for its turn takes the connection that there is then', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  const again = Promise.withResolvers<() => void>();
+  let isOpen = false;
+  const turn = {
+    take: () => (isOpen ? ('now' as const) : ('later' as const)),
+    wait: (call: () => void) => {
+      again.resolve(call);
+      return () => undefined;
+    },
+  };
+  const waiting = all.send(message(queueOf(), { turn }));
+  const call = await again.promise;
+  // The connection is left for a message without an answer.
+  const lost = held();
+  expect(await all.send(message(queueOf(), { timeoutMs: 50 }))).toMatchObject({ code: 'timeout' });
+  (await lost)();
+  expect(all.size).toBe(0);
+  isOpen = true;
+  call();
+  expect(await waiting).toMatchObject(sent);
+});
+
+test('a server that the environment names for Amazon is for credentials of the machine alone', async () => {
+  process.env['AWS_ENDPOINT_URL_SQS'] = endpoint;
+  try {
+    const egress = { addresses: async () => ['127.0.0.1'] } as never;
+    const all = new Destinations(networkOf({ egress }));
+    open.push(all);
+    const own = { ...(queueOf() as { sqs: object }).sqs, endpoint: '' };
+    expect(await all.send(message({ type: 'sqs', sqs: own } as never))).toMatchObject({ kind: 'error' });
+    expect(requests).toEqual([]);
+  } finally {
+    delete process.env['AWS_ENDPOINT_URL_SQS'];
+  }
 });

@@ -1,14 +1,16 @@
 import type { MessageSender, OutgoingMessage } from '../dispatch/client/message-sender.ts';
 import { ExchangeFailure, type Outcome, type Timings } from '../dispatch/connection/outcome.ts';
+import type { Turn } from '../dispatch/connection/turn.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import type { Logger } from '../platform/logger.ts';
+import { SharedRoom } from '../platform/shared-room.ts';
 import { Deadline } from './deadline.ts';
 import { destinationModule } from './destination-modules.ts';
 import { Link } from './link.ts';
 import { messageHeaders } from './message-headers.ts';
 import type { NetworkContext } from './module/broker-module.ts';
 import { failureOf } from './module/failure-of.ts';
-import type { Receipt } from './module/producer.ts';
+import type { Producer, Receipt } from './module/producer.ts';
 
 /**
  * Sends deliveries to brokers, over a bounded number of connections. Endpoints whose connections have the same settings and
@@ -19,9 +21,11 @@ import type { Receipt } from './module/producer.ts';
 const IDLE_MS = 60_000;
 const LOOK_EVERY_MS = 10_000;
 const MAX_LINKS = 256;
-/** One project has at most this part of the connections: a quarter. */
-const SHARES = 4;
+/** A project that is alone has three quarters of the connections at most. Each other one finds room. */
+const PROJECT_GREED = 3;
 const MAX_TEXT = 500;
+/** A fact that a broker tells, such as the id of a message. */
+const MAX_FACT = 256;
 /** After these the connection is as good as before. */
 const ABOUT_MESSAGE: ReadonlySet<string> = new Set([
   'message_too_large',
@@ -32,11 +36,13 @@ const ABOUT_MESSAGE: ReadonlySet<string> = new Set([
   'broker_refused',
   'aborted',
 ]);
+/** The broker, or its protocol, has no room for the message: it did not arrive. */
+const REFUSED: ReadonlySet<string> = new Set(['message_too_large', 'message_unfit', 'unroutable']);
 
 export class Destinations implements MessageSender {
   readonly #context: Omit<NetworkContext, 'signal'>;
   readonly #log: Logger;
-  readonly #maxLinks: number;
+  readonly #room: SharedRoom;
   readonly #links = new Map<string, Link>();
   /** The key of settings that are in use, which is long to make. */
   readonly #keys = new WeakMap<Destination, Promise<string>>();
@@ -49,7 +55,7 @@ export class Destinations implements MessageSender {
   constructor(context: Omit<NetworkContext, 'signal'>, { maxLinks = MAX_LINKS, idleMs = IDLE_MS } = {}) {
     this.#context = context;
     this.#log = context.log;
-    this.#maxLinks = maxLinks;
+    this.#room = new SharedRoom(maxLinks, PROJECT_GREED);
     this.#timer = setInterval(() => this.#closeIdle(idleMs), Math.min(idleMs, LOOK_EVERY_MS));
     this.#timer.unref();
   }
@@ -60,58 +66,50 @@ export class Destinations implements MessageSender {
   }
 
   async send(message: OutgoingMessage, signal?: AbortSignal): Promise<Outcome> {
-    const course: Course = { startedAt: Date.now(), startedMs: performance.now(), timings: {} };
     const deadline = new Deadline(message.timeoutMs, signal);
-    let link: Link | undefined;
+    const course: Course = {
+      startedAt: Date.now(),
+      startedMs: performance.now(),
+      timings: {},
+      hasBegun: false,
+    };
+    let link: Link | null = null;
     try {
       const key = await this.#keyOf(message.destination);
-      link = this.#linkTo(key, message);
-      link.begin();
-      return confirmed(course, await this.#sendOn(link, message, { course, deadline }));
+      for (;;) {
+        link = this.#linkTo(key, message);
+        link.begin(deadline);
+        const producer = link.opened ?? (await this.#opening(link, course, deadline));
+        const turn = message.turn?.take() ?? 'now';
+        if (turn === 'now') return confirmed(course, await sendOn(producer, message, { course, deadline }));
+        if (turn === 'never') throw new ExchangeFailure('aborted', 'the message was given up', true);
+        // It takes the connection that there is then.
+        link.end(deadline);
+        link = null;
+        await deadline.wait(message.turn as Turn);
+        course.startedAt = Date.now();
+        course.startedMs = performance.now();
+      }
     } catch (error) {
       const failure = failureOf(error);
-      if (link !== undefined && !ABOUT_MESSAGE.has(failure.code)) this.#leave(link);
+      if (link !== null && !ABOUT_MESSAGE.has(failure.code)) this.#leave(link);
       return failed(course, failure, link?.opened?.address ?? null);
     } finally {
       deadline.clear();
-      link?.end();
+      link?.end(deadline);
     }
   }
 
-  async #sendOn(
-    link: Link,
-    message: OutgoingMessage,
-    { course, deadline }: { course: Course; deadline: Deadline },
-  ): Promise<Receipt> {
-    let producer = link.opened;
-    if (producer === null) {
-      producer = await deadline.limit(link.producer, 'The broker did not let us in');
-      course.timings.connectMs = performance.now() - course.startedMs;
-    }
-    if (message.turn !== undefined && (await deadline.turn(message.turn))) {
-      course.startedAt = Date.now();
-      course.startedMs = performance.now();
-    }
-    const { destination, id, eventType, body, orderingKey, isAtMostOnce } = message;
-    const headers = messageHeaders(message);
-    const sending = producer.send({
-      destination,
-      id,
-      eventType,
-      headers,
-      body,
-      orderingKey,
-      isAtMostOnce,
-    });
-    const receipt = await deadline.limit(sending, 'The broker did not confirm the message');
-    course.timings.firstByteMs = performance.now() - course.startedMs;
-    return receipt;
+  async #opening(link: Link, course: Course, deadline: Deadline): Promise<Producer> {
+    const producer = await deadline.limit(link.producer, 'The broker did not let us in');
+    course.timings.connectMs = performance.now() - course.startedMs;
+    return producer;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const link of [...this.#links.values(), ...this.#left]) this.#drop(link);
+    for (const link of [...this.#links.values(), ...this.#left]) this.#drop(link, CLOSED);
     await Promise.all(this.#closing);
   }
 
@@ -127,29 +125,26 @@ export class Destinations implements MessageSender {
   }
 
   #linkTo(key: string, message: OutgoingMessage): Link {
-    if (this.#isClosed) throw new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
+    if (this.#isClosed) throw CLOSED;
     const known = this.#links.get(key);
     if (known !== undefined) return known;
     this.#makeRoom(message.projectId);
     const link: Link = new Link(message, {
       load: () => destinationModule(message.destination.type),
       context: this.#context,
-      lost: () => this.#drop(link),
+      lost: (error) => this.#drop(link, failureOf(error)),
     });
+    this.#room.take(message.projectId);
     this.#links.set(key, link);
     return link;
   }
 
-  /** One project cannot take the connections of all others. An idle one makes room for a new one. */
+  /** An idle connection makes room for a new one: of the same project first. */
   #makeRoom(projectId: string): void {
-    const share = Math.max(1, Math.floor(this.#maxLinks / SHARES));
-    const own = (link: Link) => link.projectId === projectId;
-    const ownSize = () => [...this.#links.values(), ...this.#left].filter(own).length;
-    if (ownSize() >= share) this.#closeLongestIdle(own);
-    if (ownSize() >= share)
-      throw new ExchangeFailure('local_resource', 'the project uses too many connections to brokers', true);
-    if (this.size >= this.#maxLinks) this.#closeLongestIdle(() => true);
-    if (this.size >= this.#maxLinks)
+    const isFull = () => this.#room.left(projectId) < 1;
+    if (isFull()) this.#closeLongestIdle((link) => link.projectId === projectId);
+    if (isFull()) this.#closeLongestIdle(() => true);
+    if (isFull())
       throw new ExchangeFailure('local_resource', 'too many connections to brokers are in use', true);
   }
 
@@ -163,32 +158,61 @@ export class Destinations implements MessageSender {
     for (const link of this.#links.values()) if (link.idleMs > idleMs) this.#drop(link);
   }
 
-  #forget(link: Link): void {
-    for (const [key, one] of this.#links) if (one === link) this.#links.delete(key);
+  /** Returns whether it could get new messages until now. */
+  #forget(link: Link): boolean {
+    for (const [key, one] of this.#links) if (one === link) return this.#links.delete(key);
+    return false;
   }
 
   #leave(link: Link): void {
-    this.#forget(link);
-    if (this.#left.has(link)) return;
+    if (!this.#forget(link)) return;
     this.#left.add(link);
     link.whenUnused(() => this.#drop(link));
   }
 
-  #drop(link: Link): void {
-    this.#forget(link);
-    this.#left.delete(link);
+  /** `failure`: that of the messages that are under way. An idle connection has none. */
+  #drop(link: Link, failure = CLOSED): void {
+    if (!this.#forget(link) && !this.#left.delete(link)) return;
+    this.#room.leave(link.projectId);
     const closing = link
-      .close()
+      .close(failure)
       .catch((error: unknown) => this.#log.debug({ err: error }, 'a connection to a broker did not close'))
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 }
 
+const CLOSED = new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
+
 interface Course {
   startedAt: number;
   startedMs: number;
   timings: Omit<Timings, 'totalMs'>;
+  /** The producer has it, and may have sent it. */
+  hasBegun: boolean;
+}
+
+async function sendOn(
+  producer: Producer,
+  message: OutgoingMessage,
+  { course, deadline }: { course: Course; deadline: Deadline },
+): Promise<Receipt> {
+  const { destination, id, eventType, body, orderingKey, isAtMostOnce } = message;
+  const headers = messageHeaders(message);
+  course.hasBegun = true;
+  const sending = producer.send({
+    destination,
+    id,
+    eventType,
+    headers,
+    body,
+    orderingKey,
+    isAtMostOnce,
+    limit: deadline,
+  });
+  const receipt = await deadline.limit(sending, 'The broker did not confirm the message');
+  course.timings.firstByteMs = performance.now() - course.startedMs;
+  return receipt;
 }
 
 const timesOf = ({ startedAt, startedMs, timings }: Course) => ({
@@ -197,12 +221,15 @@ const timesOf = ({ startedAt, startedMs, timings }: Course) => ({
   certificates: null,
 });
 
+/** Words of a broker, which are stored. */
+const words = (text: string, most: number): string => text.slice(0, most).toWellFormed().replaceAll('\0', '');
+
 const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
   kind: 'response',
   isConfirm: true,
   status: 200,
   statusText: '',
-  headers: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, [value]])),
+  headers: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, [words(value, MAX_FACT)]])),
   body: Buffer.alloc(0),
   truncated: false,
   address,
@@ -216,10 +243,10 @@ const failed = (
 ): Outcome => ({
   kind: 'error',
   code,
-  // Some have the words of the broker.
-  message: message.slice(0, MAX_TEXT),
+  message: words(message, MAX_TEXT),
   ours,
   dropped: false,
+  ...(course.hasBegun && !REFUSED.has(code) && { mayHaveArrived: true }),
   address,
   ...timesOf(course),
 });

@@ -1,26 +1,27 @@
+import type { ExchangeFailure } from '../dispatch/connection/outcome.ts';
 import type { Destination } from '../domain/config/destination.ts';
+import type { Deadline } from './deadline.ts';
 import type { NetworkContext } from './module/broker-module.ts';
 import type { DestinationModule, Producer } from './module/producer.ts';
 
 /**
  * One connection to a broker, shared by all endpoints with the same settings and credentials.
  *
- *   opening ──> open ──> lost (it failed) or closed (idle, or the node stops)
+ *   opening ──> open ──> closed (it failed, it is idle, or the node stops)
  *
- * A lost or closed link is never used again: the next message makes a new one. Messages that are under way fail with it. So
- * a link that is only left, because one message got no answer in time, closes after the last of the others.
+ * A closed link is never used again: the next message makes a new one. Messages that are under way fail with it. So a link
+ * that is only left, because one message got no answer in time, closes after the last of the others.
  */
 export class Link {
   readonly producer: Promise<Producer>;
+  /** The project of the message that opened it. */
+  readonly projectId: string;
   readonly #end = new AbortController();
-  #users = 0;
+  readonly #users = new Set<Deadline>();
   #idleSince = performance.now();
   #whenUnused: (() => void) | null = null;
   /** Null: it is not open yet. */
   opened: Producer | null = null;
-
-  /** The project of the message that opened it. */
-  readonly projectId: string;
 
   constructor(
     { destination, projectId }: { destination: Destination; projectId: string },
@@ -28,7 +29,11 @@ export class Link {
       load,
       context,
       lost,
-    }: { load(): Promise<DestinationModule>; context: Omit<NetworkContext, 'signal'>; lost(): void },
+    }: {
+      load(): Promise<DestinationModule>;
+      context: Omit<NetworkContext, 'signal'>;
+      lost(error: Error): void;
+    },
   ) {
     this.projectId = projectId;
     this.producer = this.#open(destination, { load, context, lost });
@@ -42,7 +47,11 @@ export class Link {
       load,
       context,
       lost,
-    }: { load(): Promise<DestinationModule>; context: Omit<NetworkContext, 'signal'>; lost(): void },
+    }: {
+      load(): Promise<DestinationModule>;
+      context: Omit<NetworkContext, 'signal'>;
+      lost(error: Error): void;
+    },
   ): Promise<Producer> {
     const module = await load();
     const { signal } = this.#end;
@@ -51,7 +60,7 @@ export class Link {
       signal,
       lost: (error) => {
         context.log.debug({ err: error }, 'a connection to a broker was lost');
-        lost();
+        lost(error);
       },
     });
     if (signal.aborted) await producer.close();
@@ -61,27 +70,29 @@ export class Link {
 
   /** For how long nothing has used it. */
   get idleMs(): number {
-    return this.#users > 0 ? 0 : performance.now() - this.#idleSince;
+    return this.#users.size > 0 ? 0 : performance.now() - this.#idleSince;
   }
 
-  begin(): void {
-    this.#users += 1;
+  begin(message: Deadline): void {
+    this.#users.add(message);
   }
 
-  end(): void {
-    this.#users -= 1;
+  end(message: Deadline): void {
+    this.#users.delete(message);
     this.#idleSince = performance.now();
-    if (this.#users === 0) this.#whenUnused?.();
+    if (this.#users.size === 0) this.#whenUnused?.();
   }
 
   /** Calls back when the messages that are under way have ended. */
   whenUnused(call: () => void): void {
     this.#whenUnused = call;
-    if (this.#users === 0) call();
+    if (this.#users.size === 0) call();
   }
 
-  async close(): Promise<void> {
+  /** `failure`: that of the messages that are under way. */
+  async close(failure: ExchangeFailure): Promise<void> {
     this.#end.abort();
+    for (const message of this.#users) message.end(failure);
     const producer = await this.producer.catch(() => null);
     await producer?.close();
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../domain/errors.ts';
-import { BrokerError } from './module/broker-module.ts';
+import { BrokerError } from './module/broker-error.ts';
 import { reasonOf } from './source-consumer.ts';
 
 test.each([

@@ -1,7 +1,8 @@
 import { NO_BROKER_SETTINGS } from '../domain/config/source.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
-import { BrokerError, type ConnectContext } from './module/broker-module.ts';
+import { BrokerError } from './module/broker-error.ts';
+import type { ConnectContext } from './module/broker-module.ts';
 import { brokerSettings, loadModule } from './modules.ts';
 import { reasonOf } from './source-consumer.ts';
 

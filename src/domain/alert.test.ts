@@ -9,6 +9,7 @@ const alert: Alert = {
     id: 'e1',
     project_id: 'p1',
     name: 'orders',
+    delivery: 'push',
     url: 'https://user:password@example.com/hook?token=abc',
     support_email: 'owner@example.com',
     secret: new Secret({
@@ -31,6 +32,11 @@ test('an alert names the endpoint, the event, the last status and reason, and th
     'Last reason: The endpoint answered 410 Gone',
     expect.stringContaining('activate it and retry'),
   ]);
+});
+
+test('an endpoint that has no URL has no line for one', () => {
+  const pull: Alert = { ...alert, endpoint: { ...alert.endpoint, delivery: 'pull', url: '' } };
+  expect(alertLines(pull).filter((line) => /^(URL|Broker):/.test(line))).toEqual([]);
 });
 
 test('an all-clear needs no action', () => {

@@ -1,5 +1,6 @@
 import type { Secret } from '../platform/secret.ts';
 import type { CertificateSide, SeenCertificate } from './certificate.ts';
+import { type Addressed, addressOf } from './config/destination.ts';
 import type { EndpointSecrets } from './config/endpoint.ts';
 
 /**
@@ -37,10 +38,9 @@ export interface Alert {
     id: string;
     project_id: string;
     name: string;
-    url: string;
     support_email: string;
-    secret: Secret<Pick<EndpointSecrets, 'slack_webhook_url' | 'teams_webhook_url'>>;
-  };
+    secret: Secret<Pick<EndpointSecrets, 'slack_webhook_url' | 'teams_webhook_url' | 'broker'>>;
+  } & Addressed;
   /** Only for the kinds failures and ordering. */
   subscription: { id: string; name: string } | null;
   /** Only for the kind certificate: the one that expires or its replacement. Null: none is used any more. */
@@ -83,18 +83,26 @@ export function certificateSideOf(subject: string): string {
   return subject.slice(0, subject.lastIndexOf(' ') + 1);
 }
 
+/** Begins the advice of these kinds. */
+const CHECKED: ReadonlySet<AlertKind> = new Set(['failures', 'breaker', 'outage']);
+const CHECK = 'Check that the endpoint is reachable and answers with a 2xx status.';
+const CHECK_BROKER = 'Check that the broker is reachable and confirms messages.';
+
 const ADVICE: Record<AlertKind, string> = {
-  failures: 'Check that the endpoint is reachable and answers with a 2xx status.',
-  breaker:
-    'Check that the endpoint is reachable and answers with a 2xx status. The circuit breaker holds its deliveries until it does.',
+  failures: '',
+  breaker: 'The circuit breaker holds its deliveries until it does.',
   disabled:
     'Deliveries to it are discarded. Once the endpoint works again, activate it and retry the discarded deliveries.',
   certificate:
     'Renew the certificate before then, because deliveries fail once it has expired. To renew a client certificate, update the endpoint.',
-  outage:
-    'Check that the endpoint is reachable and answers with a 2xx status. One success is enough to keep it active.',
+  outage: 'One success is enough to keep it active.',
   ordering: 'Resend the failed delivery or skip it. Later deliveries of its ordering key wait until then.',
 };
+
+function adviceOf(kind: AlertKind, isOfBroker: boolean): string {
+  const check = CHECKED.has(kind) ? (isOfBroker ? CHECK_BROKER : CHECK) : '';
+  return `${check} ${ADVICE[kind]}`.trim();
+}
 
 export function alertTitle({ state, endpoint }: Alert): string {
   const name = oneLine(endpoint.name);
@@ -106,18 +114,20 @@ export function alertTitle({ state, endpoint }: Alert): string {
 /** For people: one line per fact. */
 export function alertLines(alert: Alert): string[] {
   const { endpoint, subscription, summary, lastFailure, kind, state } = alert;
+  const isOfBroker = endpoint.delivery === 'broker';
   return [
     `Endpoint: ${oneLine(endpoint.name)} (${endpoint.id})`,
-    `URL: ${shownUrl(endpoint.url)}`,
+    ...(isOfBroker ? [`Broker: ${oneLine(addressOf(endpoint))}`] : []),
+    ...(endpoint.url === '' ? [] : [`URL: ${shownUrl(endpoint.url)}`]),
     ...(subscription === null ? [] : [`Subscription: ${oneLine(subscription.name)} (${subscription.id})`]),
     `What happened: ${oneLine(summary)}`,
     ...(lastFailure === null
       ? []
       : [
-          `Last status: ${oneLine(lastFailure.status ?? 'no response')}`,
+          ...(isOfBroker ? [] : [`Last status: ${oneLine(lastFailure.status ?? 'no response')}`]),
           `Last reason: ${oneLine(lastFailure.reason)}`,
         ]),
-    `What to do: ${state === 'raised' ? ADVICE[kind] : 'Nothing.'}`,
+    `What to do: ${state === 'raised' ? adviceOf(kind, isOfBroker) : 'Nothing.'}`,
   ];
 }
 
@@ -148,7 +158,7 @@ export function alertData(alert: Alert, publicUrl: string): object {
     kind: alert.kind,
     project_id: endpoint.project_id,
     endpoint_id: endpoint.id,
-    endpoint: { uid: endpoint.id, name: endpoint.name, url: endpoint.url },
+    endpoint: { uid: endpoint.id, name: endpoint.name, url: addressOf(endpoint) },
     subscription_id: subscription?.id ?? '',
     certificate: certificate === undefined ? null : certificateData(certificate),
     summary: alert.summary,

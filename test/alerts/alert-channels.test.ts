@@ -17,6 +17,7 @@ function alertOf(projectId: string, chatUrl: string): Alert {
       id: `endpoint of ${projectId}`,
       project_id: projectId,
       name: 'orders',
+      delivery: 'push',
       url: 'https://example.com/',
       support_email: '',
       secret: new Secret({ slack_webhook_url: chatUrl, teams_webhook_url: '' }),

@@ -46,7 +46,7 @@ export class AmqpSide {
       settings,
       authenticated: settings,
       refused: amqpSettings(port, { queue, auth: { ...RABBITMQ_USER, password: 'wrong' } }),
-      refusedReason: 'The broker refused the user name or the password.',
+      refusedReason: 'The broker refused the user name or the password: check auth.',
       publish: (messages) => this.publish(queue, messages),
       depth: () => this.depth(queue),
       held: () => this.count(queue, 'messages_unacknowledged'),

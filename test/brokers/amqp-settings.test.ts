@@ -87,7 +87,7 @@ check('what is wrong is said in plain words', async () => {
       { port: String(facts.ports.tls) },
       'The broker closed the connection before it was open: it may want TLS (schema amqps), or not speak AMQP 0-9-1.',
     ],
-    [{ schema: 'amqps' }, 'The broker does not speak TLS on this port.'],
+    [{ schema: 'amqps' }, 'The broker does not speak TLS on this port: check the port, or turn TLS off.'],
     [
       { schema: 'amqps', host: '127.0.0.2', port: String(facts.ports.tls) },
       'The broker refused the connection: check the address and that it is running.',

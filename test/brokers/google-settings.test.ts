@@ -178,8 +178,10 @@ check('an endpoint obeys the egress rule', async () => {
       const blocked = await scene.source(through(endpoint), { is_disabled: true });
       expect((await scene.tested(blocked)).reason).toContain('not allowed by POSTHORN_EGRESS=public');
     }
-    const allowed = await scene.source(through(`https://localhost:${gate.port}`), { is_disabled: true });
-    expect(await scene.tested(allowed)).toEqual({ ok: true, reason: '' });
+    for (const host of ['localhost', '127.0.0.1']) {
+      const allowed = await scene.source(through(`https://${host}:${gate.port}`), { is_disabled: true });
+      expect(await scene.tested(allowed)).toEqual({ ok: true, reason: '' });
+    }
   } finally {
     await strict.stop();
   }

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { Admin, Consumer, Producer } from '@platformatic/kafka';
+import {
+  type AclOperationLabel,
+  AclOperations,
+  AclPermissionTypes,
+  Admin,
+  Consumer,
+  Producer,
+  ResourcePatternTypes,
+  ResourceTypes,
+} from '@platformatic/kafka';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../support/brokers/kafka-server.ts';
 import { startTcpRelay } from '../support/servers/tcp-relay.ts';
@@ -50,19 +59,45 @@ export class KafkaSide {
       settings: settings(ports.plaintext),
       authenticated: settings(ports.sasl, scram),
       refused: settings(ports.sasl, { ...scram, password: 'wrong' }),
-      refusedReason: 'The broker refused the user name or the password.',
+      refusedReason: 'The broker refused the user name or the password: check auth.',
       publish: (messages) => this.publish(topic, messages),
       depth: () => this.depth(topic, group, parts),
     };
   }
 
-  async createTopic(topic: string, partitions: number, maxBytes = 20_000_000): Promise<void> {
-    const configs = [{ name: 'max.message.bytes', value: String(maxBytes) }];
+  async createTopic(
+    topic: string,
+    partitions: number,
+    settings: Record<string, string> = { 'max.message.bytes': '20000000' },
+  ): Promise<void> {
+    const configs = Object.entries(settings).map(([name, value]) => ({ name, value }));
     await this.#admin.createTopics({ topics: [topic], partitions, replicas: 1, configs });
   }
 
   async deleteTopic(topic: string): Promise<void> {
     await this.#admin.deleteTopics({ topics: [topic] });
+  }
+
+  /** `rights`: on what, its name, and what the user may not do. The others may do all, as they may without an ACL. */
+  async deny(
+    { username }: { username: string },
+    ...rights: ['TOPIC' | 'CLUSTER', name: string, AclOperationLabel][]
+  ): Promise<void> {
+    const everyone = { principal: 'User:*', operation: AclOperations.ALL };
+    const creations = rights.flatMap(([type, resourceName, operation]) => {
+      const resource = {
+        resourceType: ResourceTypes[type],
+        resourceName,
+        resourcePatternType: ResourcePatternTypes.LITERAL,
+        host: '*',
+      };
+      const user = { principal: `User:${username}`, operation: AclOperations[operation] };
+      return [
+        { ...resource, ...everyone, permissionType: AclPermissionTypes.ALLOW },
+        { ...resource, ...user, permissionType: AclPermissionTypes.DENY },
+      ];
+    });
+    await this.#admin.createAcls({ creations });
   }
 
   async publish(topic: string, messages: readonly TestMessage[]): Promise<void> {

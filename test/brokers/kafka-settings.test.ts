@@ -72,7 +72,10 @@ check('what is wrong is said in plain words', async () => {
       { brokers: [`127.0.0.1:${ports.sasl}`] },
       'The broker closed the connection: it may want authentication or TLS.',
     ],
-    [{ brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: 'none' }, 'The topic does not exist.'],
+    [
+      { brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: 'none' },
+      'The topic does not exist: create it, or check its name.',
+    ],
   ];
   for (const [kafka, reason] of wrong) {
     const source = await scene.source(settings({ topic_name: topic, ...kafka }), { is_disabled: true });
@@ -88,7 +91,9 @@ check(
     const source = await scene.source(
       settings({ brokers: [`127.0.0.1:${ports.plaintext}`], topic_name: topic }),
     );
-    expect((await scene.status(source, 'waiting')).reason).toBe('The topic does not exist.');
+    expect((await scene.status(source, 'waiting')).reason).toBe(
+      'The topic does not exist: create it, or check its name.',
+    );
     await side.createTopic(topic, 1);
     await side.publish(topic, [numbered(1)]);
     await scene.waitFor(source, 1);

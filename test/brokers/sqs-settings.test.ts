@@ -82,7 +82,10 @@ check('what is wrong is said in plain words', async () => {
       'The broker refused the connection: check the address and that it is running.',
     ],
     [{ endpoint: 'sqs.example.com' }, 'The endpoint is not an http or https URL.'],
-    [{ endpoint: `https://127.0.0.1:${port}` }, 'The broker does not speak TLS on this port.'],
+    [
+      { endpoint: `https://127.0.0.1:${port}` },
+      'The broker does not speak TLS on this port: check the port, or turn TLS off.',
+    ],
   ];
   for (const [sqs, reason] of wrong) {
     const settings = sqsSettings(gate.port, { queue_name: name, ...sqs });

@@ -138,6 +138,31 @@ describe("a subscription's alert", () => {
     expect(everything).not.toMatch(/in-the-query|the signing secret/);
   });
 
+  test('names the broker that its endpoint sends to, and speaks of no URL or status', async () => {
+    await newProject();
+    const auth = { user: 'ada', password: 'hush-hush' };
+    const amqp = { host: 'posthorn.invalid', routing_key: 'orders', auth };
+    await subscribe(project, '', {
+      endpoint: { ...channels(), delivery: 'broker', broker: { type: 'amqp', amqp } },
+      subscription: { alert_config: { count: 1, threshold: '1m' } },
+    });
+    await send(1);
+    await notices(1);
+    const address = 'amqp://posthorn.invalid:5672/%2F//orders';
+    const { data } = receiver.at('/meta')[0]?.json ?? {};
+    expect(data).toMatchObject({ endpoint: { url: address }, last_status: '' });
+    const slack = receiver.at('/slack')[0]?.json.text;
+    expect(slack).toContain(`Broker: ${address}`);
+    expect(slack).toContain('Last reason: The name posthorn.invalid does not exist.');
+    expect(slack).toContain('Check that the broker is reachable and confirms messages.');
+    const everything = [mailServer.mails[0]?.text, slack, JSON.stringify(data)].join();
+    expect(everything).not.toMatch(/hush-hush|URL:|Last status:|2xx/);
+    const { endpoints } = await project.get('/health');
+    expect(endpoints).toMatchObject([{ url: address, state: 'failing' }]);
+    const { content } = await project.get('/eventdeliveries');
+    expect(content).toMatchObject([{ target_url: address }]);
+  });
+
   test('is raised again when the endpoint fails again', async () => {
     await newProject();
     await subscribe(project, `${receiver.url}/hook`, {

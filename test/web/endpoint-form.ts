@@ -118,7 +118,7 @@ export function endpointFormTests(get: () => World): void {
     await field('Teams webhook').fill(`${receiver.url}/teams`);
     expect(await violations(page)).toEqual([]);
     await press();
-    await dialog.getByText(/^1: /).waitFor();
+    await dialog.getByText(/^soon: /).waitFor();
     await field('Final status codes').fill('410 404');
     await press();
     await dialog.getByText('Must be an http or https URL with a host.').waitFor();

@@ -168,7 +168,7 @@ export function formTests(get: () => World): void {
       await field('Function of the payload').fill('function transform(p) { return p; }');
       await expectFine();
       await dialog.getByRole('button', { name: 'Save source' }).click();
-      await dialog.getByText(/^1: /).waitFor();
+      await dialog.getByText(/^nowhere: /).waitFor();
       expect(await field('Idempotency keys').getAttribute('aria-invalid')).toBe('true');
       await field('Idempotency keys').fill('request.body.id');
       await save('Save source');

@@ -24,7 +24,7 @@ export interface World {
 
 export async function makeWorld(): Promise<World> {
   await buildPages();
-  const app = await startTestApp();
+  const app = await startTestApp({ POSTHORN_WORKLOAD_CREDENTIALS: 'aws' });
   const seeded = await seed(app.project);
   const empty = await app.newProject();
   const browser = await launch();

@@ -127,6 +127,7 @@ import type {
   SkipOrderingKeysResult,
   Source,
   Subscription,
+  TestAttempt,
   TestFilterBody,
   TestFilterResult,
   TestOAuth2Body,
@@ -264,12 +265,12 @@ export class Endpoints extends Resource {
   }
 
   /** Send a sample event to an endpoint and wait for the attempt. */
-  test(endpointId: string, options?: CallOptions): Promise<DeliveryAttempt> {
+  test(endpointId: string, options?: CallOptions): Promise<TestAttempt> {
     return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/test`, { options });
   }
 
   /** Send one test request to an endpoint, saved or not. It is not stored and not counted. */
-  try(body: TryEndpointBody, options?: CallOptions): Promise<DeliveryAttempt> {
+  try(body: TryEndpointBody, options?: CallOptions): Promise<TestAttempt> {
     return this.scope.data('POST', this.scope.at`/endpoints/test`, { body, options });
   }
 

@@ -200,6 +200,37 @@ export interface NewApiKey extends ApiKey {
   key: string;
 }
 
+export interface TestAttempt {
+  uid: string;
+  /** The delivery of this attempt. */
+  msg_id: string;
+  project_id: string;
+  endpoint_id: string;
+  api_version: string;
+  url: string;
+  method: string;
+  ip_address: string;
+  http_status: string;
+  error: string;
+  status: boolean;
+  /** Made by a node that had lost its lease. It is recorded, but changed nothing. */
+  is_stale: boolean;
+  request_http_header: Record<string, string>;
+  response_http_header: Record<string, string>;
+  response_data: string;
+  /** Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs. */
+  timings: Record<string, unknown>;
+  requested_at: string | null;
+  responded_at: string | null;
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds. */
+  updated_at: string;
+  deleted_at: string | null;
+  /** The result as one word, as `last_outcome` of a delivery has it. */
+  outcome: string;
+}
+
 export interface DeliveryAttempt {
   uid: string;
   /** The delivery of this attempt. */
@@ -263,6 +294,7 @@ export interface EventDelivery {
   delivery_mode: string;
   /** The ordering key that it belongs to. Absent: it has no order. */
   ordering_key?: string;
+  /** The URL of the endpoint, or the address of its broker. */
   target_url: string;
   headers: Record<string, string[]>;
   idempotency_key: string;
@@ -726,6 +758,8 @@ export interface Project {
   config: ProjectConfig;
   /** Values for functions, by name. At most 100. They are stored sealed and shown as `***`; written back, that keeps the value. */
   variables: Record<string, string>;
+  /** Clouds whose credentials of the machine the operator allows. */
+  workload_credentials: Array<'aws' | 'google'>;
   /** Always null. */
   statistics: null;
   retained_events: number;
@@ -810,9 +844,9 @@ export interface Broker {
 
 export interface KafkaSignIn {
   type: 'plain' | 'scram' | '';
-  hash: 'SHA256' | 'SHA512' | '';
   username: string;
   password: string;
+  hash: 'SHA256' | 'SHA512' | '';
   tls: boolean;
 }
 
@@ -1362,6 +1396,7 @@ export interface CustomerHealth {
 export interface EndpointHealth {
   endpoint_id: string;
   name: string;
+  /** Its URL, or the address of its broker. */
   url: string;
   owner_id: string;
   status: 'active' | 'inactive' | 'paused' | 'pending';
@@ -1854,7 +1889,7 @@ export interface PubSubInput {
     subscription_id?: string | null;
     /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
     credentials?: 'workload' | '' | null;
-    /** The key file: base64, or an array of byte values. */
+    /** The key file as base64. Not with credentials. */
     service_account?: string | number[] | null;
     /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string | null;
@@ -1867,14 +1902,17 @@ export interface PubSubInput {
     auth?: KafkaSignInInput | null;
   } | null;
   amqp?: {
+    /** Default: amqp. */
     schema?: 'amqp' | 'amqps' | '' | null;
     host?: string | null;
-    /** Default: 5672, with TLS 5671. */
+    /** Default: 5672 with amqp, 5671 with amqps. */
     port?: string | null;
     queue?: string | null;
+    /** Default: /. */
     vhost?: string | null;
     deadLetterExchange?: string | null;
     auth?: {
+      /** Default: guest, with the password guest. */
       user?: string | null;
       password?: string | null;
     } | null;
@@ -1896,18 +1934,21 @@ export interface BrokerInput {
     auth?: KafkaSignInInput | null;
   } | null;
   amqp?: {
+    /** Default: amqp. */
     schema?: 'amqp' | 'amqps' | '' | null;
     host?: string | null;
-    /** Default: 5672, with TLS 5671. */
+    /** Default: 5672 with amqp, 5671 with amqps. */
     port?: string | null;
+    /** Default: /. */
     vhost?: string | null;
     auth?: {
+      /** Default: guest, with the password guest. */
       user?: string | null;
       password?: string | null;
     } | null;
     /** Empty: the default exchange. The routing key is the name of the queue then. */
     exchange?: string | null;
-    /** Empty: the event type. */
+    /** With an exchange, empty means the event type. */
     routing_key?: string | null;
   } | null;
   sqs?: SqsSettingsInput | null;
@@ -1916,7 +1957,7 @@ export interface BrokerInput {
     topic_id?: string | null;
     /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
     credentials?: 'workload' | '' | null;
-    /** The key file: base64, or an array of byte values. */
+    /** The key file as base64. Not with credentials. */
     service_account?: string | number[] | null;
     /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string | null;
@@ -1927,7 +1968,9 @@ export interface BrokerInput {
     prefix?: string | null;
     /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
     credentials?: 'workload' | '' | null;
+    /** Not with credentials. */
     access_key_id?: string | null;
+    /** Not with credentials. */
     secret_key?: string | null;
     default_region?: string | null;
     /** Another server with the same protocol, as an http or https URL. */
@@ -1937,10 +1980,12 @@ export interface BrokerInput {
 
 export interface KafkaSignInInput {
   type?: 'plain' | 'scram' | '' | null;
-  /** For scram. */
-  hash?: 'SHA256' | 'SHA512' | '' | null;
+  /** Only with auth.type plain or scram. */
   username?: string | null;
+  /** Only with auth.type plain or scram. */
   password?: string | null;
+  /** Only with auth.type scram. Default: SHA512. */
+  hash?: 'SHA256' | 'SHA512' | '' | null;
   tls?: boolean | null;
 }
 
@@ -1948,7 +1993,9 @@ export interface SqsSettingsInput {
   queue_name?: string | null;
   /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
   credentials?: 'workload' | '' | null;
+  /** Not with credentials. */
   access_key_id?: string | null;
+  /** Not with credentials. */
   secret_key?: string | null;
   default_region?: string | null;
   /** Another server with the same protocol, as an http or https URL. */

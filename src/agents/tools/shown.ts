@@ -55,8 +55,9 @@ export function rows(all: readonly Json[], show: (row: Json) => object, most = M
   return all.slice(0, most).map(show);
 }
 
-/** A URL may have a credential in its user, its query or its fragment. */
+/** A URL may have a credential in its user, its query or its fragment. The address of a broker has none. */
 function shownUrl(url: Json): string | undefined {
+  if (/^(?!https?:)\w+:\/\//.test(url)) return cut(url, MAX_TEXT);
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { origin, pathname, search } = new URL(url);
   return cut(`${origin}${pathname}${search === '' ? '' : '?…'}`, MAX_TEXT);
@@ -90,7 +91,7 @@ export const deliveryOf = (row: Json) => ({
 });
 
 export const attemptOf = (row: Json) => ({
-  ...pick(row, ['uid', 'http_status', 'error', 'ip_address', 'created_at']),
+  ...pick(row, ['uid', 'outcome', 'http_status', 'error', 'ip_address', 'created_at']),
   succeeded: row.status,
   ...compact({ http_status: statusCode(row.http_status) }),
   ...compact({ untrusted_answer: untrusted(row.response_data)?.slice(0, MAX_TEXT) }),

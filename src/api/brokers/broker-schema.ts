@@ -1,15 +1,9 @@
 import type { TObject, TSchema } from 'typebox';
-import {
-  type BrokerField,
-  type BrokerFieldsKind,
-  brokerFields,
-  fieldsFor,
-  isSecretField,
-} from '../../domain/resources/broker-fields.ts';
+import { type BrokerField, isSecretField, MAX_CHARS } from '../../domain/resources/broker-field.ts';
+import { type BrokerFieldsKind, brokerFields, fieldsFor } from '../../domain/resources/broker-fields.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
 
 /** The schemas of the settings of a kind of broker, from the description of its fields. */
-const MAX_CHARS = 1024;
 const MAX_ITEMS = 100;
 
 /** Every member is optional in a request. `readBroker` checks which of them a kind requires. */
@@ -41,7 +35,7 @@ function nested(
   ofGroup: (group: TObject) => TSchema = Type.Optional,
 ): TObject {
   const fields: Schemas = {};
-  for (const [name, field] of fieldsFor(kind, use)) {
+  for (const [name, field] of Object.entries(fieldsFor(kind, use))) {
     const [group = '', leaf] = name.split('.');
     fields[group] =
       leaf === undefined ? schemaOf(field) : ofGroup(Type.Object(groupOf(kind, group, schemaOf)));
@@ -50,7 +44,19 @@ function nested(
   return Type.Object(fields);
 }
 
-function inputOf({ kind, of = [], hint, maxChars = MAX_CHARS }: BrokerField): TSchema {
+/** The hint, with the condition and the default. */
+function descriptionOf({ hint, usual, when }: BrokerField): string | undefined {
+  const values = typeof usual === 'object' ? Object.entries(usual.values) : [];
+  const by = values.map(([value, text]) => `${text} with ${value}`).join(', ');
+  const text = typeof usual === 'string' ? usual : by;
+  const wanted = when?.is.filter((value) => value !== '').join(' or ');
+  const only = when && (wanted ? `Only with ${when.field} ${wanted}.` : `Not with ${when.field}.`);
+  return [hint, only, text && `Default: ${text}.`].filter(Boolean).join(' ') || undefined;
+}
+
+function inputOf(field: BrokerField): TSchema {
+  const { kind, of = [], maxChars = MAX_CHARS } = field;
+  const hint = descriptionOf(field);
   switch (kind) {
     case 'text':
     case 'secret':

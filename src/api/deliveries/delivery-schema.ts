@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
+import { addressOf } from '../../domain/config/destination.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import { oneOf, Type } from '../../platform/type.ts';
@@ -53,7 +54,7 @@ export const EventDelivery = Type.Object({
   ordering_key: Type.Optional(
     Type.String({ description: 'The ordering key that it belongs to. Absent: it has no order.' }),
   ),
-  target_url: Type.String(),
+  target_url: Type.String({ description: 'The URL of the endpoint, or the address of its broker.' }),
   headers: HeaderValues,
   idempotency_key: Type.String(),
   url_query_params: Type.String(),
@@ -120,6 +121,12 @@ export const DeliveryAttempt = Type.Object({
   deleted_at: NullableTime,
 });
 
+/** The attempt of a test. Those of deliveries have no word of their own: only that of the last one is stored. */
+export const TestAttempt = Type.Object({
+  ...DeliveryAttempt.properties,
+  outcome: Type.String({ description: 'The result as one word, as `last_outcome` of a delivery has it.' }),
+});
+
 export interface DeliveryLinks {
   endpoints: ReadonlyMap<string, EndpointRow>;
   devices: ReadonlyMap<string, DeviceRow>;
@@ -146,7 +153,7 @@ export function toDelivery(row: StoredDelivery, links: DeliveryLinks): Static<ty
     last_outcome: row.last_outcome ?? '',
     delivery_mode: row.delivery_mode,
     ...(row.ordering_id !== null && { ordering_key: keyInId(row.ordering_id) }),
-    target_url: endpoint?.url ?? '',
+    target_url: endpoint === undefined ? '' : addressOf(endpoint),
     headers: shownHeaders(row.headers, visibleHeaders(links.routing.project.config)),
     idempotency_key: row.idempotency_key ?? '',
     url_query_params: row.url_query_params ?? '',

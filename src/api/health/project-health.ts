@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { addressOf } from '../../domain/config/destination.ts';
 import { shownStatuses } from '../../domain/config/endpoint.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
@@ -49,7 +50,7 @@ const counts = {
 export const EndpointHealth = Type.Object({
   endpoint_id: Type.String(),
   name: Type.String(),
-  url: Type.String(),
+  url: Type.String({ description: 'Its URL, or the address of its broker.' }),
   owner_id: Type.String(),
   status: oneOf(shownStatuses),
   cb_state: Type.String(),
@@ -155,11 +156,11 @@ function wanted(routing: ProjectRouting, query: Call<unknown>['query']): string[
 
 function toEndpointHealth(one: Health): Static<typeof EndpointHealth> {
   const { endpoint, status, breaker, maySendNow: may_send_now } = one;
-  const { id, name, url, owner_id } = endpoint;
+  const { id, name, owner_id } = endpoint;
   return {
     endpoint_id: id,
     name,
-    url,
+    url: addressOf(endpoint),
     owner_id,
     status,
     cb_state: breaker,

@@ -14,6 +14,15 @@ const SHOWN: ReadonlySet<string> = new Set([
   'traceparent',
   'accept',
   'accept-encoding',
+  // of messages, and of what a broker says of them
+  'event-type',
+  'partition',
+  'offset',
+  'message-id',
+  'object',
+  'etag',
+  'sequence-number',
+  'version-id',
   // of requests and answers
   'content-type',
   'content-length',

@@ -22,7 +22,13 @@ describe('a portal view', () => {
   test('masks headers however deep they stand, except signatures and harmless ones in any case', () => {
     const headers = Type.Record(Type.String(), Type.Array(Type.String()));
     const view = compilePortalView(Type.Object({ content: Type.Array(Type.Object({ headers })) }));
-    const shown = { 'x-SIGNATURE': ['s'], 'Webhook-Id': ['i'], 'x-once': ['1'], 'Content-Type': ['a/b'] };
+    const shown = {
+      'x-SIGNATURE': ['s'],
+      'Webhook-Id': ['i'],
+      'x-once': ['1'],
+      'Content-Type': ['a/b'],
+      partition: ['3'],
+    };
     const data = { content: [{ headers: { ...shown, Other: ['a', 'b'] } }] };
     expect(view(data, viewer(true))).toEqual({ content: [{ headers: { ...shown, Other: ['***'] } }] });
     expect(data.content[0]?.headers.Other).toEqual(['a', 'b']);

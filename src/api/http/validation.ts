@@ -37,6 +37,9 @@ function describe({
           ? 'must not be empty'
           : `must have at least ${String(params['limit'])} characters`,
       ];
+    // Forms of brokers say the same (domain/resources/broker-field.ts).
+    case 'maxLength':
+      return [at, `must not have more than ${String(params['limit'])} characters`];
     default:
       return [at || 'body', message ?? 'is not valid'];
   }

@@ -4,6 +4,7 @@ import type { Author } from '../../control/config-changes.ts';
 import { createProject, deleteProject, updateProject } from '../../control/project-changes.ts';
 import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { ProjectConfig } from '../../domain/config/project-config.ts';
+import { clouds } from '../../domain/config/workload.ts';
 import { AppError, found } from '../../domain/errors.ts';
 import { asId, idTime } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
@@ -35,6 +36,10 @@ export const Project = Type.Object({
   organisation_id: Type.String(),
   config: ProjectConfig,
   variables: Variables,
+  workload_credentials: Type.Array(oneOf(clouds), {
+    description:
+      'Clouds whose [credentials of the machine](brokers.md#credentials-of-the-machine) the operator allows.',
+  }),
   statistics: Nothing,
   retained_events: Type.Integer(),
   created_at: Time,
@@ -68,7 +73,9 @@ const UpdateProject = Type.Object({
   variables: Type.Optional(Variables),
 });
 
-export function toProject(row: ProjectRow): Static<typeof Project> {
+type Shown = Pick<ApiContext, 'workload'>;
+
+function toProject(row: ProjectRow, { workload }: Shown): Static<typeof Project> {
   return {
     uid: row.id,
     name: row.name,
@@ -77,6 +84,7 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
     organisation_id: '',
     config: wholeConfig(row),
     variables: shownVariables(row),
+    workload_credentials: [...workload],
     statistics: null,
     retained_events: 0,
     created_at: iso(idTime(row.id)),
@@ -86,8 +94,8 @@ export function toProject(row: ProjectRow): Static<typeof Project> {
 }
 
 const viewerView = compileViewerView(Project);
-const asViewer = (row: ProjectRow) =>
-  viewerView(toProject(row), { hidesPayload: false }) as Static<typeof Project>;
+const asViewer = (row: ProjectRow, shown: Shown) =>
+  viewerView(toProject(row, shown), { hidesPayload: false }) as Static<typeof Project>;
 
 export function registerProjects(app: FastifyInstance, context: ApiContext): void {
   const route = operationsOf('Projects');
@@ -106,7 +114,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
         return role === null ? [] : [{ id: row.id, row, role }];
       });
       return showRows(open, ({ row, role }) => ({
-        ...(role === 'viewer' ? asViewer(row) : toProject(row)),
+        ...(role === 'viewer' ? asViewer(row, context) : toProject(row, context)),
         role,
       }));
     },
@@ -132,7 +140,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
         configure: (defaults) => mergeProjectConfig(baseOf(defaults, config), config, context),
       });
       return {
-        project: toProject(made.project),
+        project: toProject(made.project, context),
         api_key: { ...toApiKey(made.apiKey.row), key: made.apiKey.key },
       };
     },
@@ -149,7 +157,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
           keyId,
         ),
       );
-      return { project: toProject(project), api_key: { ...key, key: secret ?? '' } };
+      return { project: toProject(project, context), api_key: { ...key, key: secret ?? '' } };
     },
   });
   route.get(app, '/api/v1/projects/:projectID', {
@@ -164,7 +172,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       const project = await context.projects.get(context.db, id);
       if (version === undefined || project === undefined) throw new AppError('project_not_found', { id });
       reply.header(CONFIG_VERSION_HEADER, version);
-      return toProject(project);
+      return toProject(project, context);
     },
   });
   route.put(app, '/api/v1/projects/:projectID', {
@@ -238,5 +246,5 @@ async function update(
     const after = updated(project, UpdateProject, { ...fields, config });
     return { ...after, variables: newVariables(project.variables, variables) };
   });
-  return toProject(row);
+  return toProject(row, context);
 }

@@ -10,6 +10,7 @@ import {
   DeliveryAttempt,
   EventDelivery,
   RetryMetadata,
+  TestAttempt,
   WholeEventDelivery,
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
@@ -86,6 +87,7 @@ export const answerSchemas = {
   MetaEvent,
   ApiKey,
   NewApiKey,
+  TestAttempt,
   DeliveryAttempt,
   EventDelivery,
   RetryMetadata,

@@ -14,7 +14,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
-import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
+import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -31,7 +31,7 @@ export function registerEndpointTest(app: FastifyInstance, context: ApiContext):
     id: 'testEndpoint',
     summary: 'Send a sample event to an endpoint and wait for the attempt.',
     message: 'Endpoint tried',
-    data: DeliveryAttempt,
+    data: TestAttempt,
     portal: 'resend',
     access: 'developer',
     handle: async ({ project, params, actor, scope }) => {
@@ -55,20 +55,20 @@ async function test(
   context: ApiContext,
   by: Tester,
   endpoint: EndpointRow,
-): Promise<Static<typeof DeliveryAttempt>> {
+): Promise<Static<typeof TestAttempt>> {
   const { project } = by;
   const status = statusAt(endpoint, context.now());
   const remedy = status === 'pending' ? 'verify' : 'activate';
   if (status !== 'active') throw wrongState(`The endpoint is ${status}; ${remedy} it first.`);
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = timeoutSeconds(endpoint, project.config) + MARGIN_SECONDS;
-  const attempt = await firstAttempt(context, project, { deliveryId, seconds });
+  const tried = await firstAttempt(context, project, { deliveryId, seconds });
   const { metaEvents } = context;
   const end = { ids: [deliveryId], status: 'Failure', description: 'A test has one attempt.' } as const;
   const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
   if (ended.count > 0) context.metaEventsStored(project.id);
-  if (attempt === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
-  return toAttempt(attempt, VERSION);
+  if (tried === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
+  return { ...toAttempt(tried, VERSION), outcome: tried.outcome };
 }
 
 /** The id of its delivery. */
@@ -126,14 +126,15 @@ async function firstAttempt(
   context: ApiContext,
   project: ProjectRow,
   wait: { deliveryId: string; seconds: number },
-): Promise<StoredAttempt | undefined> {
+): Promise<(StoredAttempt & { outcome: string }) | undefined> {
   const deadline = performance.now() + wait.seconds * 1000;
   while (performance.now() < deadline) {
     const delivery = await getDelivery(context.db, project.id, wait.deliveryId);
     const attempt = (await listAttempts(context.db, project.id, wait.deliveryId)).at(-1);
     // Before the first counted attempt there is at most a request whose connection was dropped. The second
     // request is on its way.
-    if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0) return attempt;
+    if (attempt !== undefined && (delivery?.num_trials ?? 0) > 0)
+      return { ...attempt, outcome: delivery?.last_outcome ?? '' };
     if (delivery?.status === 'Failure' || delivery?.status === 'Discarded')
       throw wrongState(`Not sent: ${delivery.description ?? delivery.status}`);
     await sleep(LOOK_EVERY_MS);

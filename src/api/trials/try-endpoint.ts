@@ -9,7 +9,7 @@ import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import { DeliveryAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
+import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import {
   changedEndpoint,
   checkEndpoint,
@@ -41,7 +41,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
     summary: 'Send one test request to an endpoint, saved or not. It is not stored and not counted.',
     body: TryEndpoint,
     message: 'Endpoint tried',
-    data: DeliveryAttempt,
+    data: TestAttempt,
     portal: 'manage',
     access: 'developer',
     handle: async (call) => {
@@ -89,7 +89,7 @@ async function triedRow(
   } as EndpointRow;
 }
 
-function shown(attempt: Attempt, row: EndpointRow): Static<typeof DeliveryAttempt> {
+function shown(attempt: Attempt, row: EndpointRow): Static<typeof TestAttempt> {
   const of = { deliveryId: '', projectId: row.project_id, endpointId: row.id, isStale: false };
-  return toAttempt({ ...attempt, ...of }, VERSION);
+  return { ...toAttempt({ ...attempt, ...of }, VERSION), outcome: attempt.outcome };
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ChannelModel } from 'amqplib';
 import { expect, test } from 'vitest';
+import { messageOut } from '../../../test/support/brokers/outgoing-message.ts';
 import { AmqpProducer } from './amqp-producer.ts';
 
 const amqp = {
@@ -13,16 +14,9 @@ const amqp = {
   routing_key: 'q',
 };
 
-const message = (id: string, isAtMostOnce: boolean) => ({
-  destination: { type: 'amqp', amqp } as const,
-  id,
-  eventType: 'made.up',
-  headers: [],
-  // The library publishes what is large.
-  body: Buffer.alloc(100_000),
-  orderingKey: null,
-  isAtMostOnce,
-});
+/** The library publishes what is large. */
+const message = (id: string, isAtMostOnce: boolean) =>
+  messageOut({ type: 'amqp', amqp }, { id, body: Buffer.alloc(100_000), isAtMostOnce });
 
 /** It ends, as RabbitMQ ends it, when a second message is on it. A message that goes alone is confirmed. */
 class Channel extends EventEmitter {
@@ -47,7 +41,7 @@ class Channel extends EventEmitter {
 test('of messages whose channel ended for one that is too large, those that go at most once are not repeated', async () => {
   const published: string[] = [];
   const model = Object.assign(new EventEmitter(), {
-    connection: { stream: { remoteAddress: '127.0.0.1' } },
+    connection: { stream: { remoteAddress: '127.0.0.1', read: () => null } },
     createConfirmChannel: async () => new Channel(published),
   });
   const producer = new AmqpProducer(model as unknown as ChannelModel, {} as never);

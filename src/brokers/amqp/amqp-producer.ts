@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 import type { ChannelModel } from 'amqplib';
 import type { AmqpDestination, Destination } from '../../domain/config/destination.ts';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
 import { goodbye } from '../module/goodbye.ts';
-import {
-  type BrokerMessageOut,
-  type DestinationModule,
-  type Producer,
-  type ProducerContext,
-  type Receipt,
-  SendFailure,
+import type {
+  BrokerMessageOut,
+  DestinationModule,
+  Producer,
+  ProducerContext,
+  Receipt,
 } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import { ConfirmLane, LargeMessage } from './confirm-lane.ts';
 import { connect } from './connect.ts';
+import { ReadLimit } from './read-limit.ts';
 
 /**
  * RabbitMQ as a destination. A connection has a channel for each exchange, because the broker closes a channel on which
@@ -43,6 +43,7 @@ export class AmqpProducer implements Producer {
   readonly #model: ChannelModel;
   readonly #context: ProducerContext;
   readonly #lanes = new Map<string, ConfirmLane | Promise<ConfirmLane>>();
+  readonly #limit: ReadLimit;
   readonly address: string | null;
   /** Messages that go alone wait for each other. */
   #alone: Promise<unknown> = Promise.resolve();
@@ -51,8 +52,9 @@ export class AmqpProducer implements Producer {
   constructor(model: ChannelModel, context: ProducerContext) {
     this.#model = model;
     this.#context = context;
+    this.#limit = new ReadLimit(socketOf(model));
     this.address = socketOf(model).remoteAddress ?? null;
-    const lost = (error?: Error) => this.#lost(error ?? new BrokerError('The broker closed the connection.'));
+    const lost = (error?: Error) => this.#lost(error ?? new Error('closed'));
     model.on('error', lost);
     model.on('close', lost);
   }
@@ -63,7 +65,7 @@ export class AmqpProducer implements Producer {
       return await this.#publish(exchange, message);
     } catch (error) {
       if (!(error instanceof LargeMessage) || !error.isShared) throw error;
-      if (message.isAtMostOnce) throw new SendFailure('broker_refused', MAY_HAVE_ARRIVED, { cause: error });
+      if (message.isAtMostOnce) throw new BrokerError(MAY_HAVE_ARRIVED, { cause: error });
     }
     const alone = this.#alone.then(() => this.#publish(`${exchange} alone`, message));
     this.#alone = alone.catch(() => undefined);
@@ -74,6 +76,8 @@ export class AmqpProducer implements Producer {
     const { exchange, routing_key } = amqpOf(message.destination);
     const found = this.#lane(name);
     const lane = found instanceof ConfirmLane ? found : await found;
+    // While it waited for its channel, or for others that go alone.
+    if (message.limit.isOver) throw new Error('not sent');
     await lane.publish(message, { exchange, routingKey: routing_key || message.eventType });
     return { address: this.address, facts: { 'message-id': message.id } };
   }
@@ -85,7 +89,7 @@ export class AmqpProducer implements Producer {
     const forget = () => this.#lanes.delete(name);
     const opening = this.#model.createConfirmChannel().then(
       (channel) => {
-        const lane = new ConfirmLane(channel, forget);
+        const lane = new ConfirmLane(channel, { limit: this.#limit, ended: forget });
         this.#lanes.set(name, lane);
         return lane;
       },
@@ -101,21 +105,22 @@ export class AmqpProducer implements Producer {
   #lost(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = amqpError(error);
-    void this.#failLanes(this.#failure);
+    this.#failLanes(this.#failure);
     this.#context.lost(this.#failure);
   }
 
-  async #failLanes(failure: Error): Promise<void> {
-    const lanes = await Promise.allSettled([...this.#lanes.values()].map(async (lane) => lane));
-    for (const lane of lanes) if (lane.status === 'fulfilled') lane.value.fail(failure);
+  #failLanes(failure: Error): void {
+    for (const lane of this.#lanes.values()) if (lane instanceof ConfirmLane) lane.fail(failure);
   }
 
   async close(): Promise<void> {
     const stream = socketOf(this.#model);
-    this.#failure ??= new BrokerError('The connection to the broker was closed.');
+    this.#failure ??= new BrokerError('The connection to the broker was closed.', {
+      code: 'connection_reset',
+    });
     await goodbye(this.#model.close(), this.#context.log);
     stream.destroy();
-    await this.#failLanes(this.#failure);
+    this.#failLanes(this.#failure);
   }
 }
 

@@ -2,27 +2,23 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { ConfirmChannel } from 'amqplib';
 import { expect, test } from 'vitest';
+import { messageOut } from '../../../test/support/brokers/outgoing-message.ts';
 import { ConfirmLane } from './confirm-lane.ts';
-
-const message = (id: string, headers: [string, string][] = []) => ({
-  destination: {} as never,
-  id,
-  eventType: 'made.up',
-  headers,
-  body: Buffer.from('{}'),
-  orderingKey: null,
-  isAtMostOnce: false,
-});
+import { ReadLimit } from './read-limit.ts';
 
 /** The events of a channel, as the library emits them. */
 class Channel extends EventEmitter {
   readonly ch = 1;
   readonly connection = { channels: [null, { channel: this, buffer: new PassThrough() }] };
   readonly unconfirmed: ((error: unknown) => void)[] = [];
-  readonly lane = new ConfirmLane(this as unknown as ConfirmChannel, () => undefined);
+  readonly lane = new ConfirmLane(this as unknown as ConfirmChannel, {
+    limit: new ReadLimit(new PassThrough() as never),
+    ended: () => undefined,
+  });
 
   send(id: string, headers: Record<string, string> = {}, routingKey = 'q'): Promise<string> {
-    return this.lane.publish(message(id, Object.entries(headers)), { exchange: '', routingKey }).then(
+    const message = messageOut({} as never, { id, headers: Object.entries(headers) });
+    return this.lane.publish(message, { exchange: '', routingKey }).then(
       () => 'taken',
       (error: { code: string }) => error.code,
     );
@@ -30,6 +26,10 @@ class Channel extends EventEmitter {
 
   returns(messageId: string, headers: Record<string, string> = {}): void {
     this.emit('return', { properties: { messageId, headers }, fields: { routingKey: 'q' } });
+  }
+
+  refuseAll(): void {
+    for (const confirm of this.unconfirmed.splice(0)) confirm(new Error('message nacked'));
   }
 
   confirmAll(): void {
@@ -44,6 +44,25 @@ test('each message that comes back is unroutable, also two of one name', async (
   channel.returns('a');
   channel.confirmAll();
   expect(await Promise.all(ends)).toEqual(['unroutable', 'unroutable', 'taken']);
+});
+
+test('a message that the broker does not take is refused, and those of a closed channel are lost with it', async () => {
+  const channel = new Channel();
+  const refused = [channel.send('a'), channel.send('b')];
+  channel.refuseAll();
+  expect(await Promise.all(refused)).toEqual(['broker_refused', 'broker_refused']);
+  const lost = [channel.send('c'), channel.send('d')];
+  for (const confirm of channel.unconfirmed.splice(0)) confirm(new Error('channel closed'));
+  channel.emit('close');
+  expect(await Promise.all(lost)).toEqual(['connection_reset', 'connection_reset']);
+});
+
+test('what comes back is compared as it was written', async () => {
+  const channel = new Channel();
+  const end = channel.send('a', {}, 'q\ud800');
+  channel.emit('return', { properties: { messageId: 'a', headers: {} }, fields: { routingKey: 'q\ufffd' } });
+  channel.confirmAll();
+  expect(await end).toBe('unroutable');
 });
 
 test('what comes back without having been sent is not kept', async () => {

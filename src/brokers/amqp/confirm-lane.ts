@@ -1,26 +1,29 @@
 import type { ConfirmChannel, Message } from 'amqplib';
-import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerMessageOut } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import type { Publication } from './message-frames.ts';
 import { Publisher } from './publisher.ts';
+import type { ReadLimit } from './read-limit.ts';
 
 /** The broker closed the channel for a message that is too large. */
-export class LargeMessage extends SendFailure {
+export class LargeMessage extends BrokerError {
   /** Others were on the channel, so it may have been one of them. */
   readonly isShared: boolean;
 
   constructor(isShared: boolean) {
-    super('message_too_large', 'The message is larger than the broker allows.');
+    super('The message is larger than the broker allows.', { code: 'message_too_large' });
     this.isShared = isShared;
   }
 }
 
 const TOO_LARGE = /message size .* (larger than|exceeds)/i;
 const NOT_FOUND = 404;
-const REFUSED = 403;
+const NOT_PERMITTED = 403;
 
 interface Waiting {
   message: Publication;
+  bytes: number;
   /** The broker sent it back. Its confirm follows. */
   isReturned: boolean;
   resolve(): void;
@@ -35,37 +38,42 @@ interface Target {
 /** A channel on which the broker confirms each message, and returns those that it cannot route. */
 export class ConfirmLane {
   readonly #publisher: Publisher;
+  readonly #limit: ReadLimit;
   readonly #ended: () => void;
   /** In the order in which they were sent. */
   readonly #waiting = new Set<Waiting>();
   #failure: Error | null = null;
 
-  constructor(channel: ConfirmChannel, ended: () => void) {
+  constructor(channel: ConfirmChannel, { limit, ended }: { limit: ReadLimit; ended(): void }) {
     this.#publisher = new Publisher(channel);
+    this.#limit = limit;
     this.#ended = ended;
     channel.on('return', (message: Message) => this.#returned(message));
     channel.on('error', (error: Error) => this.fail(error));
-    channel.on('close', () =>
-      this.fail(new SendFailure('connection_reset', 'The broker closed the channel.')),
-    );
+    // If the connection was lost, it says why in the same turn.
+    channel.on('close', () => setImmediate(() => this.fail(new BrokerError(CLOSED, CONNECTION_RESET))));
   }
 
   publish(message: BrokerMessageOut, to: Target): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) return reject(this.#failure);
-      const waiting = { message: publicationOf(message, to), isReturned: false, resolve, reject };
-      const long = longName(waiting.message);
-      if (long !== null) return reject(new SendFailure('message_unfit', long));
+      const publication = publicationOf(message, to);
+      const waiting = {
+        message: publication,
+        bytes: sizeOf(publication),
+        isReturned: false,
+        resolve,
+        reject,
+      };
+      const long = longName(publication);
+      if (long !== null) return reject(new BrokerError(long, { code: 'message_unfit' }));
       this.#waiting.add(waiting);
+      this.#limit.sent(waiting.bytes);
       try {
-        this.#publisher.publish(waiting.message, (error) => this.#settle(waiting, error));
+        this.#publisher.publish(publication, (error) => this.#settle(waiting, error));
       } catch (error) {
-        this.#waiting.delete(waiting);
-        reject(
-          new SendFailure('message_too_large', 'The headers are larger than a frame of the broker.', {
-            cause: error,
-          }),
-        );
+        this.#end(waiting);
+        reject(new BrokerError(LARGE_HEADERS, { code: 'message_too_large', cause: error }));
       }
     });
   }
@@ -76,8 +84,17 @@ export class ConfirmLane {
     const isLarge = TOO_LARGE.test(error.message);
     this.#failure = isLarge ? new LargeMessage(this.#waiting.size > 1) : channelError(error);
     this.#ended();
-    for (const { reject } of this.#waiting) reject(this.#failure);
-    this.#waiting.clear();
+    for (const waiting of this.#waiting) {
+      this.#end(waiting);
+      waiting.reject(this.#failure);
+    }
+  }
+
+  /** Whether it waited until now. */
+  #end(waiting: Waiting): boolean {
+    const hasWaited = this.#waiting.delete(waiting);
+    if (hasWaited) this.#limit.settled(waiting.bytes);
+    return hasWaited;
   }
 
   /** A broker may return what was never sent. */
@@ -85,27 +102,39 @@ export class ConfirmLane {
     for (const waiting of this.#waiting) {
       if (waiting.isReturned || !isSame(waiting.message, returned)) continue;
       waiting.isReturned = true;
+      this.#limit.returned(waiting.bytes);
       return;
     }
   }
 
   #settle(waiting: Waiting, error: unknown): void {
-    if (!this.#waiting.delete(waiting)) return;
-    if (error !== null && error !== undefined)
-      waiting.reject(
-        new SendFailure('broker_refused', 'The broker did not take the message: a queue may be full.', {
-          cause: error,
-        }),
-      );
-    else if (waiting.isReturned) waiting.reject(new SendFailure('unroutable', unroutable(waiting.message)));
+    // The channel is closed. `fail` follows, with the reason.
+    if (error !== null && (error as Error).message !== NACKED) return;
+    if (!this.#end(waiting)) return;
+    if (error !== null) waiting.reject(new BrokerError(REFUSED, { cause: error }));
+    else if (waiting.isReturned)
+      waiting.reject(new BrokerError(unroutable(waiting.message), { code: 'unroutable' }));
     else waiting.resolve();
   }
 }
 
+/** The words of the library for the answer `basic.nack`. */
+const NACKED = 'message nacked';
+const REFUSED = 'The broker did not take the message: a queue may be full.';
+const CLOSED = 'The broker closed the channel.';
+const CONNECTION_RESET = { code: 'connection_reset' } as const;
+const LARGE_HEADERS = 'The headers are larger than a frame of the broker.';
+/** The exchange, the routing key, the type and so on, of 255 bytes each at most. */
+const NAMES_BYTES = 2_048;
+
+/** At most, without a look at each character. */
+const sizeOf = ({ headers, body }: Publication): number =>
+  headers.reduce((sum, [name, value]) => sum + 3 * (name.length + value.length), body.length + NAMES_BYTES);
+
 const unroutable = ({ exchange, routingKey }: Target): string =>
   exchange === ''
-    ? `No queue has the name ${routingKey}.`
-    : `No queue is bound to the exchange ${exchange} for the routing key ${routingKey}.`;
+    ? `No queue has the name ${routingKey}: create it, or check routing_key.`
+    : `No queue is bound to the exchange ${exchange} for the routing key ${routingKey}: bind one.`;
 
 /**
  * A broker returns a message at once, and confirms an earlier one when it is stored. Endpoints may send messages of one id,
@@ -137,22 +166,31 @@ function longName({ routingKey, type, headers }: Publication): string | null {
 function publicationOf(message: BrokerMessageOut, to: Target): Publication {
   const { id, headers, eventType, orderingKey, body } = message;
   return {
-    ...to,
+    exchange: to.exchange,
+    // It comes back as it was written.
+    routingKey: to.routingKey.toWellFormed(),
     messageId: id,
-    type: eventType,
+    type: eventType.toWellFormed(),
     contentType: headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json',
     timestamp: Math.floor(Date.now() / 1000),
-    headers: orderingKey === null ? headers : [...new Map(headers).set('ordering-key', orderingKey)],
+    headers:
+      orderingKey === null ? headers : [...new Map(headers).set('ordering-key', orderingKey.toWellFormed())],
     body,
   };
 }
 
 function channelError(error: Error): Error {
   const { code } = error as { code?: unknown };
-  if (error instanceof SendFailure) return error;
+  if (error instanceof BrokerError) return error;
   if (code === NOT_FOUND)
-    return new SendFailure('target_not_found', 'The exchange does not exist.', { cause: error });
-  if (code === REFUSED)
-    return new SendFailure('not_permitted', 'The user may not write to the exchange.', { cause: error });
+    return new BrokerError('The exchange does not exist: create it, or check exchange and vhost.', {
+      code: 'target_not_found',
+      cause: error,
+    });
+  if (code === NOT_PERMITTED)
+    return new BrokerError('The user may not write to the exchange: give it the permission to write.', {
+      code: 'not_permitted',
+      cause: error,
+    });
   return amqpError(error);
 }

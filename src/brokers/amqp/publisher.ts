@@ -11,6 +11,8 @@ export type Confirm = (error: unknown) => void;
 /** Parts of the library's channel that its types do not name. */
 interface Channel {
   ch: number;
+  /** The number of the first of those that are not confirmed. */
+  lwm: number;
   /** In the order of the messages. */
   unconfirmed: Confirm[];
   connection: {
@@ -36,6 +38,13 @@ export class Publisher {
     this.#channel = library as unknown as Channel;
     const { ch, connection } = this.#channel;
     this.#frames = new MessageFrames(ch, Math.min(connection.frameMax || MOST_BYTES, MOST_BYTES));
+    // The library keeps a list up to the number that the broker confirms. An exception ends the connection.
+    const check = ({ deliveryTag }: { deliveryTag: number }) => {
+      const { lwm, unconfirmed } = this.#channel;
+      if (deliveryTag >= lwm + unconfirmed.length)
+        throw new Error('The broker confirmed a message that was not sent');
+    };
+    library.prependListener('ack', check).prependListener('nack', check);
   }
 
   /** Throws if the headers do not fit into a frame of the broker. */

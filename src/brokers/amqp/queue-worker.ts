@@ -1,11 +1,7 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { Logger } from '../../platform/logger.ts';
-import {
-  BrokerError,
-  type ConsumerContext,
-  StoreAborted,
-  type StoredMessages,
-} from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import { type ConsumerContext, StoreAborted, type StoredMessages } from '../module/broker-module.ts';
 import { goodbye } from '../module/goodbye.ts';
 import { unlessAborted } from '../module/unless-aborted.ts';
 import { Prefetch } from './prefetch.ts';

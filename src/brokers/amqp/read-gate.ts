@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ChannelModel } from 'amqplib';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
 
 /**
  * Stops reading from the broker while messages of MOST bytes are held. `Prefetch` keeps far below that; it cannot know

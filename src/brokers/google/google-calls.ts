@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 import { callbackify } from 'node:util';
 import { v1 } from '@google-cloud/pubsub';
 import {
@@ -26,6 +27,8 @@ import { ServiceAccount } from './service-account.ts';
  */
 const HOST = 'pubsub.googleapis.com';
 const TLS_PORT = 443;
+/** The library always names the server in the handshake, and an address is no name. */
+const UNNAMED = 'unnamed.invalid';
 const CONNECT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
 /** An answer to a publish has ids alone. The library sets no limit by itself. */
@@ -73,7 +76,7 @@ export class GoogleCalls<Method extends string> {
     const token = tokenOf(settings, context.workload);
     const { host, port, isSecure } = placeOf(endpointOf('google', settings, context.workload));
     const address = await reachableAddress(host, port, context);
-    const sslCreds = isSecure ? secure(token, context) : credentials.createInsecure();
+    const sslCreds = isSecure ? secure(token, host, context) : credentials.createInsecure();
     const made = new v1[client]({
       servicePath: address.includes(':') ? `[${address}]` : address,
       port,
@@ -82,7 +85,7 @@ export class GoogleCalls<Method extends string> {
       universeDomain: 'googleapis.com',
       clientOptions: { universeDomain: 'googleapis.com' },
       'grpc.default_authority': `${host}:${port}`,
-      ...(isSecure && { 'grpc.ssl_target_name_override': host }),
+      ...(isSecure && { 'grpc.ssl_target_name_override': isIP(host) === 0 ? host : UNNAMED }),
       'grpc.enable_http_proxy': 0,
       'grpc.keepalive_time_ms': KEEPALIVE_MS,
       'grpc.keepalive_timeout_ms': KEEPALIVE_MS / 3,
@@ -141,7 +144,7 @@ function tokenOf({ credentials: given, service_account }: GooglePlace, workload:
   return () => account.token();
 }
 
-function secure(token: Token, { secureContext }: NetworkContext): ChannelCredentials {
+function secure(token: Token, host: string, { secureContext }: NetworkContext): ChannelCredentials {
   const withToken = async (): Promise<Metadata> => {
     const metadata = new Metadata();
     metadata.set('authorization', `Bearer ${await token()}`);
@@ -151,7 +154,10 @@ function secure(token: Token, { secureContext }: NetworkContext): ChannelCredent
   const calls = credentials.createFromMetadataGenerator((_, done) => {
     generate(done);
   });
-  return credentials.combineChannelCredentials(credentials.createFromSecureContext(secureContext()), calls);
+  const channel = credentials.createFromSecureContext(secureContext(), {
+    checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate),
+  });
+  return credentials.combineChannelCredentials(channel, calls);
 }
 
 function placeOf(endpoint: string): { host: string; port: number; isSecure: boolean } {

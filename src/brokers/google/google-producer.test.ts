@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { protos } from '@google-cloud/pubsub';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
-import { HttpClient } from '../../dispatch/client/http-client.ts';
+import { messageOut, networkOf } from '../../../test/support/brokers/outgoing-message.ts';
 import { googleDestination } from './google-producer.ts';
 
 const { PublishRequest, PublishResponse } = protos.google.pubsub.v1;
@@ -13,6 +13,7 @@ type Response = protos.google.pubsub.v1.IPublishResponse;
 /** The keys of each request. A server of the test answers as the service does. */
 const requests: string[][] = [];
 let idLength = 1;
+let idCount = Number.POSITIVE_INFINITY;
 const server = new Server();
 server.addService(
   {
@@ -34,7 +35,11 @@ server.addService(
         const details = 'The value for the attribute long is too long.';
         return answer({ code: status.INVALID_ARGUMENT, details });
       }
-      answer(null, { messageIds: texts.map((text) => text.padEnd(idLength, '.')) });
+      if (request.messages.some(({ attributes }) => attributes?.['large'] !== undefined)) {
+        const details = 'The value for message is too large. You passed 10000001 in the request.';
+        return answer({ code: status.INVALID_ARGUMENT, details });
+      }
+      answer(null, { messageIds: texts.slice(0, idCount).map((text) => text.padEnd(idLength, '.')) });
     },
   },
 );
@@ -56,25 +61,10 @@ const destination = {
   },
 } as const;
 
-const message = (text: string, orderingKey: string | null) => ({
-  destination,
-  id: text,
-  eventType: 'made.up',
-  headers: [],
-  body: Buffer.from(text),
-  orderingKey,
-  isAtMostOnce: false,
-});
+const message = (text: string, orderingKey: string | null) =>
+  messageOut(destination, { id: text, body: Buffer.from(text), orderingKey });
 
-const http = new HttpClient({ egress: 'any' });
-const producer = await googleDestination.open(destination, {
-  egress: http.egress,
-  secureContext: () => http.secureContext(),
-  workload: {} as never,
-  log: { debug: () => undefined } as never,
-  signal: new AbortController().signal,
-  lost: () => undefined,
-});
+const producer = await googleDestination.open(destination, networkOf());
 afterAll(() => producer.close());
 
 test('a request has messages of one ordering key, and each message gets its own id', async () => {
@@ -103,4 +93,26 @@ test('a message that the topic can never carry fails alone, with that reason', a
       message: 'The topic cannot carry the message: The value for the attribute long is too long.',
     },
   });
+});
+
+test('an answer that has no id for each message is no confirm', async () => {
+  idCount = 1;
+  const ends = await Promise.allSettled(
+    [message('1', null), message('2', null)].map((one) => producer.send(one)),
+  );
+  idCount = Number.POSITIVE_INFINITY;
+  const reason = {
+    code: 'broker_refused',
+    message: 'The broker did not answer with an id for each message.',
+  };
+  expect(ends).toMatchObject([
+    { status: 'rejected', reason },
+    { status: 'rejected', reason },
+  ]);
+});
+
+test('a message that is too large for the topic fails alone, for good', async () => {
+  const large = { ...message('2', null), headers: [['large', 'x']] as const };
+  const ends = await Promise.allSettled([message('1', null), large].map((one) => producer.send(one)));
+  expect(ends).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'message_too_large' } }]);
 });

@@ -1,14 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import type { Destination, GoogleDestination } from '../../domain/config/destination.ts';
-import { Batcher } from '../../platform/batcher.ts';
-import { BrokerError } from '../module/broker-module.ts';
-import {
-  type BrokerMessageOut,
-  type DestinationModule,
-  type Producer,
-  type Receipt,
-  SendFailure,
-} from '../module/producer.ts';
+import { BrokerError, brokerError } from '../module/broker-error.ts';
+import { messageBatches, sendHalves } from '../module/message-batches.ts';
+import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
 import { GoogleCalls } from './google-calls.ts';
 import { googleError, isStatus } from './google-error.ts';
 
@@ -48,12 +42,12 @@ function googleOf(destination: Destination): GoogleDestination {
 class GoogleProducer implements Producer {
   readonly #calls: GoogleCalls<'publish'>;
   readonly #topic: string;
-  readonly #batches = new Batcher<BrokerMessageOut, Receipt>({
-    run: (messages) => this.#sendByKey(messages),
+  readonly #end = new AbortController();
+  readonly #batches = messageBatches({
+    send: (messages) => this.#sendByKey(messages),
     weigh: ({ body, headers }) => Math.max(LEAST_WEIGHT, body.length + JSON.stringify(headers).length),
     maxWeight: MAX_BATCH_BYTES,
     maxInFlight: AT_ONCE,
-    paceMs: 0,
   });
 
   constructor(calls: GoogleCalls<'publish'>, topic: string) {
@@ -70,6 +64,7 @@ class GoogleProducer implements Producer {
   }
 
   async close(): Promise<void> {
+    this.#end.abort();
     this.#calls.close();
   }
 
@@ -94,20 +89,14 @@ class GoogleProducer implements Producer {
       const request = { topic: this.#topic, messages: messages.map(toMessage) };
       const { messageIds } = await this.#calls.call<{ messageIds: string[] }>('publish', request, {
         timeoutMs: REQUEST_MS,
+        signal: this.#end.signal,
       });
-      return messages.map(async (_, index) => ({
-        address: this.address,
-        facts: { 'message-id': messageIds[index] ?? '' },
-      }));
+      if (messageIds.length !== messages.length)
+        throw new BrokerError('The broker did not answer with an id for each message.');
+      return messageIds.map(async (id) => ({ address: this.address, facts: { 'message-id': id } }));
     } catch (error) {
       if (messages.length === 1 || !isStatus(error, status.INVALID_ARGUMENT)) throw publishError(error);
-      const half = Math.ceil(messages.length / 2);
-      const parts = [messages.slice(0, half), messages.slice(half)];
-      const sent = await Promise.allSettled(parts.map((part) => this.#sendAll(part)));
-      return sent.flatMap((end, index) => {
-        if (end.status === 'fulfilled') return end.value;
-        return (parts[index] ?? []).map(async () => Promise.reject(end.reason as Error));
-      });
+      return sendHalves(messages, (half) => this.#sendAll(half));
     }
   }
 }
@@ -121,24 +110,20 @@ const toMessage = ({ body, headers, orderingKey }: BrokerMessageOut) => ({
 function publishError(error: unknown): Error {
   const { details = '' } = error as { details?: string };
   if (isStatus(error, status.NOT_FOUND))
-    return new SendFailure('target_not_found', 'The topic does not exist: check project_id and topic_id.', {
-      cause: error,
-    });
+    return brokerError(
+      ['target_not_found', 'The topic does not exist: check project_id and topic_id.'],
+      error,
+    );
   if (
     isStatus(error, status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED) &&
     /too large|larger than/i.test(details)
   )
-    return new SendFailure('message_too_large', 'The message is larger than the topic allows.', {
-      cause: error,
-    });
+    return brokerError(['message_too_large', 'The message is larger than the topic allows.'], error);
   // The service limits the number of attributes, their lengths and their names.
   if (isStatus(error, status.INVALID_ARGUMENT) && /attribute|ordering.?key/i.test(details))
-    return new SendFailure(
-      'message_unfit',
-      `The topic cannot carry the message: ${details.slice(0, MAX_TEXT)}`,
-      {
-        cause: error,
-      },
+    return brokerError(
+      ['message_unfit', `The topic cannot carry the message: ${details.slice(0, MAX_TEXT)}`],
+      error,
     );
   return googleError(error);
 }

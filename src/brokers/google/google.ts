@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { BrokerSettings, GoogleSettings } from '../../domain/config/source.ts';
-import { BrokerError, type BrokerModule } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerModule } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
 import { runWorkers } from '../module/run-workers.ts';
 import { Subscription } from './google-client.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
 
 /**
  * A service account, from its key file. It proves itself with tokens that it signs for the service itself, so no other
@@ -9,6 +9,7 @@ import { BrokerError } from '../module/broker-module.ts';
 const AUDIENCE = 'https://pubsub.googleapis.com/';
 const TOKEN_S = 3_600;
 const RENEW_BEFORE_S = 600;
+const UNFIT = { code: 'sign_in_refused' } as const;
 
 export class ServiceAccount {
   readonly #email: string;
@@ -26,16 +27,19 @@ export class ServiceAccount {
   static read(base64: string): ServiceAccount {
     const file = parse(Buffer.from(base64, 'base64').toString());
     if (file === null)
-      throw new BrokerError('The service account is not a key file: it is not a JSON object.');
+      throw new BrokerError('The service account is not a key file: it is not a JSON object.', UNFIT);
     const { type, client_email: email, private_key: key, private_key_id: keyId } = file;
     if (type !== 'service_account')
-      throw new BrokerError('The service account is not a key file of the type service_account.');
+      throw new BrokerError('The service account is not a key file of the type service_account.', UNFIT);
     if (typeof email !== 'string' || typeof key !== 'string')
-      throw new BrokerError('The service account has no client_email or no private_key.');
+      throw new BrokerError('The service account has no client_email or no private_key.', UNFIT);
     try {
       return new ServiceAccount(email, typeof keyId === 'string' ? keyId : '', createPrivateKey(key));
     } catch (error) {
-      throw new BrokerError('The private_key of the service account cannot be read.', { cause: error });
+      throw new BrokerError('The private_key of the service account cannot be read.', {
+        ...UNFIT,
+        cause: error,
+      });
     }
   }
 

@@ -1,10 +1,11 @@
 import type { ConnectionPool } from '@platformatic/kafka';
 import type { Egress } from '../../dispatch/address/egress.ts';
+import { BrokerError } from '../module/broker-error.ts';
 import { vettedAddresses } from '../module/vetted-lookup.ts';
 
 /**
- * The egress rule for the Kafka client. It connects to whatever hosts the brokers advertise, and has no setting for
- * how. So its pools of connections are asked for vetted addresses: without TLS the name is replaced by one, with TLS
+ * The egress rule for the Kafka client, and a bound. It connects to whatever hosts the brokers advertise, and has no setting
+ * for how. So its pools of connections are asked for vetted addresses: without TLS the name is replaced by one, with TLS
  * the name stays, for the certificate, and its lookup (`vettedLookup`) gives only vetted ones.
  */
 interface Broker {
@@ -14,29 +15,46 @@ interface Broker {
 
 type Callback = (error: Error | null, connection?: never) => void;
 
-export function guardPool(pool: ConnectionPool, egress: Egress, isSecure: boolean): void {
+/** A client needs a connection to each broker that leads a partition. */
+const MAX_CONNECTIONS = 100;
+
+interface Guard {
+  egress: Egress;
+  isSecure: boolean;
+  /** The client threw an exception. */
+  broken(error: Error): void;
+}
+
+export function guardPool(pool: ConnectionPool, { egress, isSecure, broken }: Guard): void {
   /** The checked address of each open connection. */
   const addresses = new Map<string, string>();
   const get = pool.get.bind(pool) as (broker: Broker, callback: Callback) => void;
   const has = pool.has.bind(pool);
   const established = pool.getEstablishedConnection.bind(pool);
   const named = (broker: Broker): Broker => ({ ...broker, host: addresses.get(broker.host) ?? broker.host });
+  let asked = 0;
 
   const vet = async ({ host }: Broker): Promise<void> => {
-    const [address] = await vettedAddresses(egress, host);
-    if (!isSecure && address !== undefined) addresses.set(host, address);
-  };
-  const guarded = async (broker: Broker | undefined, callback: Callback): Promise<void> => {
+    if ([...pool].length + asked >= MAX_CONNECTIONS)
+      throw new BrokerError(`More than ${MAX_CONNECTIONS} brokers lead the partitions.`);
+    asked += 1;
     try {
-      // The client also asks for a broker that it does not know (yet), and goes by the error.
-      if (broker !== undefined && !has(named(broker))) await vet(broker);
-      get(broker === undefined ? (broker as unknown as Broker) : named(broker), callback);
-    } catch (error) {
-      callback(error as Error);
+      const [address] = await vettedAddresses(egress, host);
+      if (!isSecure && address !== undefined) addresses.set(host, address);
+    } finally {
+      asked -= 1;
     }
   };
-  pool.get = ((broker: Broker, callback: Callback) =>
-    void guarded(broker, callback)) as ConnectionPool['get'];
+  const guarded = async (broker: Broker | undefined, callback: Callback): Promise<void> => {
+    // The client also asks for a broker that it does not know (yet), and goes by the error.
+    if (broker === undefined) return get(broker as unknown as Broker, callback);
+    const blocked = has(named(broker)) ? null : await vet(broker).catch((error: Error) => error);
+    if (blocked instanceof Error) callback(blocked);
+    else get(named(broker), callback);
+  };
+  pool.get = ((broker: Broker, callback: Callback) => {
+    guarded(broker, callback).catch(broken);
+  }) as ConnectionPool['get'];
   pool.has = (broker) => has(named(broker));
   pool.getEstablishedConnection = (broker) => established(named(broker));
 }

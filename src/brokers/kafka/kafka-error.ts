@@ -1,5 +1,5 @@
-import { BrokerError } from '../module/broker-module.ts';
-import { nestedErrors, networkReason } from '../module/network-error.ts';
+import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
+import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
 
 /**
  * The errors of the client say little on top ("Cannot connect to any broker"); what happened is further down, among
@@ -11,46 +11,78 @@ interface Nested extends Error {
   apiId?: string;
 }
 
-type Texts = readonly (readonly [RegExp, string])[];
+type Reasons = readonly (readonly [RegExp, Reason])[];
 
-const BY_API: Record<string, string> = {
-  SASL_AUTHENTICATION_FAILED: 'The broker refused the user name or the password.',
-  UNSUPPORTED_SASL_MECHANISM:
+const NO_LEADER: Reason = ['broker_refused', 'A partition has no leader now, or another one.'];
+
+/** The broker sent what its protocol does not allow. */
+export const NOT_KAFKA = 'The broker breaks the protocol of Kafka.';
+
+const BY_API: Readonly<Record<string, Reason>> = {
+  SASL_AUTHENTICATION_FAILED: [
+    'sign_in_refused',
+    'The broker refused the user name or the password: check auth.',
+  ],
+  UNSUPPORTED_SASL_MECHANISM: [
+    'sign_in_refused',
     'The broker does not take this kind of authentication: check auth.type and auth.hash.',
-  ILLEGAL_SASL_STATE: 'The broker does not take authentication on this port.',
-  UNKNOWN_TOPIC_OR_PARTITION: 'The topic does not exist.',
-  UNKNOWN_TOPIC_ID: 'The topic was deleted.',
-  TOPIC_AUTHORIZATION_FAILED: 'The user may not read the topic.',
-  GROUP_AUTHORIZATION_FAILED: 'The user may not use the consumer group.',
-  CLUSTER_AUTHORIZATION_FAILED: 'The user may not use the cluster.',
-  COORDINATOR_NOT_AVAILABLE: 'The broker is not ready yet: it has no coordinator for the consumer group.',
-  INCONSISTENT_GROUP_PROTOCOL:
+  ],
+  ILLEGAL_SASL_STATE: ['sign_in_refused', 'The broker does not take authentication on this port.'],
+  UNKNOWN_TOPIC_OR_PARTITION: ['target_not_found', 'The topic does not exist: create it, or check its name.'],
+  UNKNOWN_TOPIC_ID: ['target_not_found', 'The topic was deleted.'],
+  TOPIC_AUTHORIZATION_FAILED: ['not_permitted', 'The user may not read the topic: give it the right Read.'],
+  GROUP_AUTHORIZATION_FAILED: [
+    'not_permitted',
+    'The user may not use the consumer group: give it the right Read.',
+  ],
+  CLUSTER_AUTHORIZATION_FAILED: ['not_permitted', 'The user may not use the cluster.'],
+  NOT_LEADER_OR_FOLLOWER: NO_LEADER,
+  LEADER_NOT_AVAILABLE: NO_LEADER,
+  COORDINATOR_NOT_AVAILABLE: [
+    'broker_refused',
+    'The broker is not ready yet: it has no coordinator for the consumer group.',
+  ],
+  INCONSISTENT_GROUP_PROTOCOL: [
+    'broker_refused',
     'Other members of the consumer group use another protocol: give the source a group of its own.',
+  ],
 };
 
 /** A reset connection is their cause, and says less. */
-const ABOUT_TLS: Texts = [
-  [/Broker requires TLS/, 'The broker wants TLS: set auth.tls.'],
-  [/TLS handshake failed/, 'The broker does not speak TLS on this port: unset auth.tls or use another port.'],
+const ABOUT_TLS: Reasons = [
+  [/Broker requires TLS/, ['tls_failed', 'The broker wants TLS: set auth.tls.']],
+  [
+    /TLS handshake failed/,
+    ['tls_failed', 'The broker does not speak TLS on this port: unset auth.tls or use another port.'],
+  ],
 ];
 
-const BY_TEXT: Texts = [
-  [/^Unknown topic/, 'The topic does not exist.'],
-  [/Connection closed/, 'The broker closed the connection: it may want authentication or TLS.'],
+const BY_TEXT: Reasons = [
+  [/^Unknown topic/, ['target_not_found', 'The topic does not exist: create it, or check its name.']],
+  [/timed out/, NO_ANSWER],
+  [/not available in the current cluster metadata/, NO_LEADER],
+  [/unexpected response with correlation_id/, ['broker_refused', NOT_KAFKA]],
+  [
+    /Connection closed/,
+    ['connection_reset', 'The broker closed the connection: it may want authentication or TLS.'],
+  ],
 ];
 
-export function kafkaError(error: unknown): Error {
-  const all = [...nestedErrors(error as Nested)];
-  const own = all.find((one) => one instanceof BrokerError);
+/** `parts`: the errors that count, of those that it is made of. `byApi`: the meaning of answers of the broker. */
+export function kafkaError(
+  error: unknown,
+  parts: readonly Nested[] = [...nestedErrors(error as Nested)],
+  byApi: Readonly<Record<string, Reason>> = BY_API,
+): Error {
+  const own = parts.find((one) => one instanceof BrokerError);
   if (own !== undefined) return own;
-  const text =
-    first(all, ({ apiId }) => BY_API[apiId ?? '']) ??
-    first(all, ({ message }) => ofText(ABOUT_TLS, message)) ??
-    networkReason(all) ??
-    first(all, ({ code }) => (code === 'PLT_KFK_TIMEOUT' ? 'The broker does not answer.' : undefined)) ??
-    first(all, ({ message }) => ofText(BY_TEXT, message));
-  if (text !== undefined) return new BrokerError(text, { cause: error });
-  const answered = all.find(({ apiId }) => apiId !== undefined);
+  const reason =
+    last(parts, ({ apiId }) => byApi[apiId ?? ''] ?? BY_API[apiId ?? '']) ??
+    last(parts, ({ message }) => ofText(ABOUT_TLS, message)) ??
+    networkReason(parts) ??
+    last(parts, ({ message }) => ofText(BY_TEXT, message));
+  if (reason !== undefined) return brokerError(reason, error);
+  const answered = parts.findLast(({ apiId }) => apiId !== undefined);
   return answered === undefined
     ? (error as Error)
     : new BrokerError(`The broker answered: ${answered.message}`, { cause: error });
@@ -63,13 +95,14 @@ export function isRebalance(error: unknown): boolean {
   );
 }
 
-const ofText = (texts: Texts, message: string): string | undefined =>
-  texts.find(([pattern]) => pattern.test(message))?.[1];
+const ofText = (reasons: Reasons, message: string): Reason | undefined =>
+  reasons.find(([pattern]) => pattern.test(message))?.[1];
 
-function first(all: readonly Nested[], text: (one: Nested) => string | undefined): string | undefined {
-  for (const one of all) {
-    const found = text(one);
-    if (found !== undefined) return found;
+/** The client tries again by itself: the last error is that of its last try. */
+function last(parts: readonly Nested[], reasonOf: (part: Nested) => Reason | undefined): Reason | undefined {
+  for (const part of parts.toReversed()) {
+    const reason = reasonOf(part);
+    if (reason !== undefined) return reason;
   }
   return undefined;
 }

@@ -5,9 +5,9 @@ import {
   compatibilityPartitioner,
 } from '@platformatic/kafka';
 import type { Destination, KafkaDestination } from '../../domain/config/destination.ts';
-import { Batcher } from '../../platform/batcher.ts';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
 import { goodbye } from '../module/goodbye.ts';
+import { messageBatches } from '../module/message-batches.ts';
 import type {
   BrokerMessageOut,
   DestinationModule,
@@ -18,14 +18,17 @@ import type {
 import { unlessAborted } from '../module/unless-aborted.ts';
 import { guardPool } from './guard-pool.ts';
 import { clientOptions, isSecure } from './kafka-client.ts';
-import { isAboutMessages, producedIn, produceError } from './produce-error.ts';
+import { ProduceFailure, produceError } from './produce-error.ts';
 
 /**
  * Kafka as a destination. The producer is idempotent and asks all replicas in sync to confirm, so what it sends again
- * after a lost answer is stored once. Messages that come while a batch of their topic is under way make the next batch.
- * Those without a key go to one partition per batch, in turn, as Kafka's own producer does it.
+ * after a lost answer is stored once. Messages that come while a batch is under way make the next batch. Those without a
+ * key go to one partition per batch, in turn, as Kafka's own producer does it.
  *
- * A broker refuses a batch of a partition as a whole. Then its halves are sent, down to the message that it refuses.
+ * Each topic has a client of its own, and one request at a time. The client counts the messages of each partition, by which
+ * the broker knows repeats, and begins again after any failure: a message to another topic could get a number that was used.
+ *
+ * A broker refuses the part of a partition as a whole. Then its halves are sent, down to the message that it refuses.
  */
 const MAX_BATCH_BYTES = 900_000;
 /** Headers and the length of each part. */
@@ -33,25 +36,29 @@ const OVERHEAD_BYTES = 512;
 /** A topic may get more partitions. */
 const PARTITIONS_FOR_MS = 30_000;
 const ALL_REPLICAS = -1;
+/** The longest are about partitions, 30 bytes for each. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 type KafkaClient = Client;
 
 export const kafkaDestination: DestinationModule = {
-  connectionOf: (destination) => {
-    const { brokers, auth } = kafkaOf(destination);
-    return { brokers, auth };
-  },
+  connectionOf: kafkaOf,
   open: async (destination, context) => {
     const settings = kafkaOf(destination);
+    const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, broken: context.lost };
     const client: KafkaClient = new Client({
-      ...(clientOptions(settings, context) as BaseOptions),
+      ...(clientOptions(settings, context, limits) as BaseOptions),
       idempotent: true,
       acks: ALL_REPLICAS,
     });
-    guardPool(client.connections, context.egress, isSecure(settings));
-    const producer = new KafkaProducer(client, context);
+    guardPool(client.connections, {
+      egress: context.egress,
+      isSecure: isSecure(settings),
+      broken: context.lost,
+    });
+    const producer = new KafkaProducer(client, settings.topic, context);
     try {
-      await unlessAborted(context.signal, client.metadata({ topics: [] }));
+      await unlessAborted(context.signal, client.metadata({ topics: [], retries: 0 }));
       return producer;
     } catch (error) {
       await producer.close();
@@ -67,44 +74,38 @@ function kafkaOf(destination: Destination): KafkaDestination {
 
 class KafkaProducer implements Producer {
   readonly #client: KafkaClient;
+  readonly #topic: string;
   readonly #log: ProducerContext['log'];
-  readonly #topics = new Map<string, Batcher<BrokerMessageOut, Receipt>>();
-  readonly #partitions = new Map<string, Partitions>();
+  readonly #batches = messageBatches({
+    send: (messages) => this.#sendAll(messages),
+    weigh: ({ body }) => body.length + OVERHEAD_BYTES,
+    maxWeight: MAX_BATCH_BYTES,
+    maxInFlight: 1,
+  });
+  #partitions: Partitions = { count: 0, leaders: [], untilMs: 0 };
   #next = 0;
 
-  constructor(client: KafkaClient, { log }: Pick<ProducerContext, 'log'>) {
+  constructor(client: KafkaClient, topic: string, { log }: Pick<ProducerContext, 'log'>) {
     this.#client = client;
+    this.#topic = topic;
     this.#log = log;
   }
 
   get address(): string | null {
-    const leaders = [...this.#partitions.values()].flatMap((topic) => topic.leaders);
-    const addresses = new Set(leaders.map((leader) => this.#addressOf(leader)));
+    const addresses = new Set(this.#partitions.leaders.map((leader) => this.#addressOf(leader)));
     return addresses.size === 1 ? ([...addresses][0] ?? null) : null;
   }
 
   send(message: BrokerMessageOut): Promise<Receipt> {
-    const { topic } = kafkaOf(message.destination);
-    let batches = this.#topics.get(topic);
-    if (batches === undefined) {
-      batches = new Batcher({
-        run: (messages) => this.#sendAll(topic, messages),
-        weigh: ({ body }) => body.length + OVERHEAD_BYTES,
-        maxWeight: MAX_BATCH_BYTES,
-        maxInFlight: 1,
-        paceMs: 0,
-      });
-      this.#topics.set(topic, batches);
-    }
-    return batches.add(message);
+    return this.#batches.add(message);
   }
 
   close(): Promise<void> {
     return goodbye(this.#client.close(true), this.#log);
   }
 
-  async #sendAll(topic: string, messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
-    const { count } = await this.#partitionsOf(topic);
+  async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+    const { count } = await this.#readPartitions();
     const unkeyed = this.#next++ % count;
     const placed = messages.map((message) => ({
       message,
@@ -113,53 +114,46 @@ class KafkaProducer implements Producer {
           ? unkeyed
           : compatibilityPartitioner(undefined as never, Buffer.from(message.orderingKey)) % count,
     }));
-    const results = new Map<BrokerMessageOut, Promise<Receipt>>();
-    await this.#sendPlaced(topic, placed, results);
+    const results: Results = new Map();
+    for (const part of requestsOf(placed)) await this.#sendPlaced(part, results);
     return messages.map((message) => results.get(message) as Promise<Receipt>);
   }
 
   /** One request for each broker. Partitions that refused their part are tried again in halves. */
-  async #sendPlaced(
-    topic: string,
-    placed: readonly Placed[],
-    results: Map<BrokerMessageOut, Promise<Receipt>>,
-  ): Promise<void> {
-    const byPartition = Map.groupBy(placed, ({ partition }) => partition);
-    const sent = await this.#request(topic, placed);
-    for (const [partition, part] of byPartition) {
-      const offset = sent.offsets.get(partition);
-      const address = this.#addressOf(this.#partitions.get(topic)?.leaders[partition]);
-      if (offset !== undefined) {
-        part.forEach(({ message }, n) =>
-          results.set(message, Promise.resolve(receipt({ partition, address }, offset, n))),
-        );
-      } else if (part.length > 1 && isAboutMessages(sent.error)) {
+  async #sendPlaced(placed: readonly Placed[], results: Results): Promise<void> {
+    const { offsets, failure } = await this.#request(placed);
+    for (const [partition, part] of Map.groupBy(placed, (one) => one.partition)) {
+      const first = offsets.get(partition);
+      if (first !== undefined || failure === null) {
+        const place = { partition, first, address: this.#addressOf(this.#partitions.leaders[partition]) };
+        part.forEach(({ message }, n) => results.set(message, Promise.resolve(receipt(place, n))));
+      } else if (part.length > 1 && failure.isAboutMessages(partition)) {
         const half = Math.ceil(part.length / 2);
-        await this.#sendPlaced(topic, part.slice(0, half), results);
-        await this.#sendPlaced(topic, part.slice(half), results);
+        await this.#sendPlaced(part.slice(0, half), results);
+        await this.#sendPlaced(part.slice(half), results);
       } else {
-        const failure = Promise.reject<Receipt>(produceError(sent.error));
-        failure.catch(() => undefined);
-        for (const { message } of part) results.set(message, failure);
+        const failed = Promise.reject<Receipt>(failure.reasonOf(partition));
+        failed.catch(() => undefined);
+        for (const { message } of part) results.set(message, failed);
       }
     }
   }
 
   /** The offset of the first message in each partition that took its part. */
-  async #request(
-    topic: string,
-    placed: readonly Placed[],
-  ): Promise<{ offsets: ReadonlyMap<number, bigint>; error: unknown }> {
+  async #request(placed: readonly Placed[]): Promise<{
+    offsets: ReadonlyMap<number, bigint>;
+    failure: ProduceFailure | null;
+  }> {
     try {
       const { offsets = [] } = await this.#client.send({
-        messages: placed.map(({ message, partition }) => toRecord(topic, partition, message)),
+        messages: placed.map((one) => toRecord(this.#topic, one)),
       });
-      return { offsets: new Map(offsets.map((one) => [one.partition, one.offset])), error: null };
+      return { offsets: new Map(offsets.map((one) => [one.partition, one.offset])), failure: null };
     } catch (error) {
       // They are asked for again. Until then they tell the address.
-      const known = this.#partitions.get(topic);
-      if (known !== undefined) known.untilMs = 0;
-      return { offsets: producedIn(error), error };
+      this.#partitions.untilMs = 0;
+      const failure = new ProduceFailure(error);
+      return { offsets: failure.offsets, failure };
     }
   }
 
@@ -169,17 +163,22 @@ class KafkaProducer implements Producer {
     return this.#client.connections.getEstablishedConnection(leader)?.socket.remoteAddress ?? null;
   }
 
-  async #partitionsOf(topic: string): Promise<Partitions> {
-    const known = this.#partitions.get(topic);
-    if (known !== undefined && known.untilMs > performance.now()) return known;
+  async #readPartitions(): Promise<Partitions> {
+    if (this.#partitions.untilMs > performance.now()) return this.#partitions;
+    const topic = this.#topic;
     try {
       const metadata = await this.#client.metadata({ topics: [topic], autocreateTopics: false });
       const { partitionsCount: count = 0, partitions = [] } = metadata.topics.get(topic) ?? {};
-      if (count === 0) throw new BrokerError('The topic does not exist.');
+      if (count === 0)
+        throw new BrokerError('The topic does not exist: create it, or check its name.', {
+          code: 'target_not_found',
+        });
+      // They are listed by their numbers: one large number would make a list of any length.
+      if (partitions.length !== count)
+        throw new BrokerError('The broker does not number the partitions of the topic one by one.');
       const leaders = partitions.map(({ leader }) => metadata.brokers.get(leader));
-      const found = { count, leaders, untilMs: performance.now() + PARTITIONS_FOR_MS };
-      this.#partitions.set(topic, found);
-      return found;
+      this.#partitions = { count, leaders, untilMs: performance.now() + PARTITIONS_FOR_MS };
+      return this.#partitions;
     } catch (error) {
       throw produceError(error);
     }
@@ -198,7 +197,21 @@ interface Placed {
   partition: number;
 }
 
-const toRecord = (topic: string, partition: number, { headers, body, orderingKey }: BrokerMessageOut) => ({
+type Results = Map<BrokerMessageOut, Promise<Receipt>>;
+
+/**
+ * The client sends a request again as a whole if the broker has forgotten it for one of its partitions. So those that go at
+ * most once have a request for each partition.
+ */
+function requestsOf(placed: readonly Placed[]): Placed[][] {
+  const { often = [], once = [] } = Object.groupBy(placed, ({ message }) =>
+    message.isAtMostOnce ? 'once' : 'often',
+  );
+  const single = Map.groupBy(once, ({ partition }) => partition).values();
+  return [often, ...single].filter(({ length }) => length > 0);
+}
+
+const toRecord = (topic: string, { partition, message: { headers, body, orderingKey } }: Placed) => ({
   topic,
   partition,
   value: body,
@@ -206,11 +219,14 @@ const toRecord = (topic: string, partition: number, { headers, body, orderingKey
   headers: new Map(headers.map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
 });
 
-const receipt = (
-  { partition, address }: { partition: number; address: string | null },
-  first: bigint,
-  n: number,
-): Receipt => ({
+interface Place {
+  address: string | null;
+  partition: number;
+  /** The offset of the first message. Undefined: the topic was made again with other partitions meanwhile. */
+  first: bigint | undefined;
+}
+
+const receipt = ({ address, partition, first }: Place, n: number): Receipt => ({
   address,
-  facts: { partition: String(partition), offset: String(first + BigInt(n)) },
+  facts: first === undefined ? {} : { partition: String(partition), offset: String(first + BigInt(n)) },
 });

@@ -2,12 +2,8 @@ import type { Readable } from 'node:stream';
 import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
 import type { BrokerSettings, KafkaSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
-import {
-  BrokerError,
-  type BrokerModule,
-  type ConnectContext,
-  type ConsumerContext,
-} from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
 import { goodbye } from '../module/goodbye.ts';
 import { runWorkers } from '../module/run-workers.ts';
 import { unlessAborted } from '../module/unless-aborted.ts';
@@ -28,6 +24,8 @@ import { PartitionLots } from './partition-lots.ts';
  * a client cannot change (here SESSION_MS).
  */
 const MAX_FETCH_BYTES = 1_048_576;
+/** Much more than a fetch asks for. A message that is larger than a fetch comes whole. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const FETCH_WAIT_MS = 1_000;
 const SESSION_MS = 15_000;
 const HEARTBEAT_MS = 3_000;
@@ -52,10 +50,11 @@ export const kafka: BrokerModule = {
 
   test: async (settings, context) => {
     const { kafka: own } = kafkaSettings(settings);
-    const consumer = connect(own, context);
+    const { consumer, broken } = connect(own, context);
+    const signal = AbortSignal.any([context.signal, broken.signal]);
     try {
-      await unlessAborted(context.signal, readTopic(consumer, own.topic_name));
-      await unlessAborted(context.signal, consumer.findGroupCoordinator());
+      await unlessAborted(signal, readTopic(consumer, own.topic_name));
+      await unlessAborted(signal, consumer.findGroupCoordinator());
     } catch (error) {
       throw kafkaError(error);
     } finally {
@@ -74,32 +73,40 @@ class Worker {
   readonly #context: ConsumerContext;
   readonly #name: string;
   readonly #consumer: Consumer;
+  readonly #broken: AbortController;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(settings: KafkaSettings, context: ConsumerContext, number: number) {
+    const { consumer, broken } = connect(settings, context);
     this.#settings = settings;
     this.#context = context;
     this.#name = String(number);
-    this.#consumer = connect(settings, context);
+    this.#consumer = consumer;
+    this.#broken = broken;
   }
 
   async run(): Promise<void> {
-    const { signal, log } = this.#context;
-    let timer: NodeJS.Timeout | undefined;
+    const { log } = this.#context;
     try {
-      const topic = await unlessAborted(signal, readTopic(this.#consumer, this.#settings.topic_name));
-      const { stream, lots } = await unlessAborted(signal, this.#open());
-      const stop = () => stream.destroy();
-      this.#consumer.on('error', (error: Error) => stream.destroy(error));
-      signal.addEventListener('abort', stop);
-      if (signal.aborted) stop();
-      this.#context.connected();
-      timer = setInterval(() => void this.#readLag(), LAG_EVERY_MS);
-      await this.#takeAll(lots, topic);
+      await unlessAborted(this.#broken.signal, this.#take());
     } finally {
-      clearInterval(timer);
+      clearInterval(this.#timer);
       this.#context.lag(this.#name, null);
       await closed(this.#consumer, log);
     }
+  }
+
+  async #take(): Promise<void> {
+    const { signal } = this.#context;
+    const topic = await unlessAborted(signal, readTopic(this.#consumer, this.#settings.topic_name));
+    const { stream, lots } = await unlessAborted(signal, this.#open());
+    const stop = () => stream.destroy();
+    this.#consumer.on('error', (error: Error) => stream.destroy(error));
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    this.#context.connected();
+    this.#timer = setInterval(() => void this.#readLag(), LAG_EVERY_MS);
+    await this.#takeAll(lots, topic);
   }
 
   async #open(): Promise<{ stream: Readable; lots: PartitionLots }> {
@@ -113,7 +120,7 @@ class Worker {
       // The next fetch begins when everything of the last one has been read.
       highWaterMark: 1,
     });
-    guardPool(stream.connections, this.#context.egress, isSecure(this.#settings));
+    guardPool(stream.connections, guardOf(this.#settings, this.#context, this.#broken));
     return { stream, lots: new PartitionLots(stream) };
   }
 
@@ -195,10 +202,18 @@ class Worker {
 /** Leaves the group, so that others get the partitions at once. */
 const closed = (consumer: Consumer, log: Logger): Promise<void> => goodbye(consumer.close(true), log);
 
-function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
-  const { egress } = context;
+/** `broken`: the client threw an exception, and may never end what it was doing. */
+function connect(
+  settings: KafkaSettings,
+  context: ConnectContext,
+): { consumer: Consumer; broken: AbortController } {
+  const broken = new AbortController();
+  const limits = {
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+    broken: (error: Error) => broken.abort(error),
+  };
   const options: ConsumerOptions<Buffer, Buffer, Buffer, Buffer> = {
-    ...clientOptions(settings, context),
+    ...clientOptions(settings, context, limits),
     groupId: settings.consumer_group_id || 'none',
     autocommit: false,
     sessionTimeout: SESSION_MS,
@@ -209,9 +224,15 @@ function connect(settings: KafkaSettings, context: ConnectContext): Consumer {
   // A member that could not join again, also while it is being closed. Without a listener it would end the process.
   consumer.on('error', (error: Error) => context.log.debug({ err: error }, 'Kafka: the consumer failed'));
   if (settings.consumer_group_id === '') consumer.groupId = NO_GROUP;
-  guardPool(consumer.connections, egress, isSecure(settings));
-  return consumer;
+  guardPool(consumer.connections, guardOf(settings, context, broken));
+  return { consumer, broken };
 }
+
+const guardOf = (settings: KafkaSettings, { egress }: ConnectContext, broken: AbortController) => ({
+  egress,
+  isSecure: isSecure(settings),
+  broken: (error: Error) => broken.abort(error),
+});
 
 /** As the client last saw it, where nothing else is asked for. */
 async function readTopic(
@@ -221,6 +242,6 @@ async function readTopic(
 ): Promise<{ name: string; id: string }> {
   const metadata = await consumer.metadata({ topics: [name], autocreateTopics: false, ...options });
   const topic = metadata.topics.get(name);
-  if (topic === undefined) throw new BrokerError('The topic does not exist.');
+  if (topic === undefined) throw new BrokerError('The topic does not exist: create it, or check its name.');
   return { name, id: `${metadata.id}/${topic.id}` };
 }

@@ -85,6 +85,3 @@ export class StoreAborted extends Error {
     this.stored = stored;
   }
 }
-
-/** An error of a broker, in a sentence for the owner of the source. */
-export class BrokerError extends Error {}

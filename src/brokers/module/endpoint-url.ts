@@ -1,4 +1,4 @@
-import { BrokerError } from './broker-module.ts';
+import { BrokerError } from './broker-error.ts';
 
 /** `endpoint` of the settings: another server with the protocol of a cloud. */
 export function endpointUrl(endpoint: string): URL {

@@ -1,6 +1,5 @@
 import type { Destination } from '../../domain/config/destination.ts';
-import type { ErrorCode } from '../../domain/delivery.ts';
-import { BrokerError, type NetworkContext } from './broker-module.ts';
+import type { NetworkContext } from './broker-module.ts';
 
 /** The contract of one kind of broker that deliveries go to. */
 export interface DestinationModule {
@@ -19,9 +18,9 @@ export interface ProducerContext extends NetworkContext {
 export interface Producer {
   /** The address of the server. Null: it is not known, or there are several. */
   readonly address: string | null;
-  /** Resolves when the broker has the message for good. Rejects, with a `SendFailure` where the reason is known. */
+  /** Resolves when the broker has the message for good. Rejects, with a `BrokerError` where the reason is known. */
   send(message: BrokerMessageOut): Promise<Receipt>;
-  /** Messages that are under way fail. */
+  /** Sends nothing any more. The caller ends the messages that are under way. */
   close(): Promise<void>;
 }
 
@@ -35,6 +34,15 @@ export interface BrokerMessageOut {
   orderingKey: string | null;
   /** A message whose fate is not known is not sent again. */
   isAtMostOnce: boolean;
+  limit: MessageLimit;
+}
+
+/** The time of a message. It may be short, because its connection is lost or the node stops. */
+export interface MessageLimit {
+  /** It is not to be sent any more. */
+  readonly isOver: boolean;
+  /** Calls back when it is over, unless the message ended before. */
+  whenOver(call: () => void): void;
 }
 
 /** The answer of the broker for a message that it took. */
@@ -42,14 +50,4 @@ export interface Receipt {
   address: string | null;
   /** Such as partition and offset. */
   facts: Readonly<Record<string, string>>;
-}
-
-/** A message that was not taken, with the word for filters and a sentence for the owner of the endpoint. */
-export class SendFailure extends BrokerError {
-  readonly code: ErrorCode;
-
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

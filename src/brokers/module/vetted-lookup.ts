@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { BlockedAddress, type Egress } from '../../dispatch/address/egress.ts';
-import { BrokerError } from './broker-module.ts';
+import { BrokerError } from './broker-error.ts';
 
 /** The egress rule for libraries that take a lookup function: it gives only vetted addresses of a name. */
 export function vettedLookup(egress: Egress): LookupFunction {
@@ -25,8 +25,8 @@ export async function vettedAddresses(egress: Egress, host: string): Promise<str
   try {
     return await egress.addresses(host);
   } catch (error) {
-    const { message } = error as Error;
     if (!(error instanceof BlockedAddress)) throw error;
-    throw new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`, { cause: error });
+    const { code, message } = error;
+    throw new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`, { code, cause: error });
   }
 }

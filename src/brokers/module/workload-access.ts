@@ -1,9 +1,13 @@
 import { isOfCloud, NOT_OF_CLOUD, type WorkloadKind } from '../../domain/config/workload.ts';
-import { BrokerError } from './broker-module.ts';
+import { BrokerError } from './broker-error.ts';
 import type { AccessKey, Workload } from './workload.ts';
 
 /** The machine has no credentials for us now. The fault is not that of the endpoint. */
-export class WorkloadError extends BrokerError {}
+export class WorkloadError extends BrokerError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, { code: 'sign_in_refused', ...options });
+  }
+}
 
 interface Settings {
   endpoint: string;

@@ -1,5 +1,6 @@
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
-import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { ConsumerContext } from '../module/broker-module.ts';
 import { changeMessage, type RowChange } from './change-event.ts';
 import type { Connection } from './connect.ts';
 import { type CopyMessage, CopyStream } from './copy-stream.ts';

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { type DatabaseAddress, parseDatabaseUrl } from '../../store/database/database-url.ts';
-import { BrokerError, type ConnectContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { ConnectContext } from '../module/broker-module.ts';
 import { parseLsn } from './change-event.ts';
 import { arrayToJson } from './column-value.ts';
 import { type Connection, connect, type Row } from './connect.ts';

@@ -1,5 +1,5 @@
 import { BlockedAddress } from '../../dispatch/address/egress.ts';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
 
 /** Words an error of a database or of the connection for the owner of the source. */
 type Texts = readonly (readonly [RegExp, string])[];

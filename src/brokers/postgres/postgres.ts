@@ -1,10 +1,6 @@
 import type { BrokerSettings, ChangeStreamSettings } from '../../domain/config/source.ts';
-import {
-  BrokerError,
-  type BrokerModule,
-  type ConnectContext,
-  type ConsumerContext,
-} from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
 import { ChangeReader } from './change-reader.ts';
 import { connectForReplication, readPublication, readSlot, readTables } from './customer-database.ts';
 import { whileLeased } from './lease.ts';

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { SlotRow } from '../../store/brokers/change-streams.ts';
-import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { ConsumerContext } from '../module/broker-module.ts';
 import { parseLsn } from './change-event.ts';
 import type { Connection, Row } from './connect.ts';
 import {

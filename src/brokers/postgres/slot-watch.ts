@@ -1,5 +1,6 @@
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
-import { BrokerError, type ConsumerContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { ConsumerContext } from '../module/broker-module.ts';
 import { type Connection, connect } from './connect.ts';
 import { addressOf, literal } from './customer-database.ts';
 import { connectionName } from './prepare-slot.ts';

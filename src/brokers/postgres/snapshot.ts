@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
+import { BrokerError } from '../module/broker-error.ts';
 import type { ConsumerContext, ReceivedMessage } from '../module/broker-module.ts';
-import { BrokerError } from '../module/broker-module.ts';
 import { changeMessage, parseLsn } from './change-event.ts';
 import { type Connection, connect } from './connect.ts';
 import { type CopyMessage, CopyStream } from './copy-stream.ts';

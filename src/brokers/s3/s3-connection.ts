@@ -6,7 +6,9 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import type { NetworkContext } from '../module/broker-module.ts';
+import type { MessageLimit } from '../module/producer.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import type { S3Address } from './s3-address.ts';
 
@@ -33,6 +35,8 @@ export interface Answer {
 export class S3Connection {
   readonly #address: S3Address;
   readonly #agent: HttpAgent;
+  /** That wait for a connection, too. */
+  readonly #underWay = new Set<ClientRequest>();
   #isClosed = false;
 
   private constructor(address: S3Address, agent: HttpAgent) {
@@ -52,23 +56,27 @@ export class S3Connection {
   }
 
   /** A server may close an idle connection as a request is written: the same request goes once more, on another one. */
-  async exchange(request: Request): Promise<Answer> {
-    const first = this.#begin(request);
+  async exchange(request: Request, limit: MessageLimit): Promise<Answer> {
+    const first = this.#begin(request, limit);
     try {
       return await answerTo(first);
     } catch (error) {
       const isStale = first.reusedSocket && /ECONNRESET|EPIPE/.test((error as { code?: string }).code ?? '');
-      if (!isStale || this.#isClosed) throw error;
-      return await answerTo(this.#begin(request));
+      if (!isStale || this.#isClosed || limit.isOver) throw error;
+      return await answerTo(this.#begin(request, limit));
     }
   }
 
   close(): void {
     this.#isClosed = true;
+    for (const request of this.#underWay) request.destroy();
+    // Also a connection that was opened for one of them.
+    this.#agent.on('free', (socket: Socket) => socket.destroy());
     this.#agent.destroy();
   }
 
-  #begin({ method, path, headers, body }: Request): ClientRequest {
+  #begin({ method, path, headers, body }: Request, limit: MessageLimit): ClientRequest {
+    if (this.#isClosed || limit.isOver) throw new Error('not sent');
     const { isTls, hostname: host, port } = this.#address;
     const begin = isTls ? httpsRequest : httpRequest;
     const begun = begin({ agent: this.#agent, host, port, method, path, headers, timeout: SILENCE_MS });
@@ -77,6 +85,9 @@ export class S3Connection {
     );
     // `answerTo` hears of it. After the answer it is of no interest.
     begun.on('error', () => undefined);
+    this.#underWay.add(begun);
+    begun.on('close', () => this.#underWay.delete(begun));
+    limit.whenOver(() => begun.destroy());
     begun.end(body);
     return begun;
   }

@@ -1,7 +1,5 @@
-import type { ErrorCode } from '../../domain/delivery.ts';
-import { BrokerError } from '../module/broker-module.ts';
+import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
 import { nestedErrors, networkReason } from '../module/network-error.ts';
-import { SendFailure } from '../module/producer.ts';
 import type { Answer } from './s3-connection.ts';
 
 /** Words the answer of a server that did not store the object, for the owner of the endpoint. */
@@ -12,9 +10,7 @@ const BUSY = 'The broker asks us to send more slowly.';
 const TOO_LARGE = 'The message is larger than the broker takes.';
 const DAMAGED = 'The object was damaged on its way to the broker.';
 
-type Known = readonly [code: ErrorCode, text: string];
-
-const BY_NAME: Readonly<Record<string, Known>> = {
+const BY_NAME: Readonly<Record<string, Reason>> = {
   NoSuchBucket: ['target_not_found', 'The bucket does not exist: check bucket, default_region and endpoint.'],
   InvalidBucketName: ['target_not_found', 'The broker has no buckets of such a name: check bucket.'],
   InvalidAccessKeyId: ['sign_in_refused', WRONG_KEY],
@@ -38,30 +34,30 @@ const BY_NAME: Readonly<Record<string, Known>> = {
   XAmzContentSHA256Mismatch: ['broker_refused', DAMAGED],
 };
 
-const BY_STATUS: Readonly<Record<number, Known>> = {
+const BY_STATUS: Readonly<Record<number, Reason>> = {
   413: ['message_too_large', TOO_LARGE],
   429: ['broker_refused', BUSY],
   503: ['broker_refused', BUSY],
 };
 
-export function refusalOf(answer: Answer): SendFailure {
+export function refusalOf(answer: Answer): BrokerError {
+  return brokerError(reasonOf(answer), undefined);
+}
+
+function reasonOf(answer: Answer): Reason {
   const { status, text } = answer;
   const name = partOf(text, 'Code');
   const elsewhere = otherPlace(answer, name);
-  if (elsewhere !== null) return new SendFailure('target_not_found', elsewhere);
+  if (elsewhere !== null) return ['target_not_found', elsewhere];
   const known = BY_NAME[name] ?? BY_STATUS[status];
-  if (known !== undefined) return new SendFailure(...known);
+  if (known !== undefined) return known;
   const words = [name, partOf(text, 'Message')].filter(Boolean).join(': ').slice(0, MAX_TEXT);
   const said = `The broker answered: ${words || `status ${status}`}`;
   // Its own words name the right that is missing, or the key of the encryption that cannot be used.
   if (status === 403 || /AccessDenied|^KMS/.test(name))
-    return new SendFailure(
-      'not_permitted',
-      `The access key has no right to put objects into the bucket. ${said}`,
-    );
-  if (name === 'AuthorizationHeaderMalformed')
-    return new SendFailure('sign_in_refused', `${WRONG_KEY} ${said}`);
-  return new SendFailure('broker_refused', said);
+    return ['not_permitted', `The access key has no right to put objects into the bucket. ${said}`];
+  if (name === 'AuthorizationHeaderMalformed') return ['sign_in_refused', `${WRONG_KEY} ${said}`];
+  return ['broker_refused', said];
 }
 
 /** A redirect is not followed. It says where the bucket is. */
@@ -85,9 +81,11 @@ export function s3Error(error: unknown): Error {
   const all = [...nestedErrors(error as Error & { code?: unknown })];
   const own = all.find((one) => one instanceof BrokerError);
   if (own !== undefined) return own;
-  const text = networkReason(all) ?? (isNotHttp(all) ? 'The server does not speak HTTP.' : undefined);
-  return text === undefined ? (error as Error) : new BrokerError(text, { cause: error });
+  const reason = networkReason(all) ?? (isNotHttp(all) ? NOT_HTTP : undefined);
+  return reason === undefined ? (error as Error) : brokerError(reason, error);
 }
+
+const NOT_HTTP: Reason = ['broker_refused', 'The server does not speak HTTP.'];
 
 const isNotHttp = (all: readonly { code?: unknown }[]): boolean =>
   all.some(({ code }) => typeof code === 'string' && code.startsWith('HPE_'));

@@ -5,9 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
+import { messageOut, networkOf } from '../../../test/support/brokers/outgoing-message.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { HttpClient } from '../../dispatch/client/http-client.ts';
 import type { Destination, S3Destination } from '../../domain/config/destination.ts';
-import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerMessageOut } from '../module/producer.ts';
 import { objectKey } from './object-key.ts';
 import { s3Address } from './s3-address.ts';
 import { s3Destination } from './s3-producer.ts';
@@ -38,38 +41,21 @@ const settings: S3Destination = {
   default_region: 'eu-west-1',
   endpoint,
 };
-const http = new HttpClient({ egress: 'any' });
 const destination: Destination = { type: 's3', s3: settings };
-const context = {
-  egress: http.egress,
-  secureContext: () => http.secureContext(),
-  workload: {} as never,
-  log: { debug: () => undefined } as never,
-  signal: new AbortController().signal,
-  lost: () => undefined,
-};
-const producer = await s3Destination.open(destination, context);
+const producer = await s3Destination.open(destination, networkOf());
 afterAll(async () => {
   await producer.close();
   server.close();
 });
 
 const ID = '01K00000000000000000000000';
-const message = (more: Partial<BrokerMessageOut> = {}): BrokerMessageOut => ({
-  destination,
-  id: ID,
-  eventType: 'made.up',
-  headers: [],
-  body: Buffer.from('{"n":1}\n'),
-  orderingKey: null,
-  isAtMostOnce: false,
-  ...more,
-});
+const message = (more: Partial<BrokerMessageOut> = {}): BrokerMessageOut =>
+  messageOut(destination, { id: ID, body: Buffer.from('{"n":1}\n'), ...more });
 const failed = async (respond: (response: ServerResponse) => void): Promise<[string, string]> => {
   answers.push(respond);
   const error: unknown = await producer.send(message()).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(SendFailure);
-  const { code, message: text } = error as SendFailure;
+  expect(error).toBeInstanceOf(BrokerError);
+  const { code, message: text } = error as BrokerError;
   return [code, text];
 };
 const says =
@@ -155,7 +141,7 @@ test.each([
 });
 
 test('a clock that is off is corrected by the time of the server', async () => {
-  const own = await s3Destination.open(destination, context);
+  const own = await s3Destination.open(destination, networkOf());
   taken.length = 0;
   const serverTime = '<ServerTime>2031-01-02T03:04:05Z</ServerTime>';
   answers.push(says(403, 'RequestTimeTooSkewed', serverTime));
@@ -195,4 +181,49 @@ test('the address of a bucket: in the name for Amazon, in the path for others', 
   expect(at({ bucket: 'a.bucket' })).toBe('https://s3.eu-west-1.amazonaws.com/a.bucket');
   expect(at({ endpoint: 'http://[::1]:9000/base/' })).toBe('http://[::1]:9000/base/bucket');
   expect(() => at({ endpoint: 'ftp://x' })).toThrow('The endpoint is not an http or https URL.');
+});
+
+test('an object goes to no address that the egress rule blocks', async () => {
+  const strict = new HttpClient({ egress: 'public' });
+  taken.length = 0;
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const own = { ...settings, endpoint: endpoint.replace('127.0.0.1', host) };
+    await expect(
+      s3Destination.open({ type: 's3', s3: own }, networkOf({ egress: strict.egress })),
+    ).rejects.toMatchObject({ code: 'address_blocked' });
+  }
+  expect(taken).toEqual([]);
+});
+
+test('objects whose time is over, or whose connection is closed, hold no socket', async () => {
+  const own = await s3Destination.open(destination, networkOf());
+  const [ends, sockets] = [Array.from({ length: 12 }, () => new AbortController()), new Set<string>()];
+  const silent = (response: ServerResponse) => {
+    const { remotePort } = response.socket ?? {};
+    sockets.add(String(remotePort));
+    response.on('close', () => sockets.delete(String(remotePort)));
+  };
+  answers.push(...ends.map(() => silent));
+  const sending = ends.map(({ signal }) => {
+    const limit = {
+      get isOver() {
+        return signal.aborted;
+      },
+      whenOver: (call: () => void) => signal.addEventListener('abort', call),
+    };
+    return own.send(message({ limit })).catch((error: unknown) => error);
+  });
+  await eventually(
+    () => sockets.size,
+    (count) => count === 8,
+  );
+  ends[0]?.abort();
+  expect(await sending[0]).toBeInstanceOf(Error);
+  await own.close();
+  for (const end of await Promise.all(sending)) expect(end).toBeInstanceOf(Error);
+  await eventually(
+    () => sockets.size,
+    (count) => count === 0,
+  );
+  answers.length = 0;
 });

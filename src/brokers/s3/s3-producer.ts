@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';
 import type { Destination, S3Destination } from '../../domain/config/destination.ts';
-import { BrokerError } from '../module/broker-module.ts';
-import {
-  type BrokerMessageOut,
-  type DestinationModule,
-  type Producer,
-  type Receipt,
-  SendFailure,
+import { BrokerError } from '../module/broker-error.ts';
+import type {
+  BrokerMessageOut,
+  DestinationModule,
+  MessageLimit,
+  Producer,
+  Receipt,
 } from '../module/producer.ts';
 import type { Workload } from '../module/workload.ts';
 import { accessKeyOf, endpointOf } from '../module/workload-access.ts';
@@ -52,6 +52,13 @@ function s3Of(destination: Destination): S3Destination {
   return destination.s3;
 }
 
+interface Put {
+  key: string;
+  object: Buffer;
+  headers: BrokerMessageOut['headers'];
+  limit: MessageLimit;
+}
+
 class S3Producer implements Producer {
   readonly #settings: S3Destination;
   readonly #connection: S3Connection;
@@ -66,14 +73,17 @@ class S3Producer implements Producer {
     this.#connection = connection;
   }
 
-  async send({ destination, id, headers, body }: BrokerMessageOut): Promise<Receipt> {
+  async send({ destination, id, headers, body, limit }: BrokerMessageOut): Promise<Receipt> {
     if (body.length > MAX_BODY_BYTES)
-      throw new SendFailure('message_too_large', `The message is larger than ${MAX_BODY_BYTES} bytes.`);
+      throw new BrokerError(`The message is larger than ${MAX_BODY_BYTES} bytes.`, {
+        code: 'message_too_large',
+      });
     const key = objectKey(s3Of(destination).prefix, id);
     const object = await gzip(body);
     try {
-      let answer = await this.#put(key, object, headers);
-      if (this.#learnsTime(answer)) answer = await this.#put(key, object, headers);
+      const put = { key, object, headers, limit };
+      let answer = await this.#put(put);
+      if (this.#learnsTime(answer)) answer = await this.#put(put);
       return receiptOf(answer, { key, object });
     } catch (error) {
       throw s3Error(error);
@@ -84,7 +94,7 @@ class S3Producer implements Producer {
     this.#connection.close();
   }
 
-  async #put(key: string, object: Buffer, headers: BrokerMessageOut['headers']): Promise<Answer> {
+  async #put({ key, object, headers, limit }: Put): Promise<Answer> {
     const accessKey = await accessKeyOf(this.#settings, this.#workload);
     const { default_region: region } = this.#settings;
     const { host, path: bucketPath } = s3Address(this.#settings);
@@ -98,10 +108,8 @@ class S3Producer implements Producer {
     };
     const scope = { region, service: 's3', atMs: Date.now() + this.#clockOffsetMs };
     const request = { method: 'PUT', path, headers: about, body: object };
-    const answer = await this.#connection.exchange({
-      ...request,
-      headers: signed(request, accessKey, scope),
-    });
+    const exchange = { ...request, headers: signed(request, accessKey, scope) };
+    const answer = await this.#connection.exchange(exchange, limit);
     this.address = answer.address;
     return answer;
   }
@@ -121,13 +129,10 @@ function receiptOf(answer: Answer, { key, object }: { key: string; object: Buffe
   if (status !== 200) throw refusalOf(answer);
   const { etag } = headers;
   if (etag === undefined)
-    throw new SendFailure(
-      'broker_refused',
-      'The server answered without an ETag: it does not speak the protocol of S3.',
-    );
+    throw new BrokerError('The server answered without an ETag: it does not speak the protocol of S3.');
   const checksum = headers['x-amz-checksum-sha256'];
   if (checksum !== undefined && checksum !== sha256(object).toString('base64'))
-    throw new SendFailure('broker_refused', 'The broker has stored something else than was sent.');
+    throw new BrokerError('The broker has stored something else than was sent.');
   const version = headers['x-amz-version-id'];
   return {
     address,

@@ -2,7 +2,8 @@ import type { ScheduleSettings } from '../../domain/config/source.ts';
 import { parseCron } from '../../platform/time/cron.ts';
 import { timeZone } from '../../platform/time/time-zone.ts';
 import { Timetable } from '../../platform/time/timetable.ts';
-import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
 
 /**
  * A schedule: each of its times is a message of an ordered stream, whose position is the time. Every node stores it, and

@@ -2,7 +2,8 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SqsSettings } from '../../domain/config/source.ts';
-import { BrokerError, type NetworkContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { NetworkContext } from '../module/broker-module.ts';
 import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import type { Workload } from '../module/workload.ts';
@@ -26,13 +27,14 @@ export async function connect(
 ): Promise<SQSClient> {
   const { egress, secureContext, log, workload } = context;
   const { default_region: region } = settings;
-  const endpoint = endpointOf('sqs', settings, workload);
+  const endpoint = endpointUrl(endpointOf('sqs', settings, workload) || regional(region));
   const lookup = vettedLookup(egress);
   const note = (...words: unknown[]) => log.debug({ words }, 'SQS client');
   const client = new SQSClient({
     region,
     credentials: () => credentialsOf(settings, workload),
-    ...(endpoint !== '' && { endpoint: endpointUrl(endpoint).href }),
+    // Always given: the library would take another one from the environment, past the egress rule.
+    endpoint: endpoint.href,
     useQueueUrlAsEndpoint: false,
     // TLS protects bodies. One wrong checksum would fail the whole answer.
     md5: false,
@@ -54,7 +56,7 @@ export async function connect(
   });
   limitAnswers(client, maxAnswerBytes);
   // No lookup is made for an address.
-  await vettedAddresses(egress, await hostOf(client, region));
+  await vettedAddresses(egress, bareHost(endpoint.hostname));
   return client;
 }
 
@@ -69,11 +71,9 @@ async function credentialsOf(settings: Omit<SqsSettings, 'queue_name'>, workload
   };
 }
 
-async function hostOf({ config }: SQSClient, region: string): Promise<string> {
-  const given = await config.endpoint?.();
-  const hostname = given?.hostname ?? config.endpointProvider({ Region: region }).url.hostname;
-  return bareHost(hostname);
-}
+/** The library knows the names of all regions. */
+const regional = (region: string): string =>
+  new SQSClient({ region }).config.endpointProvider({ Region: region }).url.href;
 
 export interface Queue {
   url: string;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
-import { type BrokerMessageOut, SendFailure } from '../module/producer.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerMessageOut } from '../module/producer.ts';
 
 /** A request takes ten messages. So many bytes together were always allowed; a larger message goes alone. */
 const MAX_ENTRIES = 10;
@@ -23,7 +24,7 @@ const FIRST = [
 ];
 const CLOUD_EVENTS = /^ce-/;
 
-const NAME = /^(?!\.|aws\.|amazon\.)[\w.-]{1,256}(?<!\.)$/i;
+const NAME = /^(?!\.|aws\.|amazon\.|.*\.\.)[\w.-]{1,256}(?<!\.)$/i;
 /** The characters that the service takes. */
 const CARRIED = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 const GROUP = /^[\x21-\x7e]{1,128}$/;
@@ -51,13 +52,12 @@ export function toEntry(
   { id, headers, body, orderingKey }: BrokerMessageOut,
   index: number,
   isFifo: boolean,
-): SendMessageBatchRequestEntry | SendFailure {
+): SendMessageBatchRequestEntry | BrokerError {
   const text = isUtf8(body) ? body.toString() : '\0';
   if (!CARRIED.test(text))
-    return new SendFailure(
-      'message_unfit',
-      'The body has bytes or control characters that Amazon SQS cannot carry.',
-    );
+    return new BrokerError('The body has bytes or control characters that Amazon SQS cannot carry.', {
+      code: 'message_unfit',
+    });
   const attributes = kept(headers).map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]);
   return {
     Id: String(index),

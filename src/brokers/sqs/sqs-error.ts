@@ -1,5 +1,5 @@
-import { BrokerError } from '../module/broker-module.ts';
-import { nestedErrors, networkReason } from '../module/network-error.ts';
+import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
+import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
 
 /** Words an error of Amazon SQS or of the connection for the owner of the source. */
 interface Nested extends Error {
@@ -8,11 +8,17 @@ interface Nested extends Error {
   $metadata?: { httpStatusCode?: number };
 }
 
-const WRONG_KEY = 'The broker refused the access key: check access_key_id and secret_key.';
-const NO_QUEUE = 'The queue does not exist: check queue_name and default_region.';
-const BUSY = 'The broker says that it gets too many requests.';
+const WRONG_KEY: Reason = [
+  'sign_in_refused',
+  'The broker refused the access key: check access_key_id and secret_key.',
+];
+const NO_QUEUE: Reason = [
+  'target_not_found',
+  'The queue does not exist: check queue_name and default_region.',
+];
+const BUSY: Reason = ['broker_refused', 'The broker says that it gets too many requests.'];
 
-const BY_NAME: Record<string, string> = {
+const BY_NAME: Readonly<Record<string, Reason>> = {
   InvalidClientTokenId: WRONG_KEY,
   UnrecognizedClientException: WRONG_KEY,
   InvalidAccessKeyId: WRONG_KEY,
@@ -20,14 +26,14 @@ const BY_NAME: Record<string, string> = {
   SignatureDoesNotMatch: WRONG_KEY,
   InvalidSignatureException: WRONG_KEY,
   IncompleteSignature: WRONG_KEY,
-  ExpiredToken: 'The access key has expired.',
+  ExpiredToken: ['sign_in_refused', 'The access key has expired.'],
   QueueDoesNotExist: NO_QUEUE,
   'AWS.SimpleQueueService.NonExistentQueue': NO_QUEUE,
   RequestThrottled: BUSY,
   ThrottlingException: BUSY,
-  OverLimit: 'Too many messages of the queue are in flight.',
-  AnswerTooLarge: 'The answer of the broker is too large.',
-  TimeoutError: 'The broker does not answer.',
+  OverLimit: ['broker_refused', 'Too many messages of the queue are in flight.'],
+  AnswerTooLarge: ['broker_refused', 'The answer of the broker is too large.'],
+  TimeoutError: NO_ANSWER,
 };
 const MAX_TEXT = 300;
 
@@ -35,17 +41,17 @@ export function sqsError(error: unknown): Error {
   const all = [...nestedErrors(error as Nested)];
   const own = all.find((one) => one instanceof BrokerError);
   if (own !== undefined) return own;
-  const named = all.map(({ name }) => BY_NAME[name]).find((text) => text !== undefined);
-  const text = named ?? networkReason(all) ?? answered(all);
-  return text === undefined ? (error as Error) : new BrokerError(text, { cause: error });
+  const named = all.map(({ name }) => BY_NAME[name]).find((reason) => reason !== undefined);
+  const reason = named ?? networkReason(all) ?? answered(all);
+  return reason === undefined ? (error as Error) : brokerError(reason, error);
 }
 
 /** Its own words name the right that is missing, or the key of the encryption that cannot be used. */
-function answered(all: readonly Nested[]): string | undefined {
+function answered(all: readonly Nested[]): Reason | undefined {
   const answer = all.find(({ $metadata }) => $metadata?.httpStatusCode !== undefined);
   if (answer === undefined) return undefined;
-  const words = `${answer.name}: ${answer.message}`.slice(0, MAX_TEXT);
+  const words = `The broker answered: ${`${answer.name}: ${answer.message}`.slice(0, MAX_TEXT)}`;
   return /AccessDenied|NotAuthorized|AuthFailure/.test(answer.name)
-    ? `The access key has no right to do this. The broker answered: ${words}`
-    : `The broker answered: ${words}`;
+    ? ['not_permitted', `The access key has no right to do this. ${words}`]
+    : ['broker_refused', words];
 }

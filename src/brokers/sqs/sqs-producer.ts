@@ -6,15 +6,9 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Destination, SqsDestination } from '../../domain/config/destination.ts';
-import { Batcher } from '../../platform/batcher.ts';
-import { BrokerError } from '../module/broker-module.ts';
-import {
-  type BrokerMessageOut,
-  type DestinationModule,
-  type Producer,
-  type Receipt,
-  SendFailure,
-} from '../module/producer.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import { messageBatches, sendHalves } from '../module/message-batches.ts';
+import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
 import { answeredFrom } from './limit-answers.ts';
 import { connect } from './sqs-client.ts';
 import { toEntry, weightOf } from './sqs-entry.ts';
@@ -23,21 +17,21 @@ import { sqsError } from './sqs-error.ts';
 /**
  * Amazon SQS as a destination. Up to ten messages go in one request, and the answer says of each by itself whether the queue
  * has it. In a FIFO queue the ordering key is the group, and the `webhook-id` the id by which the queue drops repeats.
+ *
+ * The service refuses some messages together with their request. Then its halves are sent, down to the message that it means.
  */
 const AT_ONCE = 8;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_TEXT = 300;
 
 export const sqsDestination: DestinationModule = {
-  connectionOf: (destination) => {
-    const { queue_name: _, ...connection } = sqsOf(destination);
-    return connection;
-  },
+  connectionOf: sqsOf,
   // A request that may have arrived is not repeated by the client: the delivery is tried again by our own rules.
-  open: async (destination, context) =>
-    new SqsProducer(
-      await connect(sqsOf(destination), context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES }),
-    ),
+  open: async (destination, context) => {
+    const settings = sqsOf(destination);
+    const client = await connect(settings, context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES });
+    return new SqsProducer(client, settings.queue_name);
+  },
 };
 
 function sqsOf(destination: Destination): SqsDestination {
@@ -47,11 +41,18 @@ function sqsOf(destination: Destination): SqsDestination {
 
 class SqsProducer implements Producer {
   readonly #client: SQSClient;
-  readonly #urls = new Map<string, Promise<string>>();
-  readonly #queues = new Map<string, Batcher<BrokerMessageOut, Receipt>>();
+  readonly #name: string;
+  readonly #batches = messageBatches({
+    send: (messages) => this.#sendAll(messages),
+    weigh: weightOf,
+    maxWeight: 1,
+    maxInFlight: AT_ONCE,
+  });
+  #url: Promise<string> | null = null;
 
-  constructor(client: SQSClient) {
+  constructor(client: SQSClient, name: string) {
     this.#client = client;
+    this.#name = name;
   }
 
   get address(): string | null {
@@ -59,56 +60,42 @@ class SqsProducer implements Producer {
   }
 
   send(message: BrokerMessageOut): Promise<Receipt> {
-    const { queue_name: name } = sqsOf(message.destination);
-    let batches = this.#queues.get(name);
-    if (batches === undefined) {
-      batches = new Batcher({
-        run: (messages) => this.#sendAll(name, messages),
-        weigh: weightOf,
-        maxWeight: 1,
-        maxInFlight: AT_ONCE,
-        paceMs: 0,
-      });
-      this.#queues.set(name, batches);
-    }
-    return batches.add(message);
+    return this.#batches.add(message);
   }
 
   async close(): Promise<void> {
     this.#client.destroy();
   }
 
-  async #sendAll(name: string, messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+  async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
     try {
-      const url = await this.#urlOf(name);
+      this.#url ??= this.#readUrl();
+      const url = await this.#url;
       const entries = messages.map((message, index) => toEntry(message, index, url.endsWith('.fifo')));
-      const sendable = entries.flatMap((entry) => (entry instanceof SendFailure ? [] : [entry]));
+      const sendable = entries.flatMap((entry) => (entry instanceof BrokerError ? [] : [entry]));
       const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: sendable });
       const answer = sendable.length === 0 ? null : await this.#client.send(command);
       const taken = new Map((answer?.Successful ?? []).map((one) => [one.Id, one]));
       const refused = new Map((answer?.Failed ?? []).map((one) => [one.Id, one]));
       return entries.map(async (entry, index) => {
-        if (entry instanceof SendFailure) throw entry;
+        if (entry instanceof BrokerError) throw entry;
         const receipt = taken.get(String(index));
         if (receipt === undefined) throw refusal(refused.get(String(index)));
         return receiptOf(receipt, this.address);
       });
     } catch (error) {
-      this.#urls.delete(name);
-      throw tooLarge(error, messages) ?? sqsError(error);
+      const isMeant = isAboutMessage(error as Error);
+      if (isMeant && messages.length > 1) return sendHalves(messages, (half) => this.#sendAll(half));
+      // The queue may have been made again.
+      this.#url = null;
+      throw isMeant ? refusal(error as Error) : sqsError(error);
     }
   }
 
-  #urlOf(name: string): Promise<string> {
-    let url = this.#urls.get(name);
-    if (url === undefined) {
-      url = this.#client.send(new GetQueueUrlCommand({ QueueName: name })).then(({ QueueUrl }) => {
-        if (QueueUrl === undefined) throw new BrokerError('The broker did not say the URL of the queue.');
-        return QueueUrl;
-      });
-      this.#urls.set(name, url);
-    }
-    return url;
+  async #readUrl(): Promise<string> {
+    const { QueueUrl } = await this.#client.send(new GetQueueUrlCommand({ QueueName: this.#name }));
+    if (QueueUrl === undefined) throw new BrokerError('The broker did not say the URL of the queue.');
+    return QueueUrl;
   }
 }
 
@@ -123,20 +110,21 @@ const receiptOf = (
   },
 });
 
-const TOO_LARGE = 'The message is larger than the queue allows.';
+const TOO_LARGE = /TooLong|shorter than|too long/i;
+const UNFIT = /InvalidMessageContents|InvalidAttributeValue/;
+const PARAMETER = /InvalidParameterValue/;
 
-function refusal(failed: BatchResultErrorEntry | undefined): SendFailure {
-  const words = `${failed?.Code ?? ''} ${failed?.Message ?? ''}`.trim().slice(0, MAX_TEXT);
-  if (/shorter than|too long|TooLong/i.test(words)) return new SendFailure('message_too_large', TOO_LARGE);
-  return new SendFailure(
-    'broker_refused',
-    `The queue did not take the message: ${words || 'it gave no reason'}.`,
-  );
-}
+const isAboutMessage = ({ name, message }: Error): boolean =>
+  [TOO_LARGE, UNFIT, PARAMETER].some((pattern) => pattern.test(`${name} ${message}`));
 
-/** A large message goes alone, and the service refuses the whole request. */
-function tooLarge(error: unknown, { length }: readonly BrokerMessageOut[]): SendFailure | null {
-  const { name, message } = error as Error;
-  const isMeant = /TooLong|shorter than|too long/i.test(`${name} ${message}`);
-  return isMeant && length === 1 ? new SendFailure('message_too_large', TOO_LARGE, { cause: error }) : null;
+/** An entry of an answer, or the refusal of a request with one message. */
+function refusal(failed: BatchResultErrorEntry | Error | undefined): BrokerError {
+  const [code, text] =
+    failed instanceof Error ? [failed.name, failed.message] : [failed?.Code, failed?.Message];
+  const words = `${code ?? ''} ${text ?? ''}`.trim().slice(0, MAX_TEXT);
+  if (TOO_LARGE.test(words))
+    return new BrokerError('The message is larger than the queue allows.', { code: 'message_too_large' });
+  return new BrokerError(`The queue did not take the message: ${words || 'it gave no reason'}.`, {
+    code: UNFIT.test(words) ? 'message_unfit' : 'broker_refused',
+  });
 }

@@ -1,6 +1,7 @@
 import { QueueDoesNotExist, type SQSClient } from '@aws-sdk/client-sqs';
 import type { BrokerSettings, SqsSettings } from '../../domain/config/source.ts';
-import { BrokerError, type BrokerModule, type ConsumerContext } from '../module/broker-module.ts';
+import { BrokerError } from '../module/broker-error.ts';
+import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
 import { runWorkers } from '../module/run-workers.ts';
 import { connect, findQueue, type Queue, readQueue } from './sqs-client.ts';

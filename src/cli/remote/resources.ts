@@ -2,12 +2,12 @@ import type {
   CreateEndpoint,
   CreateSource,
   CreateSubscription,
-  DeliveryAttempt,
   Endpoint,
   EventType,
   Posthorn,
   Source,
   Subscription,
+  TestAttempt,
 } from '../../../client/src/posthorn.ts';
 import { EXIT } from '../../platform/startup-error.ts';
 import type { Given, Run } from '../terminal/command.ts';
@@ -143,12 +143,13 @@ export const endpoints: Record<string, Run> = {
 
 const SHOWN_CHARS = 200;
 
-function attemptText({ status, http_status, error, timings, url, response_data }: DeliveryAttempt): string[] {
+function attemptText(attempt: TestAttempt): string[] {
+  const { status, http_status, error, outcome, timings, url, response_data } = attempt;
   const { totalMs } = timings;
   const took = typeof totalMs === 'number' ? ` in ${Math.round(totalMs)} ms` : '';
   const answer = response_data.slice(0, SHOWN_CHARS);
   return [
-    `${status ? 'delivered' : 'failed'}: ${http_status || error}${took}, ${url}`,
+    `${status ? 'delivered' : 'failed'}: ${http_status || `${error} (${outcome})`}${took}, ${url}`,
     ...(answer === '' ? [] : [`answer: ${answer}`]),
   ];
 }

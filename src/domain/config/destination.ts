@@ -1,3 +1,5 @@
+import type { Secret } from '../../platform/secret.ts';
+
 /**
  * The broker that an endpoint's deliveries go to. The names of fields and credentials are those of sources of the same
  * kind (source.ts). They are sealed together with the other secrets of the endpoint.
@@ -88,6 +90,20 @@ export function destinationUrl(destination: Destination): string {
       return `pubsub://${hostIn(endpoint) || 'pubsub.googleapis.com'}/projects/${part(project_id)}/topics/${part(topic_id)}`;
     }
   }
+}
+
+/** The parts of an endpoint that say where its deliveries go. */
+export interface Addressed {
+  delivery: string;
+  url: string;
+  secret: Secret<{ broker?: Destination | null }>;
+}
+
+/** The address of an endpoint for people: its URL, or that of its broker. Empty: it has none, or none that can be read. */
+export function addressOf({ delivery, url, secret }: Addressed): string {
+  if (delivery !== 'broker') return url;
+  const broker = secret.revealOrNull()?.broker ?? null;
+  return broker === null ? '' : destinationUrl(broker);
 }
 
 /** Whether the way to the broker is encrypted. */

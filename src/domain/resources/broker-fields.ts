@@ -1,34 +1,9 @@
+import type { BrokerField, BrokerFields, BrokerUse } from './broker-field.ts';
+
 /**
- * The settings of each kind of broker, described once for sources and endpoints. Schemas, checks and forms follow from
- * the description. A name with a dot is a field of a group, which may be left out as a whole.
+ * The settings of each kind of broker, described once for sources and endpoints. Schemas, checks, defaults and forms follow
+ * from the description. A name with a dot is a field of a group, which may be left out as a whole.
  */
-export interface BrokerField {
-  readonly label: string;
-  readonly kind: 'text' | 'secret' | 'choice' | 'flag' | 'list' | 'bytes';
-  readonly hint?: string;
-  /** The values of a choice. */
-  readonly of?: readonly string[];
-  readonly required?: true;
-  /** Required, and allowed, unless this other field is given. */
-  readonly insteadOf?: string;
-  /** A field that is not given is not stored either. */
-  readonly isLeftOut?: true;
-  /** A text that is not given is null, other than an empty one. */
-  readonly isNullable?: true;
-  /** The value of a text that is not given. */
-  readonly usual?: string;
-  readonly maxChars?: number;
-  /** The protocol has no room for more. */
-  readonly maxBytes?: number;
-  readonly rule?: { readonly pattern: RegExp; readonly says: string };
-  /** Absent: both have it. */
-  readonly only?: 'source' | 'destination';
-  /** Another name that requests may use for it. */
-  readonly alias?: string;
-}
-
-export type BrokerFields = Readonly<Record<string, BrokerField>>;
-
 const text = (label: string, more: Partial<BrokerField> = {}): BrokerField => ({
   label,
   kind: 'text',
@@ -41,14 +16,16 @@ const secret = (label: string, more: Partial<BrokerField> = {}): BrokerField => 
 });
 const required = { required: true } as const;
 /** Unless the credentials are those of the machine. */
-const ownKey = { insteadOf: 'credentials' } as const;
-const ofMachine: BrokerField = {
+const ownKey = { ...required, when: { field: 'credentials', is: [''] } } as const;
+const ofMachine = (cloud: 'aws' | 'google'): BrokerField => ({
   label: 'Credentials',
   kind: 'choice',
   of: ['workload'],
   hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
   isLeftOut: true,
-};
+  cloud,
+});
+const signedIn = { ...required, when: { field: 'auth.type', is: ['plain', 'scram'] } } as const;
 const toSend = { only: 'destination' } as const;
 const toTake = { only: 'source' } as const;
 
@@ -58,6 +35,8 @@ const amqpName = { maxBytes: 255 } as const;
 const otherServer = text('Endpoint', {
   hint: 'Another server with the same protocol, as an http or https URL.',
   maxChars: 2048,
+  // Sources are stored with any text, and their status says it.
+  rule: { pattern: /^https?:\/\/[^\s/]/i, says: 'must be an http or https URL', only: 'destination' },
 });
 
 /** It is a part of the name of a server that gets the credentials, so it is one label. */
@@ -80,16 +59,22 @@ export const brokerFields = {
     topic_name: text('Topic', { ...required, ...toTake }),
     consumer_group_id: text('Consumer group', toTake),
     'auth.type': { label: 'Authentication', kind: 'choice', of: ['plain', 'scram'] },
-    'auth.hash': { label: 'Hash', kind: 'choice', of: ['SHA256', 'SHA512'], hint: 'For scram.' },
-    'auth.username': text('User name'),
-    'auth.password': secret('Password'),
+    'auth.username': text('User name', signedIn),
+    'auth.password': secret('Password', signedIn),
+    'auth.hash': {
+      label: 'Hash',
+      kind: 'choice',
+      of: ['SHA256', 'SHA512'],
+      usual: 'SHA512',
+      when: { field: 'auth.type', is: ['scram'] },
+    },
     'auth.tls': { label: 'TLS', kind: 'flag' },
   },
   amqp: {
     schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
     host: text('Host', required),
     port: text('Port', {
-      hint: 'Default: 5672, with TLS 5671.',
+      usual: { by: 'schema', values: { amqp: '5672', amqps: '5671' } },
       maxChars: 5,
       rule: {
         pattern: /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
@@ -97,9 +82,9 @@ export const brokerFields = {
       },
     }),
     queue: text('Queue', { ...required, ...toTake, ...amqpName }),
-    vhost: text('Virtual host', { isNullable: true, ...amqpName }),
+    vhost: text('Virtual host', { hint: 'Default: /.', isNullable: true, ...amqpName }),
     deadLetterExchange: text('Dead letter exchange', { ...toTake, ...amqpName }),
-    'auth.user': text('User name', required),
+    'auth.user': text('User name', { hint: 'Default: guest, with the password guest.', ...required }),
     'auth.password': secret('Password'),
     'bindExchange.exchange': text('Exchange', { ...required, ...toTake, ...amqpName }),
     'bindExchange.routingKey': text('Routing key', { ...toTake, ...amqpName }),
@@ -109,15 +94,16 @@ export const brokerFields = {
       ...amqpName,
     }),
     routing_key: text('Routing key', {
-      hint: 'Empty: the event type.',
+      hint: 'With an exchange, empty means the event type.',
+      required: { field: 'exchange', is: [''] },
       ...toSend,
       ...amqpName,
     }),
   },
   sqs: {
     queue_name: text('Queue', required),
-    credentials: ofMachine,
-    access_key_id: text('Access key id', ownKey),
+    credentials: ofMachine('aws'),
+    access_key_id: text('Access key ID', ownKey),
     secret_key: secret('Secret key', ownKey),
     default_region: region,
     endpoint: otherServer,
@@ -126,11 +112,11 @@ export const brokerFields = {
     project_id: text('Google project', required),
     subscription_id: text('Subscription', { ...required, ...toTake }),
     topic_id: text('Topic', { ...required, ...toSend }),
-    credentials: ofMachine,
+    credentials: ofMachine('google'),
     service_account: {
       label: 'Service account',
       kind: 'bytes',
-      hint: 'The key file: base64, or an array of byte values.',
+      hint: 'The key file as base64.',
       ...ownKey,
     },
     endpoint: otherServer,
@@ -152,8 +138,8 @@ export const brokerFields = {
         says: 'must not begin with a slash, or have control characters or parts . and ..',
       },
     }),
-    credentials: ofMachine,
-    access_key_id: text('Access key id', ownKey),
+    credentials: ofMachine('aws'),
+    access_key_id: text('Access key ID', ownKey),
     secret_key: secret('Secret key', ownKey),
     default_region: region,
     endpoint: otherServer,
@@ -163,11 +149,12 @@ export const brokerFields = {
 export type BrokerFieldsKind = keyof typeof brokerFields;
 
 /** The fields of one kind for one use, by name. */
-export const fieldsFor = (
-  kind: BrokerFieldsKind,
-  use: 'source' | 'destination',
-): [name: string, field: BrokerField][] =>
-  Object.entries<BrokerField>(brokerFields[kind]).filter(([, { only = use }]) => only === use);
-
-/** Names of the fields of any kind that hold a credential. */
-export const isSecretField = ({ kind }: BrokerField): boolean => kind === 'secret' || kind === 'bytes';
+export const fieldsFor = (kind: BrokerFieldsKind, use: BrokerUse): BrokerFields =>
+  Object.fromEntries(
+    Object.entries<BrokerField>(brokerFields[kind])
+      .filter(([, { only = use }]) => only === use)
+      .map(([name, { rule, ...field }]) => [
+        name,
+        { ...field, ...(rule !== undefined && (rule.only ?? use) === use && { rule }) },
+      ]),
+  );

@@ -28,6 +28,8 @@ export interface BuiltRequest {
 
 /** So much of a response is kept. */
 export const MAX_RESPONSE_BYTES = 51_200;
+/** In a message they mean nothing. */
+const OF_HTTP = ['user-agent', 'accept-encoding', 'webhook-request-origin'];
 const USER_AGENT = `Posthorn/${VERSION}`;
 
 type Content = Pick<
@@ -57,7 +59,8 @@ export function buildRequest(
   const { nowMs, made } = context;
   const id = webhookId(delivery, endpoint.row);
   const body = enveloped(delivery, endpoint.row, { ...context, id });
-  const headers = new HeaderList();
+  const isMessage = endpoint.row.delivery === 'broker';
+  const headers = new HeaderList(isMessage ? OF_HTTP : []);
   headers.put('Content-Type', delivery.contentType ?? 'application/json');
   headers.putAll(endpoint.signer.headers({ id, timestampSeconds: Math.floor(nowMs / 1000), nowMs, body }));
   putOurs(headers, delivery, context);
@@ -67,6 +70,7 @@ export function buildRequest(
   if (made !== null) headers.putAll(Object.entries(made.headers));
   for (const [name, values] of Object.entries(context.eventHeaders)) headers.put(name, values.join(', '));
   headers.put('User-Agent', USER_AGENT);
+  if (isMessage) headers.put('event-type', delivery.eventType);
   return {
     url: urlOf(endpoint.row, delivery, made),
     headers: headers.list,
@@ -162,7 +166,11 @@ export function credentialNames(
 
 class HeaderList {
   readonly list: [string, string][] = [];
-  readonly #seen = new Set<string>();
+  readonly #seen: Set<string>;
+
+  constructor(leftOut: readonly string[]) {
+    this.#seen = new Set(leftOut);
+  }
 
   put(name: string, value: string): void {
     const key = name.toLowerCase();

@@ -150,6 +150,13 @@ describe('webhook-delivery', () => {
 describe('at most once', () => {
   const once = { deliveryMode: 'at_most_once' } as const;
 
+  test('ends where the message was under way, at any error, also at one of ours', () => {
+    const begun = { mayHaveArrived: true } as const;
+    for (const more of [begun, { ...begun, ours: true }])
+      expect(judge(once, unanswered('connection_refused', more))).toMatchObject({ status: 'Failure' });
+    expect(judge({}, unanswered('connection_refused', begun))).toMatchObject({ status: 'Retry' });
+  });
+
   test('ends at any answer', () => {
     expect(judge(once, answered(500))).toMatchObject({
       status: 'Failure',

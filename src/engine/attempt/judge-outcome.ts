@@ -49,7 +49,8 @@ export function judgeOutcome(
     lane: delivery.lane,
   };
   const isYoung = () => context.nowMs - idTime(delivery.id) < OUR_FAULT_FOR_MS;
-  if (outcome.kind === 'error' && outcome.ours && isYoung()) {
+  const isOnce = delivery.deliveryMode === 'at_most_once';
+  if (outcome.kind === 'error' && outcome.ours && isYoung() && !(isOnce && outcome.mayHaveArrived)) {
     return {
       ...asBefore,
       verdict: 'ours',
@@ -73,8 +74,7 @@ export function judgeOutcome(
     outcome.kind === 'response' ? `The endpoint answered ${outcome.statusText}` : outcome.message;
   const final = finalReason(outcome, context.finalCodes);
   if (final !== null) return { ...failure, verdict: final.verdict, description: `${reason}${final.note}` };
-  const mayHaveArrived = outcome.kind === 'response' || !NOT_SENT.has(outcome.code);
-  if (mayHaveArrived && delivery.deliveryMode === 'at_most_once') {
+  if (isOnce && mayHaveArrived(outcome)) {
     const description = `${reason}; at most once, so it is not retried`;
     return { ...failure, verdict: 'failed', description };
   }
@@ -100,6 +100,9 @@ export function judgeOutcome(
   });
   return { ...base, verdict: 'failed', status: 'Retry', description: reason, delayMs };
 }
+
+const mayHaveArrived = (outcome: Outcome): boolean =>
+  outcome.kind === 'response' || outcome.mayHaveArrived === true || !NOT_SENT.has(outcome.code);
 
 function askedToWait(outcome: Outcome, nowMs: number): number | null {
   if (outcome.kind !== 'response') return null;

@@ -184,7 +184,7 @@ function breakerAlerts(
     if (endpoint === undefined) return [];
     const about = { kind: 'breaker', endpoint, subscription: null } as const;
     if (state === 'closed') {
-      const summary = 'It answers again, so its circuit breaker closed. Deliveries are sent.';
+      const summary = 'An attempt succeeded, so its circuit breaker closed. Deliveries are sent.';
       return [{ ...about, state: 'cleared', summary, lastFailure: null }];
     }
     const summary = 'It keeps failing, so its circuit breaker opened. Deliveries wait.';

@@ -116,6 +116,17 @@ describe('an endpoint that sends to a broker', () => {
     expect(await refused({ broker: { type: 's3', s3: { ...s3, prefix: 'ü'.repeat(451) } } })).toEqual([
       'broker.s3.prefix must have at most 900 bytes',
     ]);
+    expect(await refused({ broker: { type: 'amqp', amqp: { ...amqp, port: '567100' } } })).toEqual([
+      'broker.amqp.port must not have more than 5 characters',
+    ]);
+    const own = { ...s3, endpoint: 's3.example.org' };
+    expect(await refused({ broker: { type: 's3', s3: own } })).toEqual([
+      'broker.s3.endpoint must be an http or https URL',
+    ]);
+    const auth = { type: '', username: 'ada', hash: 'SHA256' };
+    expect(await refused({ broker: { type: 'kafka', kafka: { ...kafka, auth } } })).toEqual([
+      'broker.kafka.auth.username must be empty unless auth.type is plain or scram',
+    ]);
     expect(await refused({ broker: { type: 'kafka', kafka }, url: 'https://example.org' })).toEqual([
       'url must be empty when delivery is broker',
     ]);
@@ -147,6 +158,25 @@ describe('an endpoint that sends to a broker', () => {
     const noted = JSON.stringify(content);
     expect(noted).toContain('rabbit.example.org');
     expect(noted).not.toContain('find me');
+  });
+
+  test('is tried, saved or not, with the step that failed as a word', async () => {
+    const nowhere = { ...amqp, schema: 'amqp', host: 'posthorn.invalid', port: '9' };
+    for (const [host, outcome] of [
+      ['posthorn.invalid', 'dns_not_found'],
+      ['127.0.0.1', 'connection_refused'],
+    ]) {
+      const broker = { type: 'amqp', amqp: { ...nowhere, host } };
+      const expected = { status: false, outcome, http_status: '', method: 'PUBLISH' };
+      const tried = { endpoint: { delivery: 'broker', broker } };
+      const attempt = await app.project.post('/endpoints/test', tried, 200);
+      expect(attempt).toMatchObject(expected);
+      expect(attempt.request_http_header).toMatchObject({ 'event-type': 'posthorn.test' });
+      for (const ofHttp of ['User-Agent', 'Accept-Encoding'])
+        expect(attempt.request_http_header).not.toHaveProperty(ofHttp);
+      const { uid } = await make({ broker });
+      expect(await app.project.post(`/endpoints/${uid}/test`, undefined, 200)).toMatchObject(expected);
+    }
   });
 
   test('must use TLS where the project wants it', async () => {

@@ -107,7 +107,7 @@ const badBrokers: [object | undefined, string[]][] = [
   [{ type: 'google', google: { service_account: [256] } }, ['service_account: must be base64']],
   [{ type: 'google', google: { service_account: [1.5] } }, ['service_account']],
   [{ type: 'google', google: { service_account: [] } }, ['service_account: is required']],
-  [{ type: 'kafka', kafka: {} }, ['brokers: must name at least one', 'topic_name: is required']],
+  [{ type: 'kafka', kafka: {} }, ['brokers: is required', 'topic_name: is required']],
   [
     { type: 'kafka', kafka: { brokers: ['a:1', 'no-port'], topic_name: 't' } },
     ['brokers.1: must be host:port'],

@@ -83,6 +83,7 @@ describe('a project', () => {
       organisation_id: '',
       config: DEFAULTS,
       variables: {},
+      workload_credentials: [],
       statistics: null,
       retained_events: 0,
       created_at: time,

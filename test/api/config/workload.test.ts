@@ -26,6 +26,7 @@ const counts = async () =>
 
 // proves Instance: POSTHORN_WORKLOAD_CREDENTIALS
 test('credentials of the machine may be asked for only at a cloud that the operator allows', async () => {
+  expect((await app.project.get('')).workload_credentials).toEqual(['aws']);
   expect((await endpoint('sqs', sqs)).broker.sqs).toEqual({ ...sqs, ...NO_KEY });
   const { broker, uid } = await endpoint('s3', s3);
   expect(broker.s3).toEqual({ ...s3, ...NO_KEY, prefix: '' });
@@ -55,7 +56,6 @@ test('they go to servers of the cloud alone, and not together with a key', async
     'https://x.execute-api.eu-west-1.amazonaws.com',
     'https://sqs.eu-west-1.amazonaws.com:8443',
     'http://169.254.169.254',
-    'no url',
   ])
     expect(problemsOf(await endpoint('sqs', { ...sqs, endpoint: own }, 400))).toEqual([
       `broker.sqs.${wrong}`,

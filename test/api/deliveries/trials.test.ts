@@ -39,6 +39,7 @@ test('an endpoint that is not saved gets a signed request, and the answer is sho
   expect(attempt).toMatchObject({
     status: true,
     http_status: '200 OK',
+    outcome: 'http_200',
     response_data: 'answer of /unsaved',
     msg_id: '',
   });
@@ -64,7 +65,7 @@ test('a saved endpoint is tried with changes that are not saved', async () => {
   expect(changed).toMatchObject({ status: false, http_status: '500 Internal Server Error' });
   expect((await project.get(`/endpoints/${endpoint.uid}`)).url).toBe(`${receiver.url}/saved`);
   const refused = await tryIt({ endpoint: { url: 'http://127.0.0.1:1/' } });
-  expect(refused).toMatchObject({ status: false, http_status: '' });
+  expect(refused).toMatchObject({ status: false, http_status: '', outcome: 'connection_refused' });
   expect(refused.error).not.toBe('');
   expect((await project.get('/eventdeliveries')).content).toEqual([]);
 });

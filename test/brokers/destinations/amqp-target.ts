@@ -14,6 +14,7 @@ import {
   behind,
   type DestinationDriver,
   NO_SUCH_NAME,
+  NO_TLS,
   type OwnTarget,
   type ReceivedMessage,
   type Target,
@@ -33,17 +34,23 @@ export async function amqpTargets(): Promise<DestinationDriver | string> {
 
 export class AmqpTargets {
   readonly side: AmqpSide;
+  readonly #facts: RabbitMqFacts;
   readonly #readers = new Set<ChannelModel>();
   #isClosed = false;
 
   constructor(facts: RabbitMqFacts) {
+    this.#facts = facts;
     this.side = new AmqpSide(facts);
   }
 
   /** `port`: where the service finds it. */
   async open(port: number): Promise<Target> {
     const queue = queueName();
-    await (await this.side.channel()).assertQueue(queue, { durable: true });
+    const channel = await this.side.channel();
+    await channel.assertQueue(queue, { durable: true });
+    const full = `${queue}-full`;
+    const takesNothing = { 'x-max-length': 0, 'x-overflow': 'reject-publish' };
+    await channel.assertQueue(full, { durable: true, arguments: takesNothing });
     const broker = (amqp: object) => ({
       type: 'amqp',
       amqp: {
@@ -60,20 +67,39 @@ export class AmqpTargets {
       broker: broker({}),
       refused: [
         ...unreachable(broker({ port: '1' }), broker({ host: NO_SUCH_NAME })),
-        [broker({ schema: 'amqps' }), 'tls_failed', 'The broker does not speak TLS on this port.'],
+        [broker({ schema: 'amqps' }), 'tls_failed', NO_TLS],
+        [
+          broker({ port: String(this.#facts.ports.tls) }),
+          'tls_failed',
+          'The broker closed the connection before it was open: it may want TLS (schema amqps), or not speak AMQP 0-9-1.',
+        ],
         [
           broker({ auth: { ...RABBITMQ_USER, password: 'wrong' } }),
           'sign_in_refused',
-          'The broker refused the user name or the password.',
+          'The broker refused the user name or the password: check auth.',
         ],
         [
           broker({ vhost: 'none' }),
           'sign_in_refused',
           'The broker refused the virtual host: it does not exist, or the user may not use it.',
         ],
-        [broker({ exchange: 'none' }), 'target_not_found', 'The exchange does not exist.'],
-        [broker({ routing_key: 'none' }), 'unroutable', 'No queue has the name none.'],
+        [
+          broker({ exchange: 'none' }),
+          'target_not_found',
+          'The exchange does not exist: create it, or check exchange and vhost.',
+        ],
+        [
+          broker({ routing_key: 'none' }),
+          'unroutable',
+          'No queue has the name none: create it, or check routing_key.',
+        ],
+        [
+          broker({ routing_key: full }),
+          'broker_refused',
+          'The broker did not take the message: a queue may be full.',
+        ],
       ],
+      overTls: (host, at) => broker({ schema: 'amqps', host, port: String(at) }),
       tooLargeBytes: RABBITMQ_MAX_BYTES + 1,
       received: this.reader(queue),
     };

@@ -23,7 +23,10 @@ export class Chain {
   }
 
   static async start(): Promise<Chain> {
-    return new Chain(...(await Promise.all([startOwnKafka(), startOwnRabbit()])));
+    const [from, to] = await Promise.allSettled([startOwnKafka(), startOwnRabbit()]);
+    if (from.status === 'fulfilled' && to.status === 'fulfilled') return new Chain(from.value, to.value);
+    for (const one of [from, to]) if (one.status === 'fulfilled') await one.value.stop();
+    throw [from, to].find((one) => one.status === 'rejected')?.reason;
   }
 
   /** The endpoint with its subscription. */

@@ -2,13 +2,24 @@ import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { setScene } from '../../crash/scene.ts';
 import type { TestApp } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { range } from '../broker-scene.ts';
 import { brokerTests, CA_FILE } from '../broker-tests.ts';
 import type { DestinationDriver } from './destination-driver.ts';
-import { batchesOf, DestinationScene, numberOf } from './destination-scene.ts';
+import { batchesOf, DestinationScene, numberOf, repeatedIn } from './destination-scene.ts';
+import { WrongTls } from './wrong-tls.ts';
 
 const KEYS = 5;
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+/** The facts that a broker tells of a message, by kind. */
+const FACTS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
+  kafka: { partition: /^\d$/, offset: /^\d+$/ },
+  amqp: { 'message-id': /^\w{26}$/ },
+  sqs: { 'message-id': /^[\w-]{36}$/ },
+  google: { 'message-id': /^\w+$/ },
+  s3: { object: /^events\/20.*\.jsonl\.gz$/, etag: /^"\w+"$/ },
+};
 
 /** All of them, and the first of each in the order of its key. */
 function expectInOrder(numbers: readonly number[], count: number): void {
@@ -24,9 +35,11 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
   describe(kind, () => {
     let driver: DestinationDriver;
     let app: TestApp;
-    const { check, checkAtOnce } = brokerTests(start, (given) => {
+    let wrongTls: WrongTls;
+    const { check, checkAtOnce } = brokerTests(start, async (given) => {
       app = given.app;
       driver = given.closing(given.facts);
+      wrongTls = given.closing(await WrongTls.start());
     });
 
     // proves Endpoints: broker.*
@@ -35,7 +48,7 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
       const target = await driver.open();
       const endpoint = await scene.endpoint(target.broker, {}, batchesOf(target));
       expect(endpoint).toMatchObject({ delivery: 'broker', url: '', broker: target.broker });
-      await scene.send(endpoint, { text: 'für "alle"', n: 1.5 });
+      await scene.send(endpoint, { text: 'für "alle"', n: 1.5 }, {}, { traceparent: TRACEPARENT });
       await scene.succeeded(1);
       const [message] = await scene.received(target, 1);
       expect(message?.body.toString()).toBe('{"text":"für \\"alle\\"","n":1.5}');
@@ -43,12 +56,21 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
       expect(headers).toMatchObject({ 'content-type': 'application/json', 'event-type': 'made.up' });
       const { content } = await scene.project.get('/eventdeliveries');
       expect(message?.id ?? headers['webhook-id']).toBe(content[0].uid);
+      // An object is of many events.
+      if (kind !== 's3') expect(headers['traceparent']).toBe(TRACEPARENT);
       const bytes = message?.signed ?? message?.body;
       const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${bytes?.toString()}`;
       const expected = createHmac('sha256', 'a secret of tests').update(signed).digest('base64');
       expect(headers['webhook-signature']).toContain(`v1,${expected}`);
       const [attempt] = await scene.attempts();
       expect(attempt).toMatchObject({ status: true, http_status: '', error: '', method: 'PUBLISH' });
+      expect(Object.keys(attempt.response_http_header)).toEqual(Object.keys(FACTS[kind] ?? {}));
+      for (const [name, pattern] of Object.entries(FACTS[kind] ?? {}))
+        expect(attempt.response_http_header[name]).toMatch(pattern);
+      const { connectMs, firstByteMs, totalMs } = attempt.timings;
+      expect(connectMs).toBeGreaterThan(0);
+      expect(firstByteMs).toBeGreaterThanOrEqual(connectMs);
+      expect(totalMs).toBeGreaterThanOrEqual(firstByteMs);
       expect(attempt.url).toMatch(/^(kafka|amqp|sqs|pubsub|s3):\/\//);
       if (kind !== 'google') expect(attempt.ip_address).toBe('127.0.0.1');
       expect(content[0]).toMatchObject({ last_outcome: 'confirmed' });
@@ -58,7 +80,8 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
     check('what is wrong is said in plain words, and tried again', async () => {
       const target = await driver.open();
       const scene = await DestinationScene.on(app);
-      for (const [broker, outcome, error] of target.refused) {
+      const refused = [...target.refused, ...wrongTls.refusals(target.overTls)];
+      for (const [broker, outcome, error] of refused) {
         const endpoint = await scene.endpoint(broker);
         const attempt = await scene.project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
         expect(attempt).toMatchObject({ status: false, error, http_status: '' });
@@ -129,6 +152,9 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
           own.unmute();
           await scene.succeeded(400);
           expectInOrder(await scene.receivedNumbers(own.target, 400), 400);
+          // Its place in the broker: the partition, the group, the ordering key.
+          for (const message of await own.target.received())
+            if (kind !== 's3') expect(message.key).toBe(`k${numberOf(message) % KEYS}`);
           await scene.expectRepeatsExplained(own.target);
         } finally {
           await own.stop();
@@ -165,9 +191,14 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
         await client.post('/events/batch', { events }, 200);
         const numbers = async () => (await target.received()).map(numberOf);
         await eventually(numbers, (all) => all.length >= 20);
+        const recorded = async () =>
+          (await client.get('/eventdeliveries?perPage=1000&status=Success')).content as Json[];
+        const ended = new Set((await recorded()).map(({ uid }) => uid));
         await node.kill();
         await nodes.start(env);
         expectInOrder(await eventually(numbers, (all) => new Set(all).size === 300), 300);
+        // A message is stored twice only if its outcome was not recorded.
+        expect(repeatedIn(await target.received()).filter((id) => ended.has(id))).toEqual([]);
       },
     );
   });

@@ -15,6 +15,8 @@ export interface Target {
   batch?: object;
   /** Settings with which nothing can be sent, the outcome of the attempt, and its reason. */
   refused: readonly (readonly [broker: object, outcome: string, error: string])[];
+  /** `broker` with TLS at another address. */
+  overTls(host: string, port: number): object;
   /** A body of this size is too large for it, and smaller ones are not. Absent: the server of the tests takes all. */
   tooLargeBytes?: number;
   /** All messages so far, in their order. */
@@ -44,7 +46,7 @@ export interface OwnTarget {
   stop(): Promise<void>;
 }
 
-type Refusal = Target['refused'][number];
+export type Refusal = Target['refused'][number];
 
 /** Brokers at a port where nothing listens, and at `NO_SUCH_NAME`. */
 export const unreachable = (closed: object, unknown: object): Refusal[] => [
@@ -55,6 +57,8 @@ export const unreachable = (closed: object, unknown: object): Refusal[] => [
   ],
   [unknown, 'dns_not_found', `The name ${NO_SUCH_NAME} does not exist.`],
 ];
+
+export const NO_TLS = 'The broker does not speak TLS on this port: check the port, or turn TLS off.';
 
 export const NO_SUCH_NAME = 'no-such-name.invalid';
 

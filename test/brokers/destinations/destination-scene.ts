@@ -38,13 +38,14 @@ export class DestinationScene {
     });
   }
 
-  async send(endpoint: Json, data: object, fields: object = {}): Promise<Json> {
-    return this.project.post('/events', {
-      endpoint_id: endpoint.uid,
-      event_type: 'made.up',
-      data,
-      ...fields,
-    });
+  async send(
+    endpoint: Json,
+    data: object,
+    fields: object = {},
+    headers: Record<string, string> = {},
+  ): Promise<Json> {
+    const body = { endpoint_id: endpoint.uid, event_type: 'made.up', data, ...fields };
+    return this.project.call('POST', '/events', { body, expected: 201, headers });
   }
 
   async sendMany(endpoint: Json, from: number, to: number, fieldsOf = (_n: number): object => ({})) {
@@ -96,14 +97,7 @@ export class DestinationScene {
 
   /** A message is stored twice only if its delivery was tried again. */
   async expectRepeatsExplained(target: Target): Promise<void> {
-    const names = (await target.received()).map(({ id, headers, stored }, n) => ({
-      id: id ?? headers['webhook-id'] ?? '',
-      stored: stored ?? String(n),
-    }));
-    const repeated = [...Map.groupBy(names, ({ id }) => id)]
-      .filter(([, of]) => new Set(of.map(({ stored }) => stored)).size > 1)
-      .map(([id]) => id)
-      .toSorted();
+    const repeated = repeatedIn(await target.received());
     const rows = await this.app.database.query(
       'select id from event_deliveries where project_id = $1 and id = any($2) and num_trials > 1 order by id',
       [this.project.projectId, repeated],
@@ -114,6 +108,18 @@ export class DestinationScene {
   async received(target: Target, count: number): Promise<ReceivedMessage[]> {
     return eventually(target.received, (all) => all.length >= count, PATIENCE_MS);
   }
+}
+
+/** The deliveries that are stored more than once. */
+export function repeatedIn(messages: readonly ReceivedMessage[]): string[] {
+  const names = messages.map(({ id, headers, stored }, n) => ({
+    id: id ?? headers['webhook-id'] ?? '',
+    stored: stored ?? String(n),
+  }));
+  return [...Map.groupBy(names, ({ id }) => id)]
+    .filter(([, of]) => new Set(of.map(({ stored }) => stored)).size > 1)
+    .map(([id]) => id)
+    .toSorted();
 }
 
 /** The fields of a subscription to it. */

@@ -9,6 +9,7 @@ import {
   behind,
   type DestinationDriver,
   NO_SUCH_NAME,
+  NO_TLS,
   type OwnTarget,
   type ReceivedMessage,
   type Target,
@@ -55,10 +56,12 @@ type Refusals = readonly (readonly [serviceAccount: string, outcome: string, err
 
 export class GoogleTargets {
   readonly side: GoogleSide;
+  readonly #port: number;
   readonly #client: PubSub;
   readonly #subscriptions: { close(): Promise<void> }[] = [];
 
   constructor(ports: PubSubPorts) {
+    this.#port = ports.grpc;
     this.side = new GoogleSide(ports);
     const apiEndpoint = `127.0.0.1:${ports.grpc}`;
     const clientOptions = { universeDomain: 'googleapis.com' };
@@ -78,6 +81,7 @@ export class GoogleTargets {
       broker: broker(here),
       refused: [
         ...unreachable(broker('http://127.0.0.1:1'), broker(`http://${NO_SUCH_NAME}:1`)),
+        [broker(`https://127.0.0.1:${this.#port}`), 'tls_failed', NO_TLS],
         [
           broker(here, { topic_id: 'none' }),
           'target_not_found',
@@ -87,6 +91,7 @@ export class GoogleTargets {
           ([service_account, outcome, error]) => [broker(here, { service_account }), outcome, error] as const,
         ),
       ],
+      overTls: (host, port) => broker(`https://${host}:${port}`),
       received: this.reader(name),
     };
   }

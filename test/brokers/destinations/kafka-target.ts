@@ -37,16 +37,30 @@ export class KafkaTargets {
 
   async open(ports: KafkaPorts, partitions = 3): Promise<Target> {
     const topic = `t-${randomBytes(6).toString('hex')}`;
-    await this.side.createTopic(topic, partitions, MAX_TOPIC_BYTES);
+    await this.side.createTopic(topic, partitions, { 'max.message.bytes': String(MAX_TOPIC_BYTES) });
     const broker = (kafka: object) => ({
       type: 'kafka',
       kafka: { brokers: [`127.0.0.1:${ports.plaintext}`], topic, ...kafka },
     });
+    const [{ scram256, reader }, hidden] = [KAFKA_USERS, `${topic}-hidden`];
+    await this.side.createTopic(hidden, 1);
+    const compacted = `${topic}-compacted`;
+    await this.side.createTopic(compacted, 1, { 'cleanup.policy': 'compact' });
+    await this.side.deny(scram256, ['TOPIC', topic, 'WRITE'], ['TOPIC', hidden, 'ALL']);
+    await this.side.deny(reader, ['TOPIC', '*', 'WRITE'], ['CLUSTER', 'kafka-cluster', 'IDEMPOTENT_WRITE']);
+    const as = (auth: object, more: object = {}) =>
+      broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth, ...more });
+    const bob = { type: 'scram', hash: 'SHA256', ...scram256 };
     const scram = { type: 'scram', ...KAFKA_USERS.scram512, tls: false };
     return {
       broker: broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth: scram }),
       refused: [
         ...unreachable(broker({ brokers: ['127.0.0.1:1'] }), broker({ brokers: [`${NO_SUCH_NAME}:9092`] })),
+        [
+          broker({ brokers: [`127.0.0.1:${ports.tls}`] }),
+          'tls_failed',
+          'The broker wants TLS: set auth.tls.',
+        ],
         [
           broker({ auth: { tls: true } }),
           'tls_failed',
@@ -55,10 +69,31 @@ export class KafkaTargets {
         [
           broker({ brokers: [`127.0.0.1:${ports.sasl}`], auth: { ...scram, password: 'wrong' } }),
           'sign_in_refused',
-          'The broker refused the user name or the password.',
+          'The broker refused the user name or the password: check auth.',
         ],
-        [broker({ topic: 'none' }), 'target_not_found', 'The topic does not exist.'],
+        [as(bob), 'not_permitted', 'The user may not write to the topic: give it the right Write.'],
+        [
+          as(bob, { topic: hidden }),
+          'not_permitted',
+          'The user may not write to the topic: give it the right Write.',
+        ],
+        [
+          as({ type: 'plain', ...reader }),
+          'not_permitted',
+          'The user may not write to the cluster: give it the right IdempotentWrite.',
+        ],
+        [
+          broker({ topic: 'none' }),
+          'target_not_found',
+          'The topic does not exist: create it, or check its name.',
+        ],
+        [
+          broker({ topic: compacted }),
+          'broker_refused',
+          'The broker says that the message breaks a rule of the topic.',
+        ],
       ],
+      overTls: (host, port) => broker({ brokers: [`${host}:${port}`], auth: { tls: true } }),
       tooLargeBytes: MAX_TOPIC_BYTES,
       received: await this.reader(topic),
     };
@@ -72,6 +107,8 @@ export class KafkaTargets {
       autocommit: false,
       retries: 200,
       retryDelay: 250,
+      // A connection that the relay froze is given up soon.
+      requestTimeout: 3_000,
     });
     this.#consumers.push(consumer);
     const all: ReceivedMessage[] = [];

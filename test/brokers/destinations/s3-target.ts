@@ -13,7 +13,15 @@ import {
   VersityServer,
 } from '../../support/brokers/versity-server.ts';
 import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
-import type { DestinationDriver, OwnTarget, ReceivedMessage, Target } from './destination-driver.ts';
+import {
+  type DestinationDriver,
+  NO_SUCH_NAME,
+  NO_TLS,
+  type OwnTarget,
+  type ReceivedMessage,
+  type Target,
+  unreachable,
+} from './destination-driver.ts';
 
 export async function s3Targets(): Promise<DestinationDriver | string> {
   const facts = await brokerFacts<S3Facts>('s3');
@@ -51,25 +59,21 @@ export async function openBucket(
   return {
     broker: broker({}),
     batch: { max_wait_seconds: 0 },
-    refused: refusals(broker),
+    refused: refusals(port, broker),
+    overTls: (host, at) => broker({ endpoint: `https://${host}:${at}` }),
     objects: () => stored.all(),
     received: async () => (await stored.all()).flatMap(messagesIn),
   };
 }
 
-function refusals(broker: (s3: object) => object): Target['refused'] {
+function refusals(port: number, broker: (s3: object) => object): Target['refused'] {
   const wrongKey = 'The broker refused the access key: check access_key_id and secret_key.';
   return [
-    [
+    ...unreachable(
       broker({ endpoint: 'http://127.0.0.1:1' }),
-      'connection_refused',
-      'The broker refused the connection: check the address and that it is running.',
-    ],
-    [
-      broker({ endpoint: 'http://no-such-name.invalid' }),
-      'dns_not_found',
-      'The name no-such-name.invalid does not exist.',
-    ],
+      broker({ endpoint: `http://${NO_SUCH_NAME}` }),
+    ),
+    [broker({ endpoint: `https://127.0.0.1:${port}` }), 'tls_failed', NO_TLS],
     [broker({ secret_key: 'wrong' }), 'sign_in_refused', wrongKey],
     [broker({ access_key_id: 'AKIDNONE' }), 'sign_in_refused', wrongKey],
     [

@@ -9,6 +9,7 @@ import {
   behind,
   type DestinationDriver,
   NO_SUCH_NAME,
+  NO_TLS,
   type OwnTarget,
   type ReceivedMessage,
   type Target,
@@ -64,6 +65,7 @@ export class SqsTargets {
           broker({ endpoint: 'http://127.0.0.1:1' }),
           broker({ endpoint: `http://${NO_SUCH_NAME}` }),
         ),
+        [broker({ endpoint: `https://127.0.0.1:${port}` }), 'tls_failed', NO_TLS],
         [broker({ secret_key: 'wrong' }), 'sign_in_refused', wrongKey],
         [
           broker({ access_key_id: 'AKIDREADER', secret_key: 'reader' }),
@@ -76,6 +78,7 @@ export class SqsTargets {
           'The queue does not exist: check queue_name and default_region.',
         ],
       ],
+      overTls: (host, at) => broker({ endpoint: `https://${host}:${at}` }),
       tooLargeBytes: 1_100_000,
       received: this.reader(url),
     };

@@ -140,7 +140,7 @@ check('CloudEvents have the names of their binding, and keys their partition', a
     expect((await routed()).map(numberOf)).toEqual([4]);
     const attempt = await scene.project.post(`/endpoints/${topical.uid}/test`, undefined, 200);
     expect(attempt.error).toBe(
-      'No queue is bound to the exchange amq.topic for the routing key posthorn.test.',
+      'No queue is bound to the exchange amq.topic for the routing key posthorn.test: bind one.',
     );
   } finally {
     await Promise.all([inKafka.close(), inRabbit.close()]);

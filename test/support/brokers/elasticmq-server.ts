@@ -59,6 +59,7 @@ rest-sqs { enabled = true, bind-port = ${port}, bind-hostname = "127.0.0.1", sqs
 rest-stats { enabled = false }
 `;
 
+/** Without the setting a commit is written up to half a second later, and a kill loses it. */
 const fileStorage = (directory: string): string => `
-messages-storage { enabled = true, driver-class = "org.h2.Driver", uri = "jdbc:h2:${directory}/messages", username = "", password = "" }
+messages-storage { enabled = true, driver-class = "org.h2.Driver", uri = "jdbc:h2:${directory}/messages;WRITE_DELAY=0", username = "", password = "" }
 `;

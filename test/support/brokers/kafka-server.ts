@@ -16,13 +16,15 @@ import { ServerProcess } from './server-process.ts';
 const run = promisify(execFile);
 const JARS = 'org.apache.kafka:kafka_2.13:4.3.1';
 const CERTIFICATES = join(import.meta.dirname, '../certificates');
-/** It speaks in one process with three users; less memory than this and it thrashes. */
+/** It speaks in one process with four users; less memory than this and it thrashes. */
 const JAVA = ['-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 export const KAFKA_USERS = {
   plain: { username: 'alice', password: 'alice secret' },
   scram256: { username: 'bob', password: 'bob-secret' },
   scram512: { username: 'carol', password: 'carol-secret' },
+  /** Has no right to write to any topic, as soon as `KafkaSide.deny` says so. */
+  reader: { username: 'dave', password: 'dave-secret' },
 } as const;
 
 export const ELSEWHERE = '127.0.0.2';
@@ -147,11 +149,11 @@ function properties(
       const address = name === 'elsewhere' ? elsewhere : '127.0.0.1';
       return `${name.toUpperCase()}://${address}:${of[name]}`;
     }).join(',');
-  const { plain } = KAFKA_USERS;
+  const { plain, reader } = KAFKA_USERS;
   const loginModule = 'org.apache.kafka.common.security';
   const sasl = (name: string) => `
 listener.name.${name}.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
-listener.name.${name}.plain.sasl.jaas.config=${loginModule}.plain.PlainLoginModule required user_${plain.username}="${plain.password}";
+listener.name.${name}.plain.sasl.jaas.config=${loginModule}.plain.PlainLoginModule required user_${plain.username}="${plain.password}" user_${reader.username}="${reader.password}";
 listener.name.${name}.scram-sha-256.sasl.jaas.config=${loginModule}.scram.ScramLoginModule required;
 listener.name.${name}.scram-sha-512.sasl.jaas.config=${loginModule}.scram.ScramLoginModule required;`;
   return `
@@ -167,6 +169,9 @@ ssl.keystore.type=PEM
 ssl.keystore.location=${keystore}
 ${sasl('sasl')}
 ${sasl('sasltls')}
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+allow.everyone.if.no.acl.found=true
 log.dirs=${join(directory, 'data')}
 num.partitions=1
 auto.create.topics.enable=false

@@ -177,7 +177,7 @@ export function portalHealthTests(get: () => PortalWorld): void {
       const held = await deliveryOf(project, await send('waits'), 'Scheduled');
       await goTo(page, '#/endpoints');
       await hasText(page, '3 held until the endpoint recovers');
-      await hasText(page, 'One is sent first. If your server accepts it, the rest follows.');
+      await hasText(page, 'One is sent first. If it is accepted, the rest follows.');
       await goTo(page, `#/deliveries/${held.uid}`);
       await hasText(page, /^Paused by the circuit breaker/);
       await page.getByRole('button', { name: 'Send now' }).click();

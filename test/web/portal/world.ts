@@ -30,7 +30,7 @@ export interface Visit {
 
 export async function makePortalWorld(): Promise<PortalWorld> {
   await buildPages();
-  const app = await startTestApp();
+  const app = await startTestApp({ POSTHORN_WORKLOAD_CREDENTIALS: 'aws' });
   const seeded = await seed(app.project);
   await app.project.post('/event-types', {
     name: 'invoice.reminder',

@@ -62,5 +62,10 @@ describe('the parts of the time of an attempt', () => {
       ['Confirm', 11],
     ]);
     expect(attemptResult(attempt, words.deliveries)).toBe('Confirmed by the broker');
+    const failed = { ...attempt, status: false, timings: { connectMs: 20, totalMs: 31 } };
+    expect(timingParts(failed)).toEqual([
+      ['Connect', 20],
+      ['No confirm', 11],
+    ]);
   });
 });

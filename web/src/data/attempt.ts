@@ -15,7 +15,8 @@ export function timingParts(
   const answered = firstByteMs === undefined ? undefined : Math.max(0, firstByteMs - before);
   // The confirm of a broker is the end of it.
   const isConfirmed = isMessage(attempt) && answered !== undefined;
-  const last = answered !== undefined ? 'Rest' : isReported ? 'In all' : 'No answer';
+  const missing = isMessage(attempt) ? 'No confirm' : 'No answer';
+  const last = answered !== undefined ? 'Rest' : isReported ? 'In all' : missing;
   const parts: [string, number | undefined][] = [
     ['Name', dnsMs],
     ['Connect', connectMs],

@@ -24,3 +24,10 @@ export function useSourceChoices() {
   });
   return { sources: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
 }
+
+/** The clouds whose credentials of the machine the operator allows. */
+export function useClouds(): readonly string[] | undefined {
+  const { api, id } = useProject();
+  const { data } = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
+  return data?.workload_credentials;
+}

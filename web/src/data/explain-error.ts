@@ -1,4 +1,5 @@
 import { type FieldProblem, PosthornError } from 'posthorn-client';
+import { FieldError, problemSentence } from './field-error.ts';
 
 /** An error of a call in words: the problem, its cause, and the next step. */
 export interface Explained {
@@ -11,25 +12,15 @@ export interface Explained {
   leadsTo?: { href: string; name: string };
 }
 
-/** A field whose text the page cannot send. */
-export class FieldError extends Error {
-  readonly field: string;
-
-  constructor(field: string, problem: string) {
-    super(problem);
-    this.field = field;
-  }
-}
-
 /** The value of a field that takes JSON. */
 export function fieldJson(field: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new FieldError(
+    throw new FieldError({
       field,
-      `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
+      problem: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    });
   }
 }
 
@@ -87,10 +78,7 @@ export const refusalText = (error: unknown): string =>
 
 /** The fields that an error is about, each with a sentence to stand below it. */
 export function fieldProblems(error: unknown): readonly FieldProblem[] {
-  if (error instanceof FieldError) return [{ field: error.field, problem: error.message }];
+  if (error instanceof FieldError) return error.problems;
   if (!(error instanceof PosthornError)) return [];
-  return error.fields.map(({ field, problem }) => ({
-    field,
-    problem: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`,
-  }));
+  return error.fields.map(({ field, problem }) => ({ field, problem: problemSentence(problem) }));
 }

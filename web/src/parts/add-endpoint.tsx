@@ -1,4 +1,4 @@
-import type { CreateEndpoint, DeliveryAttempt, Endpoint } from 'posthorn-client';
+import type { CreateEndpoint, Endpoint, TestAttempt } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { Button, buttonLook } from '../ui/controls/button.tsx';
 import { Dialog } from '../ui/controls/dialog.tsx';
@@ -30,7 +30,7 @@ interface Props {
 
 interface Added {
   endpoint: Endpoint;
-  attempt?: DeliveryAttempt;
+  attempt?: TestAttempt;
   /** Why the test was not sent. */
   problem?: string;
 }
@@ -80,7 +80,7 @@ function AddedDialog({ endpoint, attempt, problem, note, onClose }: Added & Pick
   return (
     <Dialog title={t.added(endpoint.name)} onClose={onClose} wide>
       <div className="grid gap-4">
-        {attempt !== undefined && <AttemptView attempt={attempt} body="" open />}
+        {attempt !== undefined && <AttemptView attempt={attempt} outcome={attempt.outcome} body="" open />}
         {problem !== undefined && (
           <p role="alert" className="text-bad">
             {t.testNotSent}: {problem}

@@ -5,18 +5,21 @@ import { CodeBlock } from '../ui/code/code-block.tsx';
 import { CopyButton } from '../ui/text/copy.tsx';
 import { StateBadge } from '../ui/text/state-badge.tsx';
 import { Time } from '../ui/text/time.tsx';
+import { brokerAdvice, failedStep } from './brokers/steps.ts';
 import { useWords } from './words.ts';
 
 interface Props {
   attempt: DeliveryAttempt;
   /** Its number, from 1; undefined for a test. */
   number?: number;
+  /** Its result as a word, where it is known. */
+  outcome?: string | undefined;
   body: string;
   open: boolean;
 }
 
 /** One attempt: the request, the answer and the time that each part took. */
-export function AttemptView({ attempt, number, body, open }: Props) {
+export function AttemptView({ attempt, number, outcome = '', body, open }: Props) {
   const { deliveries: t } = useWords();
   const word = attemptResult(attempt, t);
   return (
@@ -34,6 +37,7 @@ export function AttemptView({ attempt, number, body, open }: Props) {
       </summary>
       <div className="@container grid gap-3 py-2">
         {attempt.error !== '' && attempt.http_status !== '' && <p>{attempt.error}</p>}
+        {isMessage(attempt) && <FailedStep outcome={outcome} isTest={number === undefined} />}
         <TimingBar parts={timingParts(attempt)} names={t.timings} />
         {attempt.url === '' ? (
           <>
@@ -49,6 +53,19 @@ export function AttemptView({ attempt, number, body, open }: Props) {
   );
 }
 
+/** The step at which a message failed. No page around a test says what to do. */
+function FailedStep({ outcome, isTest }: { outcome: string; isTest: boolean }) {
+  const words = useWords();
+  const step = failedStep(words, outcome);
+  if (step === undefined) return null;
+  return (
+    <p className="max-w-[75ch]">
+      <span className="text-muted">{words.brokers.step}:</span> <span className="font-semibold">{step}</span>
+      {isTest && <span className="block">{brokerAdvice(words, outcome)}</span>}
+    </p>
+  );
+}
+
 /** The request and its answer, or the message and the receipt of the broker, such as its partition and offset. */
 function Exchange({
   attempt,
@@ -57,6 +74,7 @@ function Exchange({
 }: Pick<Props, 'attempt' | 'body'> & { isMessage: boolean }) {
   const { deliveries: t } = useWords();
   const answer = lines(attempt.response_http_header);
+  const hasAnswer = !isOfBroker || answer !== '';
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -67,12 +85,12 @@ function Exchange({
         {!isOfBroker && <CopyButton text={() => curlOf(attempt, body)}>{t.curl}</CopyButton>}
       </div>
       {!isOfBroker && <Part title={t.answerBody} text={attempt.response_data} />}
-      <div className="grid gap-3 @xl:grid-cols-2">
+      <div className={`grid gap-3 ${hasAnswer ? '@xl:grid-cols-2' : ''}`}>
         <Part
           title={isOfBroker ? t.messageHeaders : t.requestHeaders}
           text={lines(attempt.request_http_header)}
         />
-        <Part title={isOfBroker ? t.receipt : t.answerHeaders} text={answer} />
+        {hasAnswer && <Part title={isOfBroker ? t.receipt : t.answerHeaders} text={answer} />}
       </div>
     </>
   );

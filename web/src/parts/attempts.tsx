@@ -30,6 +30,8 @@ export function Attempts({ delivery }: { delivery: WholeEventDelivery }) {
                   key={attempt.uid}
                   attempt={attempt}
                   number={all.length - index}
+                  // That of the last attempt is known.
+                  outcome={index === 0 ? delivery.last_outcome : undefined}
                   body={body}
                   open={index === 0}
                 />

@@ -39,7 +39,7 @@ function Line({ delivery, showEndpoint, note }: LineProps) {
   const { at, why } = useSite();
   const notes = [showEndpoint ? receiverOf(delivery) : '', why(delivery)];
   return (
-    <li className="relative grid min-h-8 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1 hover:bg-hover sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,2fr)_6rem]">
+    <li className="relative grid min-h-8 grid-cols-[1fr_auto] items-center gap-x-4 border-b border-line px-1 py-1 hover:bg-hover sm:grid-cols-[11rem_minmax(0,1fr)_minmax(0,2fr)_6rem]">
       <DeliveryBadge delivery={delivery} />
       <Link
         href={at(`deliveries/${delivery.uid}`)}

@@ -29,7 +29,7 @@ function problemOf(text: string): string | null {
   }
 }
 
-/** One signed request, and its answer. It is not stored or counted. Readers who may choose can give it a body. */
+/** One signed request or message, and its answer. It is not stored or counted. Readers who may choose can give it a body. */
 export function EndpointTest({ endpoint, mayChoose }: { endpoint: Endpoint; mayChoose: boolean }) {
   const { test: t } = useWords();
   const { api, test: sendSample } = useSite();
@@ -66,7 +66,13 @@ export function EndpointTest({ endpoint, mayChoose }: { endpoint: Endpoint; mayC
         {mayChoose && <Choice {...{ endpoint, wanted, problem }} onChange={setWanted} />}
         {test.data !== undefined && (
           <div className="border-t border-line">
-            <AttemptView key={test.data.attempt.uid} attempt={test.data.attempt} body={test.data.sent} open />
+            <AttemptView
+              key={test.data.attempt.uid}
+              attempt={test.data.attempt}
+              outcome={test.data.attempt.outcome}
+              body={test.data.sent}
+              open
+            />
           </div>
         )}
       </div>

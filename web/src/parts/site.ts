@@ -1,4 +1,4 @@
-import type { DeliveryAttempt, EventDelivery, PosthornPortal } from 'posthorn-client';
+import type { EventDelivery, PosthornPortal, TestAttempt } from 'posthorn-client';
 import { createContext, useContext } from 'react';
 import type { Explained } from '../data/explain-error.ts';
 
@@ -17,7 +17,7 @@ export interface Site {
   heading: 'h1' | 'h2';
   explain(error: unknown): Explained;
   /** Sends the sample of the service to an endpoint. */
-  test(endpointId: string): Promise<DeliveryAttempt>;
+  test(endpointId: string): Promise<TestAttempt>;
   /** Why a delivery is in its state, for a line of a list. Empty: there is nothing to say. */
   why(delivery: EventDelivery): string;
   /** The past and the next step of a delivery, in words. `when` words a time, such as "in 4 min". */

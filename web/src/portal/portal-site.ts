@@ -14,7 +14,9 @@ export const portalSite = (words: Messages): Site => ({
   explain: (error) => explainError(words, error),
   // A link for some event types may not try another, and this test has a type of its own.
   test: (endpointId) => api.endpoints.test(endpointId),
-  why: ({ last_outcome: outcome, status }) =>
-    outcome === '' || status === 'Success' ? '' : outcomeText(words, outcome),
+  why: ({ last_outcome: outcome, status, endpoint_metadata: endpoint }) =>
+    outcome === '' || status === 'Success'
+      ? ''
+      : outcomeText(words, outcome, endpoint?.delivery === 'broker'),
   tell: (delivery, when) => tellDelivery(words, delivery, when),
 });

@@ -1,13 +1,15 @@
 import type { EventDelivery } from 'posthorn-client';
 import { deliveryState, latencyText } from '../data/delivery-state.ts';
+import { brokerAdvice } from '../parts/brokers/steps.ts';
 import type { Messages } from '../parts/languages/en.ts';
 
-/** The result of a request in words, from its outcome: `http_503`, `timeout`. */
-export function outcomeText({ outcomes }: Messages, outcome: string): string {
+/** The result of a request or a message in words, from its outcome: `http_503`, `timeout`. */
+export function outcomeText({ outcomes, brokers }: Messages, outcome: string, isOfBroker: boolean): string {
   const status = /^http_(\d{3})$/.exec(outcome)?.[1];
   if (status !== undefined) return outcomes.answered(status);
-  const known = outcomes as unknown as Readonly<Record<string, string>>;
-  return (Object.hasOwn(known, outcome) ? known[outcome] : undefined) ?? outcomes.other;
+  const all = isOfBroker ? { ...outcomes, ...brokers.outcomes } : outcomes;
+  const known = all as unknown as Readonly<Record<string, string>>;
+  return (Object.hasOwn(known, outcome) ? known[outcome] : undefined) ?? all.other;
 }
 
 const ADVICE: Readonly<Record<string, keyof Messages['advice']>> = {
@@ -25,11 +27,12 @@ const ADVICE: Readonly<Record<string, keyof Messages['advice']>> = {
 };
 
 /** The advice for an outcome. Empty: none is known. */
-export function adviceText({ advice }: Messages, outcome: string): string {
+export function adviceText(words: Messages, outcome: string, isOfBroker: boolean): string {
+  if (isOfBroker) return brokerAdvice(words, outcome);
   const family = Number(/^http_(\d)/.exec(outcome)?.[1]);
   const key =
     ADVICE[outcome] ?? (family === 2 || family === 3 || family === 4 || family === 5 ? family : 'other');
-  return advice[key];
+  return words.advice[key];
 }
 
 type Told = Pick<
@@ -42,6 +45,7 @@ type Told = Pick<
   | 'latency'
   | 'expires_at'
   | 'updated_at'
+  | 'endpoint_metadata'
 >;
 
 const HOLDS = {
@@ -61,7 +65,11 @@ export function tellDelivery(words: Messages, delivery: Told, when: (at: string)
   const { metadata, last_outcome: outcome, waiting_for: gate } = delivery;
   const state = deliveryState(delivery);
   if (state === 'delivered') return next.delivered(latencyText(delivery), metadata.num_trials);
-  const past = outcome === '' ? [] : [`${outcomeText(words, outcome)}.`, adviceText(words, outcome)];
+  const isOfBroker = delivery.endpoint_metadata?.delivery === 'broker';
+  const past =
+    outcome === ''
+      ? []
+      : [`${outcomeText(words, outcome, isOfBroker)}.`, adviceText(words, outcome, isOfBroker)];
   const held = gate === null ? undefined : HOLDS[gate.gate as keyof typeof HOLDS];
   const at = gate?.until ?? metadata.next_send_time;
   const future = {

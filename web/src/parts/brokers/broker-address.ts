@@ -15,7 +15,9 @@ export function addressOf({ url, broker }: Pick<Endpoint, 'url' | 'broker'>): st
   const { kafka, amqp, sqs, google, s3 } = broker;
   const to = [
     ...(kafka ? [kafka.topic, kafka.brokers.join(', ')] : []),
-    ...(amqp ? [[amqp.exchange, amqp.routing_key].filter(Boolean).join(' / '), amqp.host] : []),
+    ...(amqp
+      ? [[amqp.exchange, amqp.routing_key].filter(Boolean).join(' / '), `${amqp.host}:${amqp.port}`]
+      : []),
     ...(sqs ? [sqs.queue_name, sqs.endpoint || sqs.default_region] : []),
     ...(google ? [google.topic_id, google.endpoint || google.project_id] : []),
     ...(s3 ? [[s3.bucket, s3.prefix].filter(Boolean).join('/'), s3.endpoint || s3.default_region] : []),

@@ -1,10 +1,10 @@
 import type { BrokerInput, Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { brokerForms } from '../../data/broker-forms.ts';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useWords } from '../words.ts';
 import { BROKER_NAMES } from './broker-address.ts';
+import { brokerForms } from './broker-forms.ts';
 import { settingsIn } from './settings.ts';
 import { SettingsFields } from './settings-fields.tsx';
 
@@ -17,8 +17,14 @@ type Stored = Endpoint['broker'] | undefined;
 
 const storedOf = (stored: Stored, kind: Kind) => (stored?.type === kind ? stored[kind] : undefined);
 
+interface Props {
+  stored?: Stored;
+  /** The clouds whose credentials of the machine may be used. */
+  clouds?: readonly string[] | undefined;
+}
+
 /** The broker that an endpoint sends to: its kind, and the settings of the kind as its description has them. */
-export function BrokerFields({ stored }: { stored?: Stored }) {
+export function BrokerFields({ stored, clouds }: Props) {
   const { brokers: t } = useWords();
   const [kind, setKind] = useState<Kind>(stored?.type ?? 'kafka');
   return (
@@ -35,10 +41,15 @@ export function BrokerFields({ stored }: { stored?: Stored }) {
         prefix={prefixOf(kind)}
         form={brokerForms[kind]}
         stored={storedOf(stored, kind)}
+        clouds={clouds}
       />
     </>
   );
 }
+
+/** Whether its credentials are those of the machine that the service runs on. */
+export const usesMachine = (stored: Stored): boolean =>
+  [stored?.sqs, stored?.google, stored?.s3].some((settings) => settings?.credentials === 'workload');
 
 /** The broker in a form. */
 export function brokerOf(form: FormData, stored?: Stored): BrokerInput {

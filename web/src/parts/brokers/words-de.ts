@@ -4,9 +4,53 @@ import type { BrokerWords } from './words-en.ts';
 export const brokerWords: BrokerWords = {
   kind: 'Broker',
   none: 'Keine',
-  ownKey: 'Der Schlüssel unten',
+  optional: 'Optional.',
   kept: 'Gespeichert und nicht angezeigt. Leer lassen, um es zu behalten.',
   hidden: 'Die Einstellungen des Brokers werden nicht angezeigt. Sie bleiben, wie sie sind.',
+  step: 'Gescheitert an',
+  steps: {
+    name: 'Hostname',
+    connection: 'Verbindung',
+    tls: 'TLS',
+    sign_in: 'Anmeldung',
+    target: 'Topic, Warteschlange, Exchange oder Bucket',
+    rights: 'Rechte',
+    message: 'Nachricht',
+  },
+  outcomes: {
+    timeout: 'Ihr Broker antwortete nicht rechtzeitig',
+    connection_refused: 'Ihr Broker lehnte die Verbindung ab',
+    connection_reset: 'Ihr Broker schloss die Verbindung',
+    unreachable: 'Ihr Broker ist nicht erreichbar',
+    dns_not_found: 'Den Hostnamen Ihres Brokers gibt es nicht',
+    dns_failed: 'Der Hostname Ihres Brokers ließ sich nicht auflösen',
+    tls_failed: 'Es kam keine TLS-Verbindung zu Ihrem Broker zustande',
+    address_blocked: 'Ihr Broker ist in einem Netz, in das wir nicht senden',
+    sign_in_refused: 'Ihr Broker hat den Benutzernamen oder Schlüssel abgelehnt',
+    target_not_found: 'Das Topic, die Warteschlange, der Exchange oder der Bucket existiert nicht',
+    not_permitted: 'Der Benutzer darf dort nicht schreiben',
+    unroutable: 'Keine Warteschlange nimmt Nachrichten mit diesem Routing-Key',
+    message_too_large: 'Die Nachricht ist größer, als Ihr Broker erlaubt',
+    message_unfit: 'Die Nachricht passt nicht zum Protokoll Ihres Brokers',
+    broker_refused: 'Ihr Broker hat die Nachricht nicht angenommen',
+    other: 'Die Nachricht konnte nicht gesendet werden',
+  },
+  advice: {
+    name: 'Prüfen Sie die Schreibweise des Hosts.',
+    address_blocked: 'Verwenden Sie eine Adresse, die aus dem Internet erreichbar ist.',
+    connection: 'Prüfen Sie Adresse und Port, ob Ihr Broker läuft und ob seine Firewall uns durchlässt.',
+    tls: 'Prüfen Sie, ob der Port TLS spricht und ob das Zertifikat gültig und vollständig ist und für diesen Host ausgestellt wurde.',
+    sign_in:
+      'Prüfen Sie Benutzernamen und Passwort oder den Schlüssel. Bei RabbitMQ prüfen Sie auch den virtuellen Host.',
+    target: 'Legen Sie es an, oder berichtigen Sie den Namen in den Einstellungen des Endpunkts.',
+    unroutable:
+      'Binden Sie eine Warteschlange für diesen Routing-Key, oder berichtigen Sie ihn in den Einstellungen des Endpunkts.',
+    rights: 'Geben Sie dem Benutzer oder dem Schlüssel das Recht, dort zu schreiben.',
+    message_too_large:
+      'Erlauben Sie in Ihrem Broker größere Nachrichten, und senden Sie sie dann noch einmal.',
+    message_unfit: 'Ihr Inhalt oder ihre Header haben Zeichen, die das Protokoll nicht überträgt.',
+    broker_refused: 'Sehen Sie in das Log Ihres Brokers. Vielleicht ist eine Warteschlange voll.',
+  },
   labels: {
     Brokers: 'Broker',
     Topic: 'Topic',
@@ -22,7 +66,7 @@ export const brokerWords: BrokerWords = {
     Exchange: 'Exchange',
     'Routing key': 'Routing-Key',
     Queue: 'Warteschlange',
-    'Access key id': 'ID des Zugangsschlüssels',
+    'Access key ID': 'ID des Zugangsschlüssels',
     'Secret key': 'Geheimer Schlüssel',
     Region: 'Region',
     Endpoint: 'Server',
@@ -30,22 +74,18 @@ export const brokerWords: BrokerWords = {
     'Service account': 'Dienstkonto',
     Bucket: 'Bucket',
     Prefix: 'Präfix',
-    Credentials: 'Anmeldedaten',
   },
   hints: {
+    'With an exchange, empty means the event type.': 'Mit einem Exchange bedeutet leer: der Ereignistyp.',
+    'The key file as base64.': 'Die Schlüsseldatei als base64.',
+    'Default: /.': 'Standard: /.',
+    'Default: guest, with the password guest.': 'Standard: guest, mit dem Passwort guest.',
     'Each as host:port.': 'Jeder als host:port.',
-    'For scram.': 'Für scram.',
-    'Default: 5672, with TLS 5671.': 'Standard: 5672, mit TLS 5671.',
     'Empty: the default exchange. The routing key is the name of the queue then.':
       'Leer: der Standard-Exchange. Der Routing-Key ist dann der Name der Warteschlange.',
-    'Empty: the event type.': 'Leer: der Ereignistyp.',
     'Another server with the same protocol, as an http or https URL.':
       'Ein anderer Server mit demselben Protokoll, als URL mit http oder https.',
-    'The key file: base64, or an array of byte values.':
-      'Die Schlüsseldatei: base64 oder eine Liste von Bytewerten.',
     'The names of all objects begin with it, such as events/.':
       'Die Namen aller Objekte beginnen damit, etwa events/.',
-    'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.':
-      'workload: die der Maschine, auf der Posthorn läuft, statt eines Schlüssels, wenn der Betreiber es erlaubt.',
   },
 };

@@ -1,4 +1,4 @@
-import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
+import { BrokerFields, brokerOf, usesMachine } from '../../parts/brokers/broker-fields.tsx';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
 import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
 import { useWords } from '../../parts/words.ts';
@@ -14,8 +14,8 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
   const { seeSecrets, useBrokers: mayUseBrokers } = useRights();
   const { delivery, broker } = endpoint;
   const isBroker = delivery === 'broker';
-  // A reader who does not see the settings leaves them as they are.
-  const hasSettings = isBroker && seeSecrets && mayUseBrokers;
+  // A reader who does not see the settings, or may not give credentials of the machine, leaves them as they are.
+  const hasSettings = isBroker && seeSecrets && mayUseBrokers && !usesMachine(broker);
   const { type = '', api_key: key } = endpoint.authentication ?? {};
   // Other ways to sign in are set by the API and stay as they are.
   const isHeader = delivery !== 'broker' && (type === '' || type === 'api_key');

@@ -58,7 +58,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {all !== undefined && health !== undefined && <HealthView {...{ endpoint, health, all }} />}
       <EndpointTypes endpoint={endpoint} />
       {endpoint.secrets.length > 0 && <Secrets endpoint={endpoint} mayRoll={mayManage} />}
-      {endpoint.delivery === 'push' && <SourceAddresses />}
+      {endpoint.delivery !== 'pull' && <SourceAddresses />}
       {mayTest && <EndpointTest endpoint={endpoint} mayChoose={mayManage} />}
       <RecentDeliveries endpoint={endpoint.uid} />
     </>

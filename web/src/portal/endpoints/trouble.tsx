@@ -76,11 +76,12 @@ function Cause({ endpoint, health, isWhole }: Pick<Props, 'endpoint' | 'health'>
   const { endpoints: t } = words;
   const configuration = useQuery({ ...configurationQuery, enabled: isWhole });
   const { state, last_failure: failure, failing_since: since } = health;
+  const isOfBroker = endpoint.delivery === 'broker';
   const willStop = state === 'failing' && configuration.data?.['disables_failing'] === true;
   const more = [
     state === 'disabled' ? (hasExpired(endpoint) ? t.expiredText : t.disabledText) : '',
     state === 'held' ? (endpoint.status === 'pending' ? t.pendingText : t.pausedText) : '',
-    isWhole && failure !== null && state !== 'held' ? adviceText(words, failure.outcome) : '',
+    isWhole && failure !== null && state !== 'held' ? adviceText(words, failure.outcome, isOfBroker) : '',
     isWhole && willStop ? t.willStop : '',
   ].filter((part) => part !== '');
   return (
@@ -88,7 +89,7 @@ function Cause({ endpoint, health, isWhole }: Pick<Props, 'endpoint' | 'health'>
       <p className="flex flex-wrap gap-x-4">
         {failure !== null && state !== 'held' && (
           <span>
-            {outcomeText(words, failure.outcome)}, <Time at={failure.at} />
+            {outcomeText(words, failure.outcome, isOfBroker)}, <Time at={failure.at} />
           </span>
         )}
         {since !== null && (

@@ -16,7 +16,10 @@ export function Verify({ chosen }: { chosen: string | undefined }) {
   const { manage: mayManage } = useRights();
   const endpoints = useQuery(endpointsQuery);
   const [language, setLanguage] = useState(samples[0]?.language ?? '');
-  const active = (endpoints.data ?? []).filter(({ status }) => status === 'active');
+  // A broker takes any message, and a consumer is not called.
+  const active = (endpoints.data ?? []).filter(
+    ({ status, delivery }) => status === 'active' && delivery === 'push',
+  );
   const endpoint = active.find(({ uid }) => uid === chosen) ?? active[0];
   return (
     <>

@@ -42,7 +42,7 @@ export function Customer() {
     { name: 'Delivered, 24 h', cell: ({ delivered }) => count(delivered) },
     { name: 'Failed attempts, 24 h', cell: ({ failed_attempts }) => count(failed_attempts) },
     { name: 'Share', cell: ({ failed_share }) => percent(failed_share) },
-    { name: 'URL', cell: ({ url }) => <span className="text-muted">{url}</span> },
+    { name: 'Address', cell: ({ url }) => <span className="text-muted">{url}</span> },
   ];
   return (
     <PageBody>

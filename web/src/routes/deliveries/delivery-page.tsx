@@ -43,7 +43,7 @@ function factsOf(
       <Id key="" value={subscription} what="subscription id" href={at(`subscriptions/${subscription}`)} />,
     ],
     [
-      'URL',
+      delivery.endpoint_metadata?.delivery === 'broker' ? 'Broker' : 'URL',
       url === '' ? undefined : (
         <span key="" className="break-all">
           {url}

@@ -1,5 +1,6 @@
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { useClouds } from '../../data/choices.ts';
 import { AddEndpoint as AddAnyEndpoint } from '../../parts/add-endpoint.tsx';
 import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
 import { Check, TextField } from '../../ui/controls/fields.tsx';
@@ -8,6 +9,7 @@ import { DeliveryField } from './edit-endpoint.tsx';
 
 export function AddEndpoint({ onClose }: { onClose(): void }) {
   const [delivery, setDelivery] = useState<Endpoint['delivery']>('push');
+  const clouds = useClouds();
   const isPull = delivery === 'pull';
   const isBroker = delivery === 'broker';
   return (
@@ -26,7 +28,7 @@ export function AddEndpoint({ onClose }: { onClose(): void }) {
       before={
         <>
           <DeliveryField of={{ delivery: 'push' }} onDelivery={setDelivery} />
-          {isBroker && <BrokerFields />}
+          {isBroker && <BrokerFields clouds={clouds} />}
         </>
       }
       onClose={onClose}

@@ -1,5 +1,6 @@
 import type { Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { useClouds } from '../../data/choices.ts';
 import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
 import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
@@ -40,8 +41,10 @@ const VERIFICATIONS = { none: 'None', challenge: 'The URL has to echo a challeng
 export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
   const field = { form: endpointForm, of: endpoint };
   const [delivery, setDelivery] = useState(endpoint.delivery);
+  const clouds = useClouds();
   const isPull = delivery === 'pull';
   const isBroker = delivery === 'broker';
+  const isPush = delivery === 'push';
   return (
     <EditAnyEndpoint
       {...{ endpoint, onClose }}
@@ -50,7 +53,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       before={
         <>
           <DeliveryField of={endpoint} onDelivery={setDelivery} />
-          {isBroker && <BrokerFields stored={endpoint.broker} />}
+          {isBroker && <BrokerFields stored={endpoint.broker} clouds={clouds} />}
         </>
       }
       changeOf={(form) => ({
@@ -61,7 +64,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         ...headersOf(form),
         ...metadataOf(form),
         ...(isBroker && { broker: brokerOf(form, endpoint.broker) }),
-        ...(delivery === 'push' && {
+        ...(isPush && {
           ...signInOf(form, endpoint.authentication),
           ...certificateOf(form, endpoint.mtls_client_cert),
         }),
@@ -71,7 +74,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       <ResourceField {...field} name="description" />
       <ResourceField {...field} name="owner_id" />
       <MetadataField endpoint={endpoint} />
-      {delivery === 'push' && (
+      {isPush && (
         <>
           <SignInFields authentication={endpoint.authentication} />
           <CertificateFields stored={endpoint.mtls_client_cert} />
@@ -79,17 +82,19 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       )}
       <HeaderFields endpoint={endpoint} />
       <RequestFields endpoint={endpoint} />
-      <ResourceField {...field} name="user_agent" hint="Empty: that of the project." />
+      {isPush && <ResourceField {...field} name="user_agent" hint="Empty: that of the project." />}
       <div className="grid gap-4 sm:grid-cols-3">
         <ResourceField {...field} name="rate_limit" hint="0: no rate limit." />
         <ResourceField {...field} name="rate_limit_duration" />
         <ResourceField {...field} name="http_timeout" hint="0: that of the project." />
       </div>
-      <ResourceField
-        {...field}
-        name="final_status_codes"
-        hint="Answers after which a delivery is not retried. Empty: those of the project."
-      />
+      {isPush && (
+        <ResourceField
+          {...field}
+          name="final_status_codes"
+          hint="Answers after which a delivery is not retried. Empty: those of the project."
+        />
+      )}
       <ResourceField
         form={endpointForm}
         of={{ expires_at: localTime(endpoint.expires_at) }}
@@ -97,7 +102,7 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         type="datetime-local"
         hint="From then on it is inactive. Empty: never."
       />
-      <ResourceField {...field} name="verification" words={VERIFICATIONS} />
+      {isPush && <ResourceField {...field} name="verification" words={VERIFICATIONS} />}
       <OtherFields {...field} placed={PLACED} />
     </EditAnyEndpoint>
   );

@@ -17,8 +17,10 @@ const AUTHENTICATIONS = {
 export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
   const { at } = useProject();
   const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
+  /** Keeps a fact that only what is sent has. */
+  const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'pull' ? undefined : value);
   /** Keeps a fact that only requests to an address have. */
-  const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'push' ? value : undefined);
+  const asked = <T,>(value: T): T | undefined => (endpoint.delivery === 'push' ? value : undefined);
   return (
     <Facts
       items={[
@@ -28,15 +30,15 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Circuit breaker', sent(endpoint.cb_state || 'closed')],
         ['Rate limit', limit === 0 ? 'none' : `${limit} deliveries in ${seconds} s`],
         ['Timeout', sent(endpoint.http_timeout === 0 ? 'as the project' : `${endpoint.http_timeout} s`)],
-        ['Authentication', sent(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
-        ['Client certificate', sent(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
+        ['Authentication', asked(AUTHENTICATIONS[endpoint.authentication?.type ?? ''])],
+        ['Client certificate', asked(endpoint.mtls_client_cert === undefined ? 'none' : 'yes')],
         ['Headers', Object.keys(endpoint.headers).join(', ') || 'none'],
         ['Body', endpoint.content_type === 'application/json' ? 'JSON' : 'form fields'],
         ['CloudEvents', endpoint.cloudevents || undefined],
         ['Envelope', endpoint.envelope === 'project' ? 'as the project' : endpoint.envelope],
         ['webhook-id', `id of the ${endpoint.webhook_id}`],
-        ['User agent', sent(endpoint.user_agent || 'as the project')],
-        ['Final status codes', sent(endpoint.final_status_codes.join(', ') || 'as the project')],
+        ['User agent', asked(endpoint.user_agent || 'as the project')],
+        ['Final status codes', asked(endpoint.final_status_codes.join(', ') || 'as the project')],
         [
           'Metadata',
           Object.entries(endpoint.metadata)
@@ -50,7 +52,7 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
             Show
           </Link>,
         ],
-        ['Verification', sent(endpoint.verification === 'challenge' ? 'challenge' : 'none')],
+        ['Verification', asked(endpoint.verification === 'challenge' ? 'challenge' : 'none')],
         ['Expires', <Time key="" at={endpoint.expires_at} none="never" />],
         ['Created', <Time key="" at={endpoint.created_at} />],
         ['ID', <Id key="" value={endpoint.uid} what="endpoint id" />],

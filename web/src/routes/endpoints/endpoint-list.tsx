@@ -43,7 +43,7 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
   },
   { name: 'State', width: '10rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
   {
-    name: 'URL',
+    name: 'Address',
     width: 'minmax(9rem, 1.5fr)',
     from: 640,
     line: 2,
@@ -124,7 +124,7 @@ export function EndpointList() {
         empty={
           <EmptyList
             noun="endpoint"
-            text="An endpoint is a URL that receives events."
+            text="An endpoint is a URL, or a queue or topic of a broker, that receives events."
             isFiltered={Object.keys(filters).length > 0}
             onClear={() => setSearch(cleared(search))}
             use="createEndpoint"

@@ -60,7 +60,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
       {isDisabled ? <Banner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
-      {endpoint.delivery === 'push' && <SourceAddresses />}
+      {!isPull && <SourceAddresses />}
       {!isPull && may('tryEndpoint') && <EndpointTest endpoint={endpoint} mayChoose />}
       <DayNumbers
         of={{ endpointId: [endpoint.uid] }}

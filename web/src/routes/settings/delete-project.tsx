@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Project } from 'posthorn-client';
-import { FieldError } from '../../data/explain-error.ts';
+import { FieldError } from '../../data/field-error.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
@@ -13,7 +13,7 @@ export function DeleteProject({ project, onClose }: { project: Project; onClose(
   const navigate = useNavigate();
   const remove = async (form: FormData) => {
     if (formText(form, 'name') !== project.name)
-      throw new FieldError('name', 'That is not the name of the project.');
+      throw new FieldError({ field: 'name', problem: 'That is not the name of the project.' });
     await api.projects.delete(project.uid);
     queries.clear();
     await navigate({ to: '/' });

@@ -1,6 +1,6 @@
 import type { PubSubInput, Source, UpdateSource } from 'posthorn-client';
-import { sourceBrokerForms } from '../../data/broker-forms.ts';
 import { BROKER_NAMES } from '../../parts/brokers/broker-address.ts';
+import { sourceBrokerForms } from '../../parts/brokers/broker-forms.ts';
 import type { Settings } from '../../parts/brokers/settings.ts';
 
 interface Kind {

@@ -1,4 +1,5 @@
 import type { Source, UpdateSource } from 'posthorn-client';
+import { useClouds } from '../../data/choices.ts';
 import { fieldJson } from '../../data/explain-error.ts';
 import { sourceForm } from '../../data/form-fields.ts';
 import { settingsIn } from '../../parts/brokers/settings.ts';
@@ -32,6 +33,7 @@ const hasAny = (...values: (string | number | undefined)[]): boolean => values.s
 /** The fields of a new source and of one that is stored. */
 export function SourceFields({ kind, source, onLocation }: Props) {
   const field = { form: sourceForm, of: source };
+  const clouds = useClouds();
   const broker = BROKERS[kind];
   const described = describedSettings(kind, source);
   return (
@@ -40,7 +42,7 @@ export function SourceFields({ kind, source, onLocation }: Props) {
       {broker === undefined ? (
         <RequestFields {...{ kind, source, onLocation }} />
       ) : described !== undefined ? (
-        <SettingsFields {...described} />
+        <SettingsFields {...described} clouds={clouds} />
       ) : (
         <TextArea
           label="Settings (JSON)"

@@ -7,6 +7,7 @@ const TONES: Readonly<Record<string, string>> = {
   Confirm: 'bg-part-4',
   Rest: 'bg-part-5',
   'No answer': 'bg-bad',
+  'No confirm': 'bg-bad',
   'In all': 'bg-part-4',
 };
 

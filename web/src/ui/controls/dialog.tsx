@@ -1,4 +1,5 @@
 import {
+  type ChangeEvent,
   type FormEvent,
   isValidElement,
   type ReactElement,
@@ -10,7 +11,7 @@ import {
 } from 'react';
 import { useUiWords } from '../text/words.ts';
 import { Button, IconButton } from './button.tsx';
-import { type FieldProblem, FieldProblems, placeProblems } from './field-problems.ts';
+import { type FieldProblem, FieldProblems, placeProblems, withoutProblem } from './field-problems.ts';
 
 interface Props {
   title: string;
@@ -91,10 +92,13 @@ export function FormDialog({
       else setWrong(placed);
     });
   };
+  /** A field that is changed is another one, until it is checked again. */
+  const forget = ({ target }: ChangeEvent<HTMLFormElement>) =>
+    setWrong((problems) => withoutProblem(problems, target.name));
   if (next !== undefined) return next;
   return (
     <Dialog {...rest}>
-      <form onSubmit={submit} className="grid grid-cols-1 gap-4">
+      <form onSubmit={submit} onChange={forget} className="grid grid-cols-1 gap-4">
         <FieldProblems value={wrong}>{children}</FieldProblems>
         {error !== undefined && (
           <p role="alert" className="text-bad">

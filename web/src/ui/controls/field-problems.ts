@@ -1,4 +1,5 @@
 import { createContext } from 'react';
+import { itemsOf } from './form-text.ts';
 
 export interface FieldProblem {
   /** The name of the input, of a group of them (`card` for `card.number` too), or of a part of its value. */
@@ -30,11 +31,26 @@ export function placeProblems(
   for (const input of placed) input?.closest('details')?.setAttribute('open', '');
   placed[0]?.focus();
   return Object.fromEntries(
-    problems.map(({ field, problem }, index) => {
-      const name = placed[index]?.name ?? '';
-      // One input may take a whole list, or settings as JSON.
-      const inner = field.slice(name.length + 1);
-      return [name, inner === '' || !field.startsWith(name) ? problem : `${inner}: ${problem}`];
+    problems.map((one, index) => {
+      const input = placed[index] as HTMLInputElement;
+      return [input.name, problemText(input, one)];
     }),
   );
+}
+
+/** The problems of the other inputs. */
+export const withoutProblem = (
+  problems: Readonly<Record<string, string>>,
+  input: string,
+): Readonly<Record<string, string>> =>
+  Object.hasOwn(problems, input)
+    ? Object.fromEntries(Object.entries(problems).filter(([name]) => name !== input))
+    : problems;
+
+/** A problem as its input shows it. One input may take a whole list, or settings as JSON. */
+export function problemText({ name, value }: HTMLInputElement, { field, problem }: FieldProblem): string {
+  const inner = field.slice(name.length + 1);
+  if (inner === '' || !field.startsWith(name)) return problem;
+  const item = /^\d+$/.test(inner) ? itemsOf(value)[Number(inner)] : undefined;
+  return `${item ?? inner}: ${problem}`;
 }

@@ -10,7 +10,6 @@ export function formText(form: FormData, name: string): string {
 }
 
 /** The texts of a field that are separated by commas or spaces. */
-export const formList = (form: FormData, name: string): string[] =>
-  formText(form, name)
-    .split(/[\s,]+/)
-    .filter((one) => one !== '');
+export const formList = (form: FormData, name: string): string[] => itemsOf(formText(form, name));
+
+export const itemsOf = (text: string): string[] => text.split(/[\s,]+/).filter((one) => one !== '');

@@ -1,0 +1,56 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import type { Connection } from '@platformatic/kafka';
+import { BrokerError } from '../module/broker-error.ts';
+import { AnswerLengths } from './answer-lengths.ts';
+import { NOT_KAFKA } from './kafka-error.ts';
+
+/**
+ * Keeps a broker that breaks the protocol, or the connection, from ending the process or filling its memory. The client has
+ * no settings for that, so each of its connections is changed when it begins to connect, before the sign-in:
+ *
+ * - A connection may emit two errors, and its pool hears one. Without a listener the second would end the process.
+ * - An exception of the client ends the connection on which the answer came, and not the process.
+ * - A connection whose broker announces a longer answer than `maxAnswerBytes` ends before the answer is in memory. The client
+ *   would collect up to 2 GiB.
+ */
+const CONNECTS = 'tracing:plt:kafka:connections:connects:start';
+
+/** The `context` of a client. */
+export interface ConnectionLimits {
+  maxAnswerBytes: number;
+  /** The client threw an exception. What it was doing may never end. */
+  broken(error: Error): void;
+}
+
+subscribe(CONNECTS, (message) => {
+  const { connection } = message as { connection?: Connection };
+  const limits = connection?.context as ConnectionLimits | undefined;
+  if (connection === undefined || limits === undefined) return;
+  // Its pool tells those who wait for it.
+  connection.on('error', () => undefined);
+  // The socket is made in this turn, and connects in a later one.
+  queueMicrotask(() => {
+    const { socket } = connection;
+    // The client's types leave out that there is none when the address is wrong.
+    if ((socket as Socket | undefined) !== undefined) guard(socket, limits);
+  });
+});
+
+function guard(socket: Socket, { maxAnswerBytes, broken }: ConnectionLimits): void {
+  const lengths = new AnswerLengths(maxAnswerBytes);
+  socket.on('data', (chunk: Buffer) => {
+    // Without an error: during a sign-in the client would throw it where nothing catches it. It goes by the end.
+    if (!lengths.areAllowed(chunk)) socket.destroy();
+  });
+  const emit = socket.emit.bind(socket) as (...event: unknown[]) => boolean;
+  socket.emit = (...event: unknown[]) => {
+    try {
+      return emit(...event);
+    } catch (error) {
+      broken(new BrokerError(NOT_KAFKA, { cause: error }));
+      socket.destroy();
+      return true;
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import { Batcher } from '../../platform/batcher.ts';
+import type { BrokerMessageOut, Receipt } from './producer.ts';
+
+interface MessageBatchesOptions {
+  /** One receipt per message, in their order. A failure is that of all. */
+  send(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]>;
+  weigh(message: BrokerMessageOut): number;
+  maxWeight: number;
+  maxInFlight: number;
+}
+
+/** Collects messages into requests. One whose time was over while it waited is not sent: it may be under way elsewhere. */
+export function messageBatches({
+  send,
+  ...options
+}: MessageBatchesOptions): Batcher<BrokerMessageOut, Receipt> {
+  return new Batcher({ ...options, run: (messages) => sendOpen(messages, send), paceMs: 0 });
+}
+
+async function sendOpen(
+  messages: readonly BrokerMessageOut[],
+  send: MessageBatchesOptions['send'],
+): Promise<Promise<Receipt>[]> {
+  const open = messages.filter(({ limit }) => !limit.isOver);
+  if (open.length === messages.length) return send(messages);
+  const receipts = open.length === 0 ? [] : await send(open);
+  const byMessage = new Map(open.map((message, index) => [message, receipts[index]]));
+  return messages.map((message) => byMessage.get(message) ?? Promise.reject(new Error('not sent')));
+}
+
+/**
+ * For a broker that refuses a request as a whole for one of its messages: the halves are sent, down to the message that it
+ * means.
+ */
+export async function sendHalves(
+  messages: readonly BrokerMessageOut[],
+  send: MessageBatchesOptions['send'],
+): Promise<Promise<Receipt>[]> {
+  const half = Math.ceil(messages.length / 2);
+  const parts = [messages.slice(0, half), messages.slice(half)];
+  const ends = await Promise.allSettled(parts.map(send));
+  return ends.flatMap((end, index) => {
+    if (end.status === 'fulfilled') return end.value;
+    return (parts[index] ?? []).map(async () => Promise.reject(end.reason as Error));
+  });
+}
