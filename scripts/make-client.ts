@@ -37,6 +37,7 @@ const sharedQueries: Record<string, JsonSchema> = {
 const BASES = [
   'Person',
   'ApiKey',
+  'DeliveryAttempt',
   'EventDelivery',
   'Event',
   'Job',

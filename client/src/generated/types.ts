@@ -200,33 +200,7 @@ export interface NewApiKey extends ApiKey {
   key: string;
 }
 
-export interface TestAttempt {
-  uid: string;
-  /** The delivery of this attempt. */
-  msg_id: string;
-  project_id: string;
-  endpoint_id: string;
-  api_version: string;
-  url: string;
-  method: string;
-  ip_address: string;
-  http_status: string;
-  error: string;
-  status: boolean;
-  /** Made by a node that had lost its lease. It is recorded, but changed nothing. */
-  is_stale: boolean;
-  request_http_header: Record<string, string>;
-  response_http_header: Record<string, string>;
-  response_data: string;
-  /** Milliseconds: dnsMs, connectMs, tlsMs, firstByteMs, totalMs. */
-  timings: Record<string, unknown>;
-  requested_at: string | null;
-  responded_at: string | null;
-  /** RFC 3339, UTC, milliseconds. */
-  created_at: string;
-  /** RFC 3339, UTC, milliseconds. */
-  updated_at: string;
-  deleted_at: string | null;
+export interface TestAttempt extends DeliveryAttempt {
   /** The result as one word, as `last_outcome` of a delivery has it. */
   outcome: string;
 }
