@@ -8,6 +8,8 @@ export class Deadline implements MessageLimit {
   readonly #underWay: Set<Deadline> | undefined;
   readonly #timer: PatientTimer;
   #doing = '';
+  /** Null: nothing of the message is on its way. */
+  begun: 'connecting' | 'connected' | null = null;
   #failure: ExchangeFailure | null = null;
   #reject: (failure: ExchangeFailure) => void = () => undefined;
   #whenOver: (() => void) | null = null;
@@ -23,6 +25,10 @@ export class Deadline implements MessageLimit {
 
   get isOver(): boolean {
     return this.#failure !== null;
+  }
+
+  begin(state: 'connecting' | 'connected'): void {
+    this.begun = state;
   }
 
   whenOver(call: () => void): void {

@@ -57,6 +57,7 @@ const queueOf = (access_key_id = 'id'): Destination => ({
 });
 
 const sent = { kind: 'response', isConfirm: true };
+const atMostOnce = { isAtMostOnce: true };
 
 /** The next request is held. Resolves with a function that has it taken. */
 function held(): Promise<() => void> {
@@ -113,13 +114,11 @@ test('credentials of the machine that cannot be had are our fault', async () => 
     { type: 'sqs', sqs: settings },
     { type: 's3', s3: settings },
   ] as const;
-  for (const destination of own)
-    expect(await all.send(message(destination))).toMatchObject({
-      kind: 'error',
-      code: 'sign_in_refused',
-      ours: true,
-      message: said,
-    });
+  for (const destination of own) {
+    const outcome = await all.send(message(destination, atMostOnce));
+    expect(outcome).toMatchObject({ kind: 'error', code: 'sign_in_refused', ours: true, message: said });
+    expect(outcome).not.toHaveProperty('mayHaveArrived');
+  }
   // They are not for a server that the owner of the endpoint chose.
   expect(await all.send(message({ type: 'sqs', sqs: { ...settings, endpoint } }))).toMatchObject({
     kind: 'error',
@@ -182,17 +181,38 @@ test.each([
   async (name, code) => {
     const all = destinations();
     await all.send(message(queueOf()));
-    usual = (response, ids, bodies) => (bodies.includes('4') ? refuse(response, name) : take(response, ids));
+    const bad = ['1', '8'];
+    usual = (response, ids, bodies) =>
+      bad.some((one) => bodies.includes(one)) ? refuse(response, name) : take(response, ids);
     const numbers = ['1', '2', '3', '4', '5', '6', '7', '8'];
     const ends = await Promise.all(
       numbers.map((n) => all.send(message(queueOf(), { body: Buffer.from(n) }))),
     );
     expect(ends.map((end) => (end.kind === 'error' ? end.code : 'sent'))).toEqual(
-      numbers.map((n) => (n === '4' ? code : 'sent')),
+      numbers.map((n) => (bad.includes(n) ? code : 'sent')),
     );
-    expect(requests).toHaveLength(1 + 7);
+    expect(requests).toHaveLength(1 + 11);
   },
 );
+
+test('a message whose time is over is not sent in a half of its request', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  const held = Promise.withResolvers<void>();
+  answers.push((response) => void held.promise.then(() => refuse(response, 'InvalidMessageContents')));
+  const limits = { late: 50, ok: 30_000, more: 30_000 };
+  const ends = Object.entries(limits).map(([body, timeoutMs]) =>
+    all.send(message(queueOf(), { body: Buffer.from(body), timeoutMs })),
+  );
+  expect(await ends[0]).toMatchObject({ code: 'timeout' });
+  held.resolve();
+  expect(await Promise.all(ends.slice(1))).toMatchObject([sent, sent]);
+  expect(requests.slice(1).map((bodies) => bodies.toSorted())).toEqual([
+    ['late', 'more', 'ok'],
+    ['ok'],
+    ['more'],
+  ]);
+});
 
 test('a message whose time is over while it waits for its request is not sent', async () => {
   const all = destinations();
@@ -258,4 +278,33 @@ test('a server that the environment names for Amazon is for credentials of the m
   } finally {
     delete process.env['AWS_ENDPOINT_URL_SQS'];
   }
+});
+
+test('a message may have arrived once its request was under way, and not before', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  const first = Array.from({ length: 8 }, () => held());
+  const busy = Array.from({ length: 80 }, () => all.send(message(queueOf(), { body: Buffer.from('busy') })));
+  const release = await Promise.all(first);
+  const stop = new AbortController();
+  const waits = all.send(message(queueOf(), atMostOnce), stop.signal);
+  stop.abort();
+  expect(await waits).toMatchObject({ code: 'aborted', ours: true });
+  expect(await waits).not.toHaveProperty('mayHaveArrived');
+  for (const one of release) one();
+  await Promise.all(busy);
+  const [asked, stopped] = [held(), new AbortController()];
+  const begun = all.send(message(queueOf(), atMostOnce), stopped.signal);
+  await asked;
+  stopped.abort();
+  expect(await begun).toMatchObject({ code: 'aborted', ours: true, mayHaveArrived: true });
+  (await asked)();
+});
+
+test.each(['sqs', 's3'])('a connection to %s that is refused sent nothing', async (type) => {
+  const own = { ...(queueOf() as { sqs: object }).sqs, bucket: 'b', prefix: '' };
+  const to = { type, [type]: { ...own, endpoint: 'http://127.0.0.1:1' } } as never;
+  const refused = await destinations().send(message(to, atMostOnce));
+  expect(refused).toMatchObject({ code: 'connection_refused' });
+  expect(refused).not.toHaveProperty('mayHaveArrived');
 });

@@ -71,7 +71,6 @@ export class Destinations implements MessageSender {
       startedAt: Date.now(),
       startedMs: performance.now(),
       timings: {},
-      hasBegun: false,
     };
     let link: Link | null = null;
     try {
@@ -93,7 +92,8 @@ export class Destinations implements MessageSender {
     } catch (error) {
       const failure = failureOf(error);
       if (link !== null && !ABOUT_MESSAGE.has(failure.code)) this.#leave(link);
-      return failed(course, failure, link?.opened?.address ?? null);
+      const mayHaveArrived = maybeArrived(deadline, failure);
+      return failed(course, { failure, mayHaveArrived, address: link?.opened?.address ?? null });
     } finally {
       deadline.clear();
       link?.end(deadline);
@@ -188,8 +188,6 @@ interface Course {
   startedAt: number;
   startedMs: number;
   timings: Omit<Timings, 'totalMs'>;
-  /** The producer has it, and may have sent it. */
-  hasBegun: boolean;
 }
 
 async function sendOn(
@@ -199,7 +197,6 @@ async function sendOn(
 ): Promise<Receipt> {
   const { destination, id, eventType, body, orderingKey, isAtMostOnce } = message;
   const headers = messageHeaders(message);
-  course.hasBegun = true;
   const sending = producer.send({
     destination,
     id,
@@ -236,17 +233,24 @@ const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
   ...timesOf(course),
 });
 
+/** If the client had yet to connect, the code of the error tells. A stop of ours tells nothing. */
+const maybeArrived = ({ begun }: Deadline, { code }: ExchangeFailure): boolean =>
+  begun === 'connected' ? !REFUSED.has(code) : begun === 'connecting' && code === 'aborted';
+
 const failed = (
   course: Course,
-  { code, message, ours }: ExchangeFailure,
-  address: string | null,
+  {
+    failure: { code, message, ours },
+    mayHaveArrived,
+    address,
+  }: { failure: ExchangeFailure; mayHaveArrived: boolean; address: string | null },
 ): Outcome => ({
   kind: 'error',
   code,
   message: words(message, MAX_TEXT),
   ours,
   dropped: false,
-  ...(course.hasBegun && !REFUSED.has(code) && { mayHaveArrived: true }),
+  ...(mayHaveArrived && { mayHaveArrived }),
   address,
   ...timesOf(course),
 });

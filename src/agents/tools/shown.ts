@@ -55,10 +55,13 @@ export function rows(all: readonly Json[], show: (row: Json) => object, most = M
   return all.slice(0, most).map(show);
 }
 
+const BROKER = /^(kafka|amqps?|sqs|pubsub|s3):\/\//;
+
 /** A URL may have a credential in its user, its query or its fragment. The address of a broker has none. */
 function shownUrl(url: Json): string | undefined {
-  if (/^(?!https?:)\w+:\/\//.test(url)) return cut(url, MAX_TEXT);
-  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  if (typeof url !== 'string') return undefined;
+  if (BROKER.test(url)) return cut(url, MAX_TEXT);
+  if (!URL.canParse(url)) return undefined;
   const { origin, pathname, search } = new URL(url);
   return cut(`${origin}${pathname}${search === '' ? '' : '?…'}`, MAX_TEXT);
 }

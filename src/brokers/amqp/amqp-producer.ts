@@ -78,6 +78,7 @@ export class AmqpProducer implements Producer {
     const lane = found instanceof ConfirmLane ? found : await found;
     // While it waited for its channel, or for others that go alone.
     if (message.limit.isOver) throw new Error('not sent');
+    message.limit.begin('connected');
     await lane.publish(message, { exchange, routingKey: routing_key || message.eventType });
     return { address: this.address, facts: { 'message-id': message.id } };
   }

@@ -84,6 +84,7 @@ export class ConfirmLane {
     const isLarge = TOO_LARGE.test(error.message);
     this.#failure = isLarge ? new LargeMessage(this.#waiting.size > 1) : channelError(error);
     this.#ended();
+    this.#limit.channelEnded();
     for (const waiting of this.#waiting) {
       this.#end(waiting);
       waiting.reject(this.#failure);

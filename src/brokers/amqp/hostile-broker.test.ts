@@ -45,6 +45,9 @@ const USUAL: Record<string, readonly [string, object]> = {
   ConfirmSelect: ['ConfirmSelectOk', {}],
 };
 
+/** With the longest reason. */
+const REFUSED = { replyCode: 403, replyText: 'x'.repeat(255) };
+
 /** `script`: what it does at a method. The others get their usual answer. */
 async function scene(script: Record<string, (method: Method) => void>) {
   const server = await listenTcp((socket) => {
@@ -110,6 +113,21 @@ test('a returned message without an end ends the connection after a megabyte', a
   expect(await send(20_000)).toMatchObject({ message: 'The broker sent more than was sent to it.' });
   // The rest is in the buffers of the system.
   expect(written).toBeLessThan(32 * 1024 * 1024);
+});
+
+test('a connection outlasts any number of refusals', async () => {
+  let connections = 0;
+  const { send } = await scene({
+    ConnectionOpen: ({ say }) => {
+      connections += 1;
+      say('ConnectionOpenOk', { knownHosts: '' });
+    },
+    BasicPublish: ({ channel, say }) =>
+      say('ChannelClose', { ...REFUSED, classId: 60, methodId: 40 }, channel),
+    ChannelCloseOk: () => undefined,
+  });
+  for (let n = 0; n < 5_000; n += 1) expect(await send(20_000)).toMatchObject({ code: 'not_permitted' });
+  expect(connections).toBe(1);
 });
 
 test('the confirm of a message that was not sent ends the connection', async () => {

@@ -53,6 +53,13 @@ interface Made<Method extends string> {
   token: Token | null;
 }
 
+interface CallLimits {
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** The request may go from now on. */
+  begins?(): void;
+}
+
 export class GoogleCalls<Method extends string> {
   /** The address that was connected to. */
   readonly address: string;
@@ -100,9 +107,10 @@ export class GoogleCalls<Method extends string> {
   async call<Answer>(
     method: Method,
     request: object,
-    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+    { timeoutMs, signal, begins }: CallLimits,
   ): Promise<Answer> {
     await this.#token?.();
+    begins?.();
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + timeoutMs };
       const call = this.#stub[method](request, this.#metadata, options, (error, answer) => {

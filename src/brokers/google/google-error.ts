@@ -21,6 +21,8 @@ const BY_STATUS: Readonly<Record<number, Reason>> = {
   [status.RESOURCE_EXHAUSTED]: ['broker_refused', 'The broker says that it gets too many requests.'],
 };
 const MAX_TEXT = 300;
+/** The service answers with the same status when it has no room for a request that it has. */
+const NEVER_CONNECTED = /^No connection established/;
 
 export function googleError(error: unknown): Error {
   const all = [...nestedErrors(error as Answer)];
@@ -41,7 +43,11 @@ function answered(error: Answer, code: number): Reason {
   if (!isStatus(error, status.UNAVAILABLE)) return BY_STATUS[code] ?? ['broker_refused', words];
   // A status has the error of the connection in its text only.
   const inText = Object.assign(new Error(details), { code: /\bE[A-Z]{4,}\b|\bERR_\w+/.exec(details)?.[0] });
-  return networkReason([inText]) ?? ['unreachable', 'The broker cannot be reached.'];
+  const network = networkReason([inText]);
+  if (network !== undefined) return network;
+  return NEVER_CONNECTED.test(details)
+    ? ['unreachable', 'The broker cannot be reached.']
+    : ['broker_refused', words];
 }
 
 export const isStatus = (error: unknown, ...codes: readonly number[]): boolean =>

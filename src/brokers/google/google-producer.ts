@@ -90,6 +90,9 @@ class GoogleProducer implements Producer {
       const { messageIds } = await this.#calls.call<{ messageIds: string[] }>('publish', request, {
         timeoutMs: REQUEST_MS,
         signal: this.#end.signal,
+        begins: () => {
+          for (const { limit } of messages) limit.begin('connecting');
+        },
       });
       if (messageIds.length !== messages.length)
         throw new BrokerError('The broker did not answer with an id for each message.');

@@ -10,6 +10,7 @@ import { NOT_KAFKA } from './kafka-error.ts';
  * no settings for that, so each of its connections is changed when it begins to connect, before the sign-in:
  *
  * - A connection may emit two errors, and its pool hears one. Without a listener the second would end the process.
+ * - A connection that failed is forgotten by its pool. It closes though the broker keeps its side open.
  * - An exception of the client ends the connection on which the answer came, and not the process.
  * - A connection whose broker announces a longer answer than `maxAnswerBytes` ends before the answer is in memory. The client
  *   would collect up to 2 GiB.
@@ -27,8 +28,10 @@ subscribe(CONNECTS, (message) => {
   const { connection } = message as { connection?: Connection };
   const limits = connection?.context as ConnectionLimits | undefined;
   if (connection === undefined || limits === undefined) return;
-  // Its pool tells those who wait for it.
-  connection.on('error', () => undefined);
+  // Its pool tells those who wait for it. The client then ends its own side only.
+  connection.on('error', () => {
+    setImmediate(() => (connection.socket as Socket | undefined)?.destroy());
+  });
   // The socket is made in this turn, and connects in a later one.
   queueMicrotask(() => {
     const { socket } = connection;

@@ -7,6 +7,7 @@ import {
   ScriptedKafka,
   signInAnswer,
 } from '../../../test/support/brokers/scripted-kafka.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { OutgoingMessage } from '../../dispatch/client/message-sender.ts';
 import { Destinations } from '../destinations.ts';
 import { kafka } from './kafka.ts';
@@ -32,6 +33,7 @@ const taken = { kind: 'response', isConfirm: true };
 const PLAIN = { type: 'plain', hash: '', username: 'u', password: 'p', tls: false };
 const SCRAM = { ...PLAIN, type: 'scram', hash: 'SHA512' };
 const LARGE = 10;
+const SIGN_IN_FAILED = 58;
 const TOO_FEW_REPLICAS = 19;
 const LONGEST = 4 * 1024 * 1024;
 
@@ -72,6 +74,16 @@ test.each([
 ])('a sign-in whose answer has %s fails with that reason', async (_, authenticate, message) => {
   const { send } = await scene(() => ({ authenticate }), SCRAM);
   expect(await send(1, { timeoutMs: 5_000 })).toMatchObject({ kind: 'error', message });
+});
+
+test('a connection whose sign-in failed closes, though the broker keeps its side open', async () => {
+  const refused = ({ answer }: KafkaRequest) => answer(signInAnswer('', SIGN_IN_FAILED));
+  const { server, send } = await scene(() => ({ authenticate: refused }), PLAIN);
+  expect(await send(1)).toMatchObject({ code: 'sign_in_refused' });
+  await eventually(
+    () => server.open(),
+    (count) => count === 0,
+  );
 });
 
 test('an answer to another request, and one that is too long, end their connection', async () => {
@@ -135,6 +147,14 @@ test('a topic that is made again with fewer partitions costs one attempt', async
   server.partitions = [0, 1];
   for (const outcome of await all()) expect(['response', 'error']).toContain(outcome.kind);
   expect(await all()).toMatchObject(keys.map(() => taken));
+});
+
+test('an answer that leaves out a partition confirms nothing', async () => {
+  const { send } = await scene(() => ({ produce: ({ answer }) => answer(Buffer.alloc(8)) }));
+  expect(await send(1)).toMatchObject({
+    code: 'broker_refused',
+    message: 'The broker did not confirm each partition.',
+  });
 });
 
 test.each([[[0, 7]], [[-1, -2]], [[0, 2_000_000_000]]])(

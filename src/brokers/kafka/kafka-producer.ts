@@ -7,7 +7,7 @@ import {
 import type { Destination, KafkaDestination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import { goodbye } from '../module/goodbye.ts';
-import { messageBatches } from '../module/message-batches.ts';
+import { messageBatches, notSent } from '../module/message-batches.ts';
 import type {
   BrokerMessageOut,
   DestinationModule,
@@ -121,8 +121,13 @@ class KafkaProducer implements Producer {
 
   /** One request for each broker. Partitions that refused their part are tried again in halves. */
   async #sendPlaced(placed: readonly Placed[], results: Results): Promise<void> {
-    const { offsets, failure } = await this.#request(placed);
-    for (const [partition, part] of Map.groupBy(placed, (one) => one.partition)) {
+    const { open = [], over = [] } = Object.groupBy(placed, ({ message }) =>
+      message.limit.isOver ? 'over' : 'open',
+    );
+    for (const { message } of over) results.set(message, notSent());
+    if (open.length === 0) return;
+    const { offsets, failure } = await this.#request(open);
+    for (const [partition, part] of Map.groupBy(open, (one) => one.partition)) {
       const first = offsets.get(partition);
       if (first !== undefined || failure === null) {
         const place = { partition, first, address: this.#addressOf(this.#partitions.leaders[partition]) };
@@ -145,16 +150,27 @@ class KafkaProducer implements Producer {
     failure: ProduceFailure | null;
   }> {
     try {
+      // The client connects again by itself after a lost answer.
+      for (const { message } of placed) message.limit.begin('connected');
       const { offsets = [] } = await this.#client.send({
         messages: placed.map((one) => toRecord(this.#topic, one)),
       });
-      return { offsets: new Map(offsets.map((one) => [one.partition, one.offset])), failure: null };
+      const confirmed = new Map(offsets.map((one) => [one.partition, one.offset]));
+      if (!placed.every(({ partition }) => confirmed.has(this.#sentTo(partition))))
+        throw new BrokerError('The broker did not confirm each partition.');
+      return { offsets: confirmed, failure: null };
     } catch (error) {
       // They are asked for again. Until then they tell the address.
       this.#partitions.untilMs = 0;
       const failure = new ProduceFailure(error);
       return { offsets: failure.offsets, failure };
     }
+  }
+
+  /** The client sends to another partition if the topic was made again with fewer. */
+  #sentTo(partition: number): number {
+    const { partitionsCount: count } = this.#client.currentMetadata?.topics.get(this.#topic) ?? {};
+    return count === undefined ? partition : partition % count;
   }
 
   /** The address of the broker that leads a partition. */

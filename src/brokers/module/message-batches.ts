@@ -22,10 +22,17 @@ async function sendOpen(
   send: MessageBatchesOptions['send'],
 ): Promise<Promise<Receipt>[]> {
   const open = messages.filter(({ limit }) => !limit.isOver);
-  if (open.length === messages.length) return send(messages);
   const receipts = open.length === 0 ? [] : await send(open);
   const byMessage = new Map(open.map((message, index) => [message, receipts[index]]));
-  return messages.map((message) => byMessage.get(message) ?? Promise.reject(new Error('not sent')));
+  return messages.map((message) => heard(byMessage.get(message) ?? notSent()));
+}
+
+export const notSent = (): Promise<never> => heard(Promise.reject(new Error('not sent')));
+
+/** Those who wait for it may come later, when other requests have ended. Until then Node would take it for a bug. */
+function heard<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 /**
@@ -38,9 +45,9 @@ export async function sendHalves(
 ): Promise<Promise<Receipt>[]> {
   const half = Math.ceil(messages.length / 2);
   const parts = [messages.slice(0, half), messages.slice(half)];
-  const ends = await Promise.allSettled(parts.map(send));
+  const ends = await Promise.allSettled(parts.map((part) => sendOpen(part, send)));
   return ends.flatMap((end, index) => {
     if (end.status === 'fulfilled') return end.value;
-    return (parts[index] ?? []).map(async () => Promise.reject(end.reason as Error));
+    return (parts[index] ?? []).map(() => heard(Promise.reject<Receipt>(end.reason)));
   });
 }

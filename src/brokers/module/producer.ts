@@ -41,6 +41,11 @@ export interface BrokerMessageOut {
 export interface MessageLimit {
   /** It is not to be sent any more. */
   readonly isOver: boolean;
+  /**
+   * Its bytes may go from now on. `connecting`: the client connects first, so an error such as a refused connection means
+   * that they did not. `connected`: they may have gone, whatever the error says.
+   */
+  begin(state: 'connecting' | 'connected'): void;
   /** Calls back when it is over, unless the message ended before. */
   whenOver(call: () => void): void;
 }

@@ -57,12 +57,14 @@ export class S3Connection {
 
   /** A server may close an idle connection as a request is written: the same request goes once more, on another one. */
   async exchange(request: Request, limit: MessageLimit): Promise<Answer> {
+    limit.begin('connecting');
     const first = this.#begin(request, limit);
     try {
       return await answerTo(first);
     } catch (error) {
       const isStale = first.reusedSocket && /ECONNRESET|EPIPE/.test((error as { code?: string }).code ?? '');
       if (!isStale || this.#isClosed || limit.isOver) throw error;
+      limit.begin('connected');
       return await answerTo(this.#begin(request, limit));
     }
   }

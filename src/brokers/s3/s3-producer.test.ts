@@ -209,6 +209,7 @@ test('objects whose time is over, or whose connection is closed, hold no socket'
       get isOver() {
         return signal.aborted;
       },
+      begin: () => undefined,
       whenOver: (call: () => void) => signal.addEventListener('abort', call),
     };
     return own.send(message({ limit })).catch((error: unknown) => error);

@@ -71,7 +71,11 @@ class SqsProducer implements Producer {
     try {
       this.#url ??= this.#readUrl();
       const url = await this.#url;
-      const entries = messages.map((message, index) => toEntry(message, index, url.endsWith('.fifo')));
+      const entries = messages.map((message, index) => {
+        if (message.limit.isOver) return new BrokerError('not sent');
+        message.limit.begin('connecting');
+        return toEntry(message, index, url.endsWith('.fifo'));
+      });
       const sendable = entries.flatMap((entry) => (entry instanceof BrokerError ? [] : [entry]));
       const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: sendable });
       const answer = sendable.length === 0 ? null : await this.#client.send(command);

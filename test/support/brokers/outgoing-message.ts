@@ -31,7 +31,7 @@ export const messageOut = (
   body: Buffer.from('{}'),
   orderingKey: null,
   isAtMostOnce: false,
-  limit: { isOver: false, whenOver: () => undefined },
+  limit: { isOver: false, begin: () => undefined, whenOver: () => undefined },
   ...more,
 });
 

@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
-import { type LoopbackServer, listenTcp } from '../servers/loopback-server.ts';
+import { createServer, type Socket } from 'node:net';
+import { type LoopbackServer, listen } from '../servers/loopback-server.ts';
 
 /**
  * A server that speaks as much of Kafka's protocol as one who sends needs, in its oldest form, and breaks it where a test says
@@ -53,6 +53,7 @@ export const signInAnswer = (bytes: string | Buffer, code = 0): Buffer => {
 export class ScriptedKafka {
   readonly #server: LoopbackServer;
   readonly #script: Script;
+  readonly #poked = new WeakMap<Socket, number>();
   /** The numbers of the partitions of the topic `t`. */
   partitions: number[] = [0];
   /** The broker that leads each of them. */
@@ -66,12 +67,27 @@ export class ScriptedKafka {
   }
 
   static async start(script: Script = {}): Promise<ScriptedKafka> {
-    const kafka: ScriptedKafka = new ScriptedKafka(script, await listenTcp((socket) => kafka.#serve(socket)));
+    // It keeps its side open when a client ends its own.
+    const server = createServer({ allowHalfOpen: true }, (socket) => kafka.#serve(socket));
+    const kafka: ScriptedKafka = new ScriptedKafka(script, await listen(server));
     return kafka;
   }
 
   get broker(): string {
     return `127.0.0.1:${this.#server.port}`;
+  }
+
+  /**
+   * Connections that clients have open. One that is closed answers a byte by a reset, which the next byte shows. Three bytes
+   * are too short for an answer.
+   */
+  open(): number {
+    for (const socket of this.#server.sockets) {
+      const poked = this.#poked.get(socket) ?? 0;
+      if (poked < 3) socket.write('x');
+      this.#poked.set(socket, poked + 1);
+    }
+    return this.#server.sockets.size;
   }
 
   close(): Promise<void> {
