@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Batch, USUAL_BATCH } from '../../src/domain/config/batch.ts';
-import { LANE } from '../../src/domain/delivery.ts';
+import { BATCH_LANE, LANE } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { batchesOf, lookAtCollected, type Seen } from '../../src/store/batching/look-at-collected.ts';
@@ -138,6 +138,36 @@ test('several batches are made at once, each of rows enough', async () => {
   expect(await bytes.form(3)).toBe(2);
   expect(await bytes.form(3)).toBe(0);
   expect(await bytes.sizes()).toEqual([2, 2, 2]);
+});
+
+test('new events do not wait behind a bulk replay: one of it goes along with ten of them', async () => {
+  const { client, send, form } = await collected({ max: 11 });
+  await send(30);
+  await app.database.query(`update delivery_queue set lane = ${LANE.replay} where project_id = $1`, [
+    client.projectId,
+  ]);
+  await send(20, { from: 31 });
+  await form();
+  const members = await app.database.query(
+    `select convert_from(e.payload, 'utf8')::json ->> 'n' as n from delivery_queue q
+     join events e on e.project_id = q.project_id and e.id = q.event_id
+     where q.project_id = $1 and q.lane = ${BATCH_LANE.member} order by q.delivery_id`,
+    [client.projectId],
+  );
+  expect(members.map(({ n }) => Number(n))).toEqual([1, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40]);
+});
+
+test('rows of another subscription behind a head are enough, as it keeps them waiting', async () => {
+  const ordering = { key: 'endpoint' };
+  const { client, endpoint, look, form } = await collected({ max: 3 }, { ordering });
+  await client.post('/subscriptions', { name: 'other', endpoint_id: endpoint.uid, ordering });
+  const event = { endpoint_id: endpoint.uid, event_type: 'order.paid', data: {} };
+  await client.post('/events', event);
+  expect(await look()).toMatchObject({ count: 2 });
+  expect(await form()).toBe(0);
+  await client.post('/events', event);
+  expect(await look()).toMatchObject({ count: 4 });
+  expect(await form()).toBe(1);
 });
 
 test.each([

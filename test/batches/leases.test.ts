@@ -275,6 +275,8 @@ test('a batch goes on without a delivery that has lost its event, and ends with 
   expect(await taken(batch)).toHaveLength(1);
   await lose(other);
   expect(await takeBatch(db, NODE, batch, true)).toEqual([]);
+  await finished(batch, []);
+  expect(await rows('kind')).toEqual([{ kind: 0 }, { kind: 0 }]);
   expect(await claim()).toEqual([]);
 });
 

@@ -25,10 +25,11 @@ const HOLD = `select delivery_id from delivery_queue where ${HELD} for update`;
 const KEEP = `update delivery_queue set node_id = null, fence = fence + 1, is_started = is_started and $8,
   due_at = now() + $5::float8 * interval '1 millisecond', is_second_request = $6, key = $7
 where ${HELD}`;
+/** One that this node still has could not be read (take-batch.ts), and keeps no batch. */
 const END = `
 delete from delivery_queue where ${HELD} and not exists (
   select from delivery_queue m where m.project_id = $1 and m.delivery_id = any($5::text[]) and m.batch_id = $2
-    and m.lane = ${BATCH_LANE.member})
+    and m.lane = ${BATCH_LANE.member} and m.node_id is distinct from $3)
 returning delivery_id`;
 
 /**

@@ -1,4 +1,4 @@
-import { BATCH_LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -49,37 +49,43 @@ const formed = form.rows(
   ],
 );
 
+/** Of so many first tries and retries, one replay goes along: new events do not wait behind a bulk replay. */
+const REPLAY_SPACE = 10;
 /** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
 
 /**
- * Heads go first, the longest due before others, then those behind them, one of each key in turn. Behind a row that is
- * locked, or has another queue key, none of its ordering key joins. A batch has one endpoint and one mode, also after its
- * subscription has got another. With `node_id is null` the planner would look for those behind in the index for claims.
+ * Heads go first, the longest due before others, and each replay takes the space of REPLAY_SPACE. Then go those behind
+ * them, one of each key in turn. Behind a row that is locked, or has another queue key, none of its ordering key joins. A
+ * batch has one endpoint and one mode, also after its subscription has got another. With `node_id is null` the planner
+ * would look for those behind in the index for claims.
  *
  * With more heads than a batch takes, `number` divides them among several. None has a row behind a head then, so that those
  * of an ordering key are in one batch.
  *
  * Each batch needs rows enough to reach a limit, or one that has waited. Otherwise it is not made: another node has just
- * taken others of those that were counted. A row without its event or delivery is leased, as by a claim, so that it does
+ * taken others of those that were counted. Rows behind a head are enough though they have another queue key and cannot
+ * join: the head keeps all of them waiting. A row without its event or delivery is leased, as by a claim, so that it does
  * not stand before others.
  */
 const FORM = `
 with heads as materialized (
   select ${formed.value('batch_ids', 'w')} as batch_ids, w.max, w.max_bytes, q.*,
     count(*) over (partition by w.key) as together,
+    row_number() over (partition by w.key, q.is_replay order by q.due_at, q.delivery_id)
+      * case when q.is_replay then ${REPLAY_SPACE} else 1 end as rank,
     q.batch_id is not null or q.due_at <= now() - w.max_wait_seconds * interval '1 second' as has_waited
   from ${formed.as('w')} cross join ${LANES} cross join lateral (
-    select project_id, delivery_id, event_id, key, due_at, ordering_id, batch_id from delivery_queue
+    select project_id, delivery_id, event_id, key, due_at, ordering_id, batch_id, lane = ${LANE.replay} as is_replay from delivery_queue
     where key = w.key and lane = l.lane and ${DUE} and (ordering_id is null or place is not null)
     order by due_at limit w.most
     for update skip locked
   ) q
 ), candidates as materialized (
-  select c.*, row_number() over (partition by c.key order by c.depth, c.due_at, c.delivery_id) as turn
+  select c.*, row_number() over (partition by c.key order by c.depth, c.rank, c.delivery_id) as turn
   from (select distinct key, max, together from heads where ordering_id is not null and together < max) w
   cross join lateral (
-    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.due_at, h.ordering_id, b.*
+    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.rank, h.ordering_id, b.*
     from heads h cross join lateral (
       select project_id, delivery_id, row_number() over (order by place) as depth from (
         select project_id, delivery_id, place from ordered_deliveries
@@ -87,6 +93,8 @@ with heads as materialized (
     ) b
     where h.key = w.key and h.ordering_id is not null limit ${SPARE} * w.max
   ) c
+), filled as materialized (
+  select key from candidates where turn <= max - together group by key having count(*) >= min(max - together)
 ), behind as materialized (
   select c.*, q.event_id, row_number() over (partition by c.key, c.ordering_id order by c.depth) as number
   from candidates c cross join lateral (
@@ -97,9 +105,9 @@ with heads as materialized (
   ) q
   where c.turn <= c.max - c.together
 ), picked as materialized (
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, due_at, ordering_id, 0 as depth, has_waited from heads
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, rank, ordering_id, 0 as depth, has_waited from heads
   union all
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, due_at, ordering_id, depth, false
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, rank, ordering_id, depth, false
   from behind where depth = number
 ), sized as materialized (
   select picked.*, d.id is not null and e.id is not null as is_whole,
@@ -109,7 +117,7 @@ with heads as materialized (
   from picked
   left join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
   left join events e on ${byKey('e.id', 'picked.event_id')}
-  window in_turn as (partition by key, d.id is not null and e.id is not null order by depth, due_at, delivery_id)
+  window in_turn as (partition by key, d.id is not null and e.id is not null order by depth, rank, delivery_id)
 ), lost as (
   update delivery_queue q set node_id = ${node}, fence = q.fence + 1
   from sized where not sized.is_whole and sized.depth = 0 and ${byKey('q.delivery_id', 'sized.delivery_id')}
@@ -119,15 +127,15 @@ with heads as materialized (
   from sized
 ), numbered as materialized (
   select *, (row_number() over (
-    partition by key order by is_alike desc, is_whole desc, depth, due_at, delivery_id) - 1) / max + 1 as number
+    partition by key order by is_alike desc, is_whole desc, depth, rank, delivery_id) - 1) / max + 1 as number
   from alike
 ), summed as materialized (
   select *, row_number() over so_far as n, sum(bytes) over so_far as total,
     count(*) filter (where is_whole) over of_batch >= max or sum(bytes) filter (where is_whole) over of_batch >= max_bytes
-      or bool_or(has_waited and is_whole) over of_batch as is_enough
+      or bool_or(has_waited and is_whole) over of_batch or key in (select key from filled) as is_enough
   from numbered
   window of_batch as (partition by key, number),
-    so_far as (partition by key, number order by is_alike desc, depth, due_at, delivery_id)
+    so_far as (partition by key, number order by is_alike desc, depth, rank, delivery_id)
 ), members as materialized (
   select *, batch_ids[number] as batch_id from summed
   where is_alike and is_enough and (n = 1 or total <= max_bytes) and number <= cardinality(batch_ids)
