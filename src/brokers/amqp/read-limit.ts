@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import { BrokerError } from '../module/broker-error.ts';
 
 /**
- * Bounds what a broker may send to one who only publishes: a confirm for each message, a message that it cannot route, and channels.
- * The client collects a returned message in memory, whatever its announced length. So bytes that are neither may be as many
- * as those of the messages that are under way, which are in memory too, and SLACK_BYTES more.
+ * Bounds what a broker may send to one who only publishes: a confirm for each message, a message that it cannot route, and
+ * channels. The client collects a returned message in memory, whatever its announced length. So bytes that are neither may
+ * be as many as those of the messages that are under way, which are in memory too, and SLACK_BYTES more.
  */
 const SLACK_BYTES = 1_048_576;
 /** A confirm has 21 bytes. */
 const CONFIRM_BYTES = 64;
-/** What a broker says to open a channel and to close it, with the longest reason. */
+/** A broker opens a channel and closes it with no more bytes, the longest reason included. */
 const CHANNEL_BYTES = 512;
 const TOO_MUCH = 'The broker sent more than was sent to it.';
 

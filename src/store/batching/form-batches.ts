@@ -49,7 +49,7 @@ const formed = form.rows(
   ],
 );
 
-/** Of so many first tries and retries, one replay goes along: new events do not wait behind a bulk replay. */
+/** One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. */
 const REPLAY_SPACE = 10;
 /** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
