@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { outgoing as message, networkOf } from '../../test/support/brokers/outgoing-message.ts';
+import { listenTcp } from '../../test/support/servers/loopback-server.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import { Destinations } from './destinations.ts';
 import { WorkloadError } from './module/workload-access.ts';
@@ -56,6 +57,7 @@ const queueOf = (access_key_id = 'id'): Destination => ({
   sqs: { queue_name: 'q', access_key_id, secret_key: 's', default_region: 'eu-west-1', endpoint },
 });
 
+const AT_ONCE = 8;
 const sent = { kind: 'response', isConfirm: true };
 const atMostOnce = { isAtMostOnce: true };
 
@@ -116,8 +118,12 @@ test('credentials of the machine that cannot be had are our fault', async () => 
   ] as const;
   for (const destination of own) {
     const outcome = await all.send(message(destination, atMostOnce));
-    expect(outcome).toMatchObject({ kind: 'error', code: 'sign_in_refused', ours: true, message: said });
-    expect(outcome).not.toHaveProperty('mayHaveArrived');
+    expect(outcome).toMatchObject({
+      code: 'sign_in_refused',
+      ours: true,
+      message: said,
+      mayHaveArrived: false,
+    });
   }
   // They are not for a server that the owner of the endpoint chose.
   expect(await all.send(message({ type: 'sqs', sqs: { ...settings, endpoint } }))).toMatchObject({
@@ -195,6 +201,35 @@ test.each([
   },
 );
 
+test('halves have the connection of their request', async () => {
+  let connections = 0;
+  const count = () => void connections++;
+  server.on('connection', count);
+  const all = destinations();
+  usual = (response, ids) =>
+    ids.length > 1 ? refuse(response, 'InvalidMessageContents') : take(response, ids);
+  const ends = Array.from({ length: 80 }, () => all.send(message(queueOf())));
+  expect(await Promise.all(ends)).toMatchObject(ends.map(() => sent));
+  server.off('connection', count);
+  expect(connections).toBe(AT_ONCE);
+});
+
+test('words of a gateway, or of a broken connection, are about no message', async () => {
+  const all = destinations();
+  await all.send(message(queueOf()));
+  usual = (response) => response.writeHead(503).end('{"message":"The upstream took too long to respond."}');
+  expect(await Promise.all([all.send(message(queueOf())), all.send(message(queueOf()))])).toMatchObject([
+    { code: 'broker_refused' },
+    { code: 'broker_refused' },
+  ]);
+  expect(requests).toHaveLength(2);
+  const { port, close } = await listenTcp((socket) => void socket.write(Buffer.from('160303ffff', 'hex')));
+  const { sqs } = queueOf() as { sqs: object };
+  const secure = { type: 'sqs', sqs: { ...sqs, endpoint: `https://127.0.0.1:${port}` } } as never;
+  expect(await all.send(message(secure))).toMatchObject({ code: 'tls_failed' });
+  await close();
+});
+
 test('a message whose time is over is not sent in a half of its request', async () => {
   const all = destinations();
   await all.send(message(queueOf()));
@@ -217,7 +252,7 @@ test('a message whose time is over is not sent in a half of its request', async 
 test('a message whose time is over while it waits for its request is not sent', async () => {
   const all = destinations();
   await all.send(message(queueOf()));
-  const first = Array.from({ length: 8 }, () => held());
+  const first = Array.from({ length: AT_ONCE }, () => held());
   const busy = Array.from({ length: 80 }, () => all.send(message(queueOf(), { body: Buffer.from('busy') })));
   const release = await Promise.all(first);
   expect(await all.send(message(queueOf(), { body: Buffer.from('late'), timeoutMs: 50 }))).toMatchObject({
@@ -283,14 +318,13 @@ test('a server that the environment names for Amazon is for credentials of the m
 test('a message may have arrived once its request was under way, and not before', async () => {
   const all = destinations();
   await all.send(message(queueOf()));
-  const first = Array.from({ length: 8 }, () => held());
+  const first = Array.from({ length: AT_ONCE }, () => held());
   const busy = Array.from({ length: 80 }, () => all.send(message(queueOf(), { body: Buffer.from('busy') })));
   const release = await Promise.all(first);
   const stop = new AbortController();
   const waits = all.send(message(queueOf(), atMostOnce), stop.signal);
   stop.abort();
-  expect(await waits).toMatchObject({ code: 'aborted', ours: true });
-  expect(await waits).not.toHaveProperty('mayHaveArrived');
+  expect(await waits).toMatchObject({ code: 'aborted', ours: true, mayHaveArrived: false });
   for (const one of release) one();
   await Promise.all(busy);
   const [asked, stopped] = [held(), new AbortController()];
@@ -301,10 +335,13 @@ test('a message may have arrived once its request was under way, and not before'
   (await asked)();
 });
 
-test.each(['sqs', 's3'])('a connection to %s that is refused sent nothing', async (type) => {
+test.each([
+  ['sqs', false],
+  ['s3', undefined],
+])('a connection to %s that is refused sent nothing', async (type, mayHaveArrived) => {
   const own = { ...(queueOf() as { sqs: object }).sqs, bucket: 'b', prefix: '' };
   const to = { type, [type]: { ...own, endpoint: 'http://127.0.0.1:1' } } as never;
   const refused = await destinations().send(message(to, atMostOnce));
   expect(refused).toMatchObject({ code: 'connection_refused' });
-  expect(refused).not.toHaveProperty('mayHaveArrived');
+  expect((refused as { mayHaveArrived?: boolean }).mayHaveArrived).toBe(mayHaveArrived);
 });

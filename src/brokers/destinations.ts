@@ -233,9 +233,12 @@ const confirmed = (course: Course, { address, facts }: Receipt): Outcome => ({
   ...timesOf(course),
 });
 
-/** If the client had yet to connect, the code of the error tells. A stop of ours tells nothing. */
-const maybeArrived = ({ begun }: Deadline, { code }: ExchangeFailure): boolean =>
-  begun === 'connected' ? !REFUSED.has(code) : begun === 'connecting' && code === 'aborted';
+/** Undefined if the client had yet to connect: then the code of the error tells, but for a stop of ours. */
+function maybeArrived({ begun }: Deadline, { code }: ExchangeFailure): boolean | undefined {
+  if (begun === null) return false;
+  if (begun === 'connected') return !REFUSED.has(code);
+  return code === 'aborted' ? true : undefined;
+}
 
 const failed = (
   course: Course,
@@ -243,14 +246,14 @@ const failed = (
     failure: { code, message, ours },
     mayHaveArrived,
     address,
-  }: { failure: ExchangeFailure; mayHaveArrived: boolean; address: string | null },
+  }: { failure: ExchangeFailure; mayHaveArrived: boolean | undefined; address: string | null },
 ): Outcome => ({
   kind: 'error',
   code,
   message: words(message, MAX_TEXT),
   ours,
   dropped: false,
-  ...(mayHaveArrived && { mayHaveArrived }),
+  ...(mayHaveArrived !== undefined && { mayHaveArrived }),
   address,
   ...timesOf(course),
 });

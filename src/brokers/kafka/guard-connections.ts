@@ -14,7 +14,10 @@ import { NOT_KAFKA } from './kafka-error.ts';
  * - An exception of the client ends the connection on which the answer came, and not the process.
  * - A connection whose broker announces a longer answer than `maxAnswerBytes` ends before the answer is in memory. The client
  *   would collect up to 2 GiB.
+ * - A broker says how long a sign-in lasts. The client follows each wish, and takes more than 24 days for none: it would hash
+ *   the password all the time. So one that wants it more often than every SIGN_IN_EVERY_MS gets no further sign-in.
  */
+const SIGN_IN_EVERY_MS = 10_000;
 const CONNECTS = 'tracing:plt:kafka:connections:connects:start';
 
 /** The `context` of a client. */
@@ -32,6 +35,13 @@ subscribe(CONNECTS, (message) => {
   connection.on('error', () => {
     setImmediate(() => (connection.socket as Socket | undefined)?.destroy());
   });
+  const signIn = connection.reauthenticate.bind(connection);
+  let lastMs = performance.now();
+  connection.reauthenticate = () => {
+    if (performance.now() - lastMs < SIGN_IN_EVERY_MS) return;
+    lastMs = performance.now();
+    signIn();
+  };
   // The socket is made in this turn, and connects in a later one.
   queueMicrotask(() => {
     const { socket } = connection;

@@ -8,7 +8,7 @@ const egress = { addresses: async (host: string) => [host.replace('broker-', '12
 function pool(isSecure = false) {
   const open = new Map<string, object>();
   const broken: Error[] = [];
-  const made = {
+  const made: ConnectionPool = {
     get: ({ host }: { host: string }, callback: (error: Error | null, connection?: object) => void) => {
       open.set(host, {});
       callback(null, {});
@@ -16,6 +16,7 @@ function pool(isSecure = false) {
     has: ({ host }: { host: string }) => open.has(host),
     getEstablishedConnection: ({ host }: { host: string }) => open.get(host),
     [Symbol.iterator]: () => open.entries(),
+    on: () => made,
   } as unknown as ConnectionPool;
   guardPool(made, { egress, isSecure, broken: (error) => broken.push(error) });
   const get = (host: string) =>

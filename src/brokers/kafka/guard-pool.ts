@@ -1,4 +1,4 @@
-import type { ConnectionPool } from '@platformatic/kafka';
+import type { Connection, ConnectionPool } from '@platformatic/kafka';
 import type { Egress } from '../../dispatch/address/egress.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import { vettedAddresses } from '../module/vetted-lookup.ts';
@@ -52,6 +52,13 @@ export function guardPool(pool: ConnectionPool, { egress, isSecure, broken }: Gu
     if (blocked instanceof Error) callback(blocked);
     else get(named(broker), callback);
   };
+  // It forgets a connection by its address when that fails, and again when it closes. By then another may have the address,
+  // and would stay open for ever. So it hears of the end at once, but after those who wait for the connection.
+  const ended = ({ connection }: { connection: Connection }) => {
+    queueMicrotask(() => connection.emit('close'));
+  };
+  pool.on('failed', ended);
+  pool.on('connecting', (one) => one.connection.on('error', () => ended(one)));
   pool.get = ((broker: Broker, callback: Callback) => {
     guarded(broker, callback).catch(broken);
   }) as ConnectionPool['get'];

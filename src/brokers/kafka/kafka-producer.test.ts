@@ -34,6 +34,7 @@ const PLAIN = { type: 'plain', hash: '', username: 'u', password: 'p', tls: fals
 const SCRAM = { ...PLAIN, type: 'scram', hash: 'SHA512' };
 const LARGE = 10;
 const SIGN_IN_FAILED = 58;
+const INVALID_RECORD = 87;
 const TOO_FEW_REPLICAS = 19;
 const LONGEST = 4 * 1024 * 1024;
 
@@ -85,6 +86,40 @@ test('a connection whose sign-in failed closes, though the broker keeps its side
     (count) => count === 0,
   );
 });
+
+test('a connection that comes while another to the same address fails is closed too', async () => {
+  let signIns = 0;
+  const { server, send } = await scene(
+    (get) => ({
+      authenticate: ({ answer }) => answer(signInAnswer('', signIns++ % 2 === 1 ? SIGN_IN_FAILED : 0)),
+      produce: ({ body, answer, socket }) => {
+        answer(get().produce(body, { 0: INVALID_RECORD }));
+        socket.end();
+      },
+    }),
+    PLAIN,
+  );
+  for (let n = 0; n < 4; n += 1) expect(await send(n)).toMatchObject({ kind: 'error' });
+  expect(signIns).toBeGreaterThan(4);
+  await eventually(
+    () => server.open(),
+    (count) => count <= 1,
+  );
+});
+
+test.each([1n, 2n ** 40n])(
+  'a sign-in that is said to last %d ms is not repeated all the time',
+  async (lifetimeMs) => {
+    let signIns = 0;
+    const authenticate = ({ answer }: KafkaRequest) => {
+      signIns += 1;
+      answer(signInAnswer('', 0, lifetimeMs));
+    };
+    const { server, send } = await scene(() => ({ authenticate }), PLAIN);
+    for (let n = 0; n < 50; n += 1) expect(await send(n)).toMatchObject(taken);
+    expect(signIns).toBe(server.connections());
+  },
+);
 
 test('an answer to another request, and one that is too long, end their connection', async () => {
   const wrong = ({ socket }: KafkaRequest) =>

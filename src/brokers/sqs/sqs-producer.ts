@@ -4,6 +4,7 @@ import {
   SendMessageBatchCommand,
   type SendMessageBatchResultEntry,
   type SQSClient,
+  type SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import type { Destination, SqsDestination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
@@ -68,9 +69,8 @@ class SqsProducer implements Producer {
   }
 
   async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+    const url = await this.#findUrl();
     try {
-      this.#url ??= this.#readUrl();
-      const url = await this.#url;
       const entries = messages.map((message, index) => {
         if (message.limit.isOver) return new BrokerError('not sent');
         message.limit.begin('connecting');
@@ -88,11 +88,21 @@ class SqsProducer implements Producer {
         return receiptOf(receipt, this.address);
       });
     } catch (error) {
-      const isMeant = isAboutMessage(error as Error);
+      const isMeant = isAboutMessage(error as SQSServiceException);
       if (isMeant && messages.length > 1) return sendHalves(messages, (half) => this.#sendAll(half));
       // The queue may have been made again.
       this.#url = null;
       throw isMeant ? refusal(error as Error) : sqsError(error);
+    }
+  }
+
+  async #findUrl(): Promise<string> {
+    try {
+      this.#url ??= this.#readUrl();
+      return await this.#url;
+    } catch (error) {
+      this.#url = null;
+      throw sqsError(error);
     }
   }
 
@@ -118,8 +128,12 @@ const TOO_LARGE = /TooLong|shorter than|too long/i;
 const UNFIT = /InvalidMessageContents|InvalidAttributeValue/;
 const PARAMETER = /InvalidParameterValue/;
 
-const isAboutMessage = ({ name, message }: Error): boolean =>
+/** An error of the connection, or of a gateway, may have any words. */
+const isAboutMessage = ({ name, message, $metadata }: SQSServiceException): boolean =>
+  isRefusal($metadata?.httpStatusCode ?? 0) &&
   [TOO_LARGE, UNFIT, PARAMETER].some((pattern) => pattern.test(`${name} ${message}`));
+
+const isRefusal = (status: number): boolean => status >= 400 && status < 500;
 
 /** An entry of an answer, or the refusal of a request with one message. */
 function refusal(failed: BatchResultErrorEntry | Error | undefined): BrokerError {

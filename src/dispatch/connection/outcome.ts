@@ -44,8 +44,8 @@ export interface ErrorOutcome {
    * Most likely the endpoint closed it as idle at that moment. It may still have processed the request.
    */
   dropped: boolean;
-  /** The message was under way, whatever the code says: the client of a broker connects again by itself. */
-  mayHaveArrived?: true;
+  /** Whatever the code says: the client of a broker connects again by itself. Undefined: the code tells. */
+  mayHaveArrived?: boolean;
   address: string | null;
   /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;

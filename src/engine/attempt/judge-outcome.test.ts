@@ -157,6 +157,10 @@ describe('at most once', () => {
     expect(judge({}, unanswered('connection_refused', begun))).toMatchObject({ status: 'Retry' });
   });
 
+  test('is tried again where nothing of the message was sent, at any error', () => {
+    expect(judge(once, unanswered('timeout', { mayHaveArrived: false }))).toMatchObject({ status: 'Retry' });
+  });
+
   test('ends at any answer', () => {
     expect(judge(once, answered(500))).toMatchObject({
       status: 'Failure',

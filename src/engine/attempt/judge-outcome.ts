@@ -102,7 +102,7 @@ export function judgeOutcome(
 }
 
 const mayHaveArrived = (outcome: Outcome): boolean =>
-  outcome.kind === 'response' || outcome.mayHaveArrived === true || !NOT_SENT.has(outcome.code);
+  outcome.kind === 'response' || (outcome.mayHaveArrived ?? !NOT_SENT.has(outcome.code));
 
 function askedToWait(outcome: Outcome, nowMs: number): number | null {
   if (outcome.kind !== 'response') return null;

@@ -45,9 +45,9 @@ const VERSIONS: readonly [Api, least: number, most: number][] = [
   ['authenticate', 0, 1],
 ];
 
-export const signInAnswer = (bytes: string | Buffer, code = 0): Buffer => {
+export const signInAnswer = (bytes: string | Buffer, code = 0, lifetimeMs = 0n): Buffer => {
   const data = Buffer.from(bytes as string);
-  return Buffer.concat([int16(code), NULL, int32(data.length), data, int64(0n)]);
+  return Buffer.concat([int16(code), NULL, int32(data.length), data, int64(lifetimeMs)]);
 };
 
 export class ScriptedKafka {
@@ -88,6 +88,11 @@ export class ScriptedKafka {
       this.#poked.set(socket, poked + 1);
     }
     return this.#server.sockets.size;
+  }
+
+  /** All connections so far. */
+  connections(): number {
+    return this.#server.connections();
   }
 
   close(): Promise<void> {
