@@ -111,6 +111,13 @@ export class AmqpSide {
     );
   }
 
+  /** The routing keys with which the user may write to `amq.topic`. */
+  async allowTopics(user: string, vhost: string, keys: string): Promise<void> {
+    await this.evaluate(
+      `rabbit_auth_backend_internal:set_topic_permissions(<<"${user}">>, <<"${vhost}">>, <<"amq.topic">>, <<"${keys}">>, <<".*">>, <<"tests">>)`,
+    );
+  }
+
   /** An Erlang expression, in the server. */
   evaluate(expression: string): Promise<string> {
     return evaluate(this.#facts.control, expression);

@@ -11,7 +11,7 @@ import type {
   Receipt,
 } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
-import { ConfirmLane, LargeMessage } from './confirm-lane.ts';
+import { ConfirmLane, RefusedMessage } from './confirm-lane.ts';
 import { connect } from './connect.ts';
 import { ReadLimit } from './read-limit.ts';
 
@@ -19,8 +19,8 @@ import { ReadLimit } from './read-limit.ts';
  * RabbitMQ as a destination. A connection has a channel for each exchange, because the broker closes a channel on which
  * something failed. A message is confirmed when the broker has stored it.
  *
- * One message that is too large closes its channel, and the others of the channel are not confirmed. So each of them is
- * sent again, alone, except those that go at most once.
+ * One message that the broker refuses closes its channel, and the others of the channel are not confirmed. So each of them
+ * is sent again, alone, except those that go at most once.
  */
 export const amqpDestination: DestinationModule = {
   connectionOf: (destination) => {
@@ -36,8 +36,7 @@ function amqpOf(destination: Destination): AmqpDestination {
   return destination.amqp;
 }
 
-const MAY_HAVE_ARRIVED =
-  'The broker closed the channel for a message that is too large. This one was not confirmed.';
+const MAY_HAVE_ARRIVED = 'The broker closed the channel for another message. This one was not confirmed.';
 
 export class AmqpProducer implements Producer {
   readonly #model: ChannelModel;
@@ -64,7 +63,7 @@ export class AmqpProducer implements Producer {
     try {
       return await this.#publish(exchange, message);
     } catch (error) {
-      if (!(error instanceof LargeMessage) || !error.isShared) throw error;
+      if (!(error instanceof RefusedMessage) || !error.isShared) throw error;
       if (message.isAtMostOnce) throw new BrokerError(MAY_HAVE_ARRIVED, { cause: error });
     }
     const alone = this.#alone.then(() => this.#publish(`${exchange} alone`, message));

@@ -1,23 +1,35 @@
 import type { ConfirmChannel, Message } from 'amqplib';
-import { BrokerError } from '../module/broker-error.ts';
+import { BrokerError, type Reason } from '../module/broker-error.ts';
 import type { BrokerMessageOut } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import type { Publication } from './message-frames.ts';
 import { Publisher } from './publisher.ts';
 import type { ReadLimit } from './read-limit.ts';
 
-/** The broker closed the channel for a message that is too large. */
-export class LargeMessage extends BrokerError {
+/** The broker closed the channel for one message. */
+export class RefusedMessage extends BrokerError {
   /** Others were on the channel, so it may have been one of them. */
   readonly isShared: boolean;
 
-  constructor(isShared: boolean) {
-    super('The message is larger than the broker allows.', { code: 'message_too_large' });
+  constructor([code, message]: Reason, isShared: boolean) {
+    super(message, { code });
     this.isShared = isShared;
   }
 }
 
-const TOO_LARGE = /message size .* (larger than|exceeds)/i;
+const ABOUT_MESSAGE: readonly (readonly [RegExp, Reason])[] = [
+  [
+    /message size .* (larger than|exceeds)/i,
+    ['message_too_large', 'The message is larger than the broker allows.'],
+  ],
+  [
+    /access to topic/i,
+    [
+      'not_permitted',
+      'The user may not write with this routing key: give it the topic permission, or change routing_key.',
+    ],
+  ],
+];
 const NOT_FOUND = 404;
 const NOT_PERMITTED = 403;
 
@@ -81,8 +93,9 @@ export class ConfirmLane {
   /** Everything that is not confirmed fails. */
   fail(error: Error): void {
     if (this.#failure !== null) return;
-    const isLarge = TOO_LARGE.test(error.message);
-    this.#failure = isLarge ? new LargeMessage(this.#waiting.size > 1) : channelError(error);
+    const reason = ABOUT_MESSAGE.find(([pattern]) => pattern.test(error.message))?.[1];
+    this.#failure =
+      reason === undefined ? channelError(error) : new RefusedMessage(reason, this.#waiting.size > 1);
     this.#ended();
     this.#limit.channelEnded();
     for (const waiting of this.#waiting) {

@@ -121,6 +121,24 @@ check('the rights of the user are said', async () => {
   });
 });
 
+check('a routing key that the user may not write with fails its own message', async () => {
+  const auth = { user: 'of orders', password: 'orders' };
+  await side.addUser(auth.user, auth.password, RABBITMQ_VHOST, ['', '.*', '']);
+  await side.allowTopics(auth.user, RABBITMQ_VHOST, '^order');
+  await (await side.channel()).bindQueue(queue, 'amq.topic', '#');
+  const to = amqp({ exchange: 'amq.topic', routing_key: '', auth });
+  const types = ['order.paid', 'invoice.paid', 'order.sent', 'order.paid'];
+  const all = destinations();
+  const ends = await Promise.all(types.map((eventType) => all.send(message(to, { eventType }))));
+  const refused = {
+    code: 'not_permitted',
+    message:
+      'The user may not write with this routing key: give it the topic permission, or change routing_key.',
+  };
+  expect(ends).toMatchObject([sent, refused, sent, sent]);
+  expect(all.size).toBe(1);
+});
+
 check('their number is bounded: an idle one makes room, and else it is a fault of ours', async () => {
   const all = destinations({ maxLinks: 1 });
   expect(await all.send(message(amqp()))).toMatchObject(sent);
