@@ -49,7 +49,10 @@ const formed = form.rows(
   ],
 );
 
-/** One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. */
+/**
+ * One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. Into a
+ * smaller batch goes one that has waited.
+ */
 const REPLAY_SPACE = 10;
 /** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
@@ -64,16 +67,14 @@ const SPARE = 4;
  * of an ordering key are in one batch.
  *
  * Each batch needs rows enough to reach a limit, or one that has waited. Otherwise it is not made: another node has just
- * taken others of those that were counted. Rows behind a head are enough though they have another queue key and cannot
- * join: the head keeps all of them waiting. A row without its event or delivery is leased, as by a claim, so that it does
+ * taken others of those that were counted. A head with a row of another queue key behind it is enough. A row without its event or delivery is leased, as by a claim, so that it does
  * not stand before others.
  */
 const FORM = `
-with heads as materialized (
+with found as materialized (
   select ${formed.value('batch_ids', 'w')} as batch_ids, w.max, w.max_bytes, q.*,
     count(*) over (partition by w.key) as together,
-    row_number() over (partition by w.key, q.is_replay order by q.due_at, q.delivery_id)
-      * case when q.is_replay then ${REPLAY_SPACE} else 1 end as rank,
+    row_number() over (partition by w.key, q.is_replay order by q.due_at, q.delivery_id) as nth,
     q.batch_id is not null or q.due_at <= now() - w.max_wait_seconds * interval '1 second' as has_waited
   from ${formed.as('w')} cross join ${LANES} cross join lateral (
     select project_id, delivery_id, event_id, key, due_at, ordering_id, batch_id, lane = ${LANE.replay} as is_replay from delivery_queue
@@ -81,6 +82,9 @@ with heads as materialized (
     order by due_at limit w.most
     for update skip locked
   ) q
+), heads as materialized (
+  select *, case when not is_replay then nth when nth = 1 and has_waited then 1.5 else ${REPLAY_SPACE} * nth end as rank
+  from found
 ), candidates as materialized (
   select c.*, row_number() over (partition by c.key order by c.depth, c.rank, c.delivery_id) as turn
   from (select distinct key, max, together from heads where ordering_id is not null and together < max) w
@@ -93,8 +97,9 @@ with heads as materialized (
     ) b
     where h.key = w.key and h.ordering_id is not null limit ${SPARE} * w.max
   ) c
-), filled as materialized (
-  select key from candidates where turn <= max - together group by key having count(*) >= min(max - together)
+), followed as materialized (
+  select distinct c.key from candidates c join delivery_queue q on ${byKey('q.delivery_id', 'c.delivery_id')}
+  where c.turn <= c.max - c.together and q.key <> c.key
 ), behind as materialized (
   select c.*, q.event_id, row_number() over (partition by c.key, c.ordering_id order by c.depth) as number
   from candidates c cross join lateral (
@@ -132,7 +137,7 @@ with heads as materialized (
 ), summed as materialized (
   select *, row_number() over so_far as n, sum(bytes) over so_far as total,
     count(*) filter (where is_whole) over of_batch >= max or sum(bytes) filter (where is_whole) over of_batch >= max_bytes
-      or bool_or(has_waited and is_whole) over of_batch or key in (select key from filled) as is_enough
+      or bool_or(has_waited and is_whole) over of_batch or key in (select key from followed) as is_enough
   from numbered
   window of_batch as (partition by key, number),
     so_far as (partition by key, number order by is_alike desc, depth, rank, delivery_id)

@@ -20,7 +20,7 @@ export interface Seen {
   bytes: number | null;
   /** When the last of them became due, in seconds since 1970: together with `count` it tells whether others have come. */
   newestAt: number;
-  /** Until the first of them has waited long enough. */
+  /** Until the first of them has waited long enough. 0: they wait for nothing. */
   waitMs: number;
   /** Batches of it that are due and wait for a node. */
   backlog: number;
@@ -62,6 +62,7 @@ export const DUE = 'node_id is null and due_at <= now()';
 /**
  * Behind enough batches the rows are not counted. Their bytes are read only if they may make the difference: of 999 rows that
  * takes 9 of 10.5 ms. The length of a stored value is known without reading it. A row that was in a batch before has waited.
+ * One with a row of another queue key behind it waits for nothing: what comes later in its ordering key cannot join.
  */
 const LOOK = `
 select w.key, waiting.backlog, seen.*
@@ -87,9 +88,9 @@ from ${looked.as('w')} cross join lateral (
       coalesce(bool_or(ordering_id is not null and place is null), false) as "hasUnplaced"
     from due
   )
-  select counted.*, case
-    when count >= w.max or "waitMs" <= 0 then null
-    when count = w.seen_count and "newestAt" = w.seen_newest and w.seen_bytes is not null then w.seen_bytes
+  select count, "newestAt", "hasUnplaced", case when is_followed then 0 else "waitMs" end as "waitMs", case
+    when is_enough or is_followed then null
+    when is_known then w.seen_bytes
     else (
       select coalesce(sum(octet_length(coalesce(d.body, e.payload))), 0)::float8
       from (
@@ -101,7 +102,14 @@ from ${looked.as('w')} cross join lateral (
       join event_deliveries d on ${byKey('d.id', 'q.delivery_id')}
       join events e on ${byKey('e.id', 'q.event_id')}
     ) end as bytes
-  from counted
+  from counted cross join lateral (
+    select count >= w.max or "waitMs" <= 0 as is_enough,
+      coalesce(count = w.seen_count and "newestAt" = w.seen_newest and w.seen_bytes is not null, false) as is_known
+  ) cheap cross join lateral (
+    select case when is_enough or is_known then false else exists (
+      select from behind join delivery_queue n on ${byKey('n.delivery_id', 'behind.delivery_id')}
+      where n.key <> w.key) end as is_followed
+  ) dear
 ) seen`;
 
 export async function lookAtCollected(db: Database, rows: readonly Collected[]): Promise<Map<string, Seen>> {
