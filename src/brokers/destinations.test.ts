@@ -217,7 +217,7 @@ test('halves have the connection of their request', async () => {
 test('words of a gateway, or of a broken connection, are about no message', async () => {
   const all = destinations();
   await all.send(message(queueOf()));
-  usual = (response) => response.writeHead(503).end('{"message":"The upstream took too long to respond."}');
+  usual = (response) => response.writeHead(408).end('{"message":"The upstream took too long to respond."}');
   expect(await Promise.all([all.send(message(queueOf())), all.send(message(queueOf()))])).toMatchObject([
     { code: 'broker_refused' },
     { code: 'broker_refused' },

@@ -16,9 +16,13 @@ class Channel extends EventEmitter {
     ended: () => undefined,
   });
 
-  send(id: string, headers: Record<string, string> = {}, routingKey = 'q'): Promise<string> {
+  publish(id: string, headers: Record<string, string>, routingKey: string): Promise<void> {
     const message = messageOut({} as never, { id, headers: Object.entries(headers) });
-    return this.lane.publish(message, { exchange: '', routingKey }).then(
+    return this.lane.publish(message, { exchange: '', routingKey });
+  }
+
+  send(id: string, headers: Record<string, string> = {}, routingKey = 'q'): Promise<string> {
+    return this.publish(id, headers, routingKey).then(
       () => 'taken',
       (error: { code: string }) => error.code,
     );
@@ -55,6 +59,18 @@ test('a message that the broker does not take is refused, and those of a closed 
   for (const confirm of channel.unconfirmed.splice(0)) confirm(new Error('channel closed'));
   channel.emit('close');
   expect(await Promise.all(lost)).toEqual(['connection_reset', 'connection_reset']);
+});
+
+test('of messages whose channel ended for a routing key, those with another key are not meant', async () => {
+  const channel = new Channel();
+  const refusals = ['q', 'other', 'q'].map((key, n) =>
+    channel.publish(String(n), {}, key).catch((error: unknown) => error),
+  );
+  const said = "ACCESS_REFUSED - write access to topic 'q' in exchange 'e' in vhost '/' refused for user 'u'";
+  channel.emit('error', Object.assign(new Error(said), { code: 403 }));
+  expect(await Promise.all(refusals)).toMatchObject(
+    [false, true, false].map((isShared) => ({ code: 'not_permitted', isShared })),
+  );
 });
 
 test('what comes back is compared as it was written', async () => {

@@ -33,6 +33,9 @@ const ABOUT_MESSAGE: readonly (readonly [RegExp, Reason])[] = [
 const NOT_FOUND = 404;
 const NOT_PERMITTED = 403;
 
+/** The broker names it. */
+const FORBIDDEN_KEY = /access to topic '(.*?)' in exchange/s;
+
 interface Waiting {
   message: Publication;
   bytes: number;
@@ -94,13 +97,15 @@ export class ConfirmLane {
   fail(error: Error): void {
     if (this.#failure !== null) return;
     const reason = ABOUT_MESSAGE.find(([pattern]) => pattern.test(error.message))?.[1];
-    this.#failure =
-      reason === undefined ? channelError(error) : new RefusedMessage(reason, this.#waiting.size > 1);
+    const refused = FORBIDDEN_KEY.exec(error.message)?.[1];
+    const isShared = this.#waiting.size > 1;
+    this.#failure = reason === undefined ? channelError(error) : new RefusedMessage(reason, isShared);
     this.#ended();
     this.#limit.channelEnded();
     for (const waiting of this.#waiting) {
       this.#end(waiting);
-      waiting.reject(this.#failure);
+      const isMeant = reason !== undefined && waiting.message.routingKey === refused;
+      waiting.reject(isMeant ? new RefusedMessage(reason, false) : this.#failure);
     }
   }
 

@@ -56,8 +56,6 @@ interface Made<Method extends string> {
 interface CallLimits {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** The request may go from now on. */
-  begins?(): void;
 }
 
 export class GoogleCalls<Method extends string> {
@@ -103,14 +101,18 @@ export class GoogleCalls<Method extends string> {
     return new GoogleCalls({ stub, address, target, token: isSecure ? token : null });
   }
 
-  /** The token is there before the call: the library would hide why it is not. */
-  async call<Answer>(
-    method: Method,
-    request: object,
-    { timeoutMs, signal, begins }: CallLimits,
-  ): Promise<Answer> {
+  async call<Answer>(method: Method, request: object, limits: CallLimits): Promise<Answer> {
+    await this.ready();
+    return this.callNow(method, request, limits);
+  }
+
+  /** The token is there before a call: the library would hide why it is not. */
+  async ready(): Promise<void> {
     await this.#token?.();
-    begins?.();
+  }
+
+  /** For those who have waited until it is `ready`. */
+  callNow<Answer>(method: Method, request: object, { timeoutMs, signal }: CallLimits): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + timeoutMs };
       const call = this.#stub[method](request, this.#metadata, options, (error, answer) => {

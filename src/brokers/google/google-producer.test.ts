@@ -1,9 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { promisify } from 'node:util';
 import { protos } from '@google-cloud/pubsub';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
 import { messageOut, networkOf } from '../../../test/support/brokers/outgoing-message.ts';
+import type { Workload } from '../module/workload.ts';
 import { googleDestination } from './google-producer.ts';
 
 const { PublishRequest, PublishResponse } = protos.google.pubsub.v1;
@@ -43,10 +46,12 @@ server.addService(
     },
   },
 );
-const port = await promisify(server.bindAsync.bind(server))(
-  '127.0.0.1:0',
-  ServerCredentials.createInsecure(),
-);
+const certificate = (name: string) =>
+  readFileSync(new URL(`../../../test/support/certificates/${name}`, import.meta.url));
+const listen = promisify(server.bindAsync.bind(server));
+const port = await listen('127.0.0.1:0', ServerCredentials.createInsecure());
+const pair = { private_key: certificate('endpoint.key'), cert_chain: certificate('endpoint.pem') };
+const securePort = await listen('127.0.0.1:0', ServerCredentials.createSsl(null, [pair]));
 afterAll(() => server.forceShutdown());
 
 const private_key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -115,4 +120,46 @@ test('a message that is too large for the topic fails alone, for good', async ()
   const large = { ...message('2', null), headers: [['large', 'x']] as const };
   const ends = await Promise.allSettled([message('1', null), large].map((one) => producer.send(one)));
   expect(ends).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'message_too_large' } }]);
+});
+
+test('a message whose time is over before there is a token is not sent', async () => {
+  const [asked, token] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const workload = {
+    endpoint: () => `https://127.0.0.1:${securePort}`,
+    googleToken: () => {
+      asked.resolve();
+      return token.promise;
+    },
+  } as unknown as Workload;
+  const google = {
+    ...destination.google,
+    credentials: 'workload',
+    service_account: '',
+    endpoint: '',
+  } as const;
+  const secureContext = () => createSecureContext({ ca: certificate('ca.pem') });
+  const own = await googleDestination.open(
+    { type: 'google', google },
+    networkOf({ workload, secureContext }),
+  );
+  const begun: string[] = [];
+  const limitOf = (text: string) => ({
+    isOver: false,
+    begin: () => void begun.push(text),
+    whenOver: () => undefined,
+  });
+  const late = limitOf('late');
+  const ends = [
+    own.send({ ...message('late', null), limit: late }),
+    own.send({ ...message('open', null), limit: limitOf('open') }),
+  ];
+  await asked.promise;
+  late.isOver = true;
+  token.resolve('t');
+  expect(await Promise.allSettled(ends)).toMatchObject([
+    { status: 'rejected' },
+    { value: { facts: { 'message-id': 'open' } } },
+  ]);
+  expect(begun).toEqual(['open']);
+  await own.close();
 });

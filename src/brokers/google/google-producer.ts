@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { Destination, GoogleDestination } from '../../domain/config/destination.ts';
 import { BrokerError, brokerError } from '../module/broker-error.ts';
-import { messageBatches, sendHalves } from '../module/message-batches.ts';
+import { messageBatches, sendHalves, sendOpen } from '../module/message-batches.ts';
 import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
 import { GoogleCalls } from './google-calls.ts';
 import { googleError, isStatus } from './google-error.ts';
@@ -85,14 +85,18 @@ class GoogleProducer implements Producer {
   }
 
   async #sendAll(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
+    await this.#calls.ready().catch((error: unknown) => Promise.reject(publishError(error)));
+    // The time of some may be over meanwhile.
+    return sendOpen(messages, (open) => this.#publish(open));
+  }
+
+  async #publish(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
     try {
+      for (const { limit } of messages) limit.begin('connecting');
       const request = { topic: this.#topic, messages: messages.map(toMessage) };
-      const { messageIds } = await this.#calls.call<{ messageIds: string[] }>('publish', request, {
+      const { messageIds } = await this.#calls.callNow<{ messageIds: string[] }>('publish', request, {
         timeoutMs: REQUEST_MS,
         signal: this.#end.signal,
-        begins: () => {
-          for (const { limit } of messages) limit.begin('connecting');
-        },
       });
       if (messageIds.length !== messages.length)
         throw new BrokerError('The broker did not answer with an id for each message.');

@@ -18,7 +18,7 @@ import { NOT_KAFKA } from './kafka-error.ts';
  *   the password all the time. So one that wants it more often than every SIGN_IN_EVERY_MS gets no further sign-in.
  */
 const SIGN_IN_EVERY_MS = 10_000;
-const CONNECTS = 'tracing:plt:kafka:connections:connects:start';
+export const CONNECTS = 'tracing:plt:kafka:connections:connects:start';
 
 /** The `context` of a client. */
 export interface ConnectionLimits {
@@ -38,7 +38,8 @@ subscribe(CONNECTS, (message) => {
   const signIn = connection.reauthenticate.bind(connection);
   let lastMs = performance.now();
   connection.reauthenticate = () => {
-    if (performance.now() - lastMs < SIGN_IN_EVERY_MS) return;
+    // The timer goes on after the end. Its error would have the pool forget the connection that came after.
+    if (!connection.isConnected() || performance.now() - lastMs < SIGN_IN_EVERY_MS) return;
     lastMs = performance.now();
     signIn();
   };

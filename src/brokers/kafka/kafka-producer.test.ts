@@ -1,4 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Connection } from '@platformatic/kafka';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { networkOf, outgoing } from '../../../test/support/brokers/outgoing-message.ts';
 import {
   type Api,
@@ -10,6 +12,7 @@ import {
 import { eventually } from '../../../test/support/eventually.ts';
 import type { OutgoingMessage } from '../../dispatch/client/message-sender.ts';
 import { Destinations } from '../destinations.ts';
+import { CONNECTS } from './guard-connections.ts';
 import { kafka } from './kafka.ts';
 
 /** A broker may be anyone's. Whatever it does costs its own messages, and not the process or the node. */
@@ -120,6 +123,45 @@ test.each([1n, 2n ** 40n])(
     expect(signIns).toBe(server.connections());
   },
 );
+
+test('a sign-in is repeated when it is time, and not on a connection that has ended', async () => {
+  const made: Connection[] = [];
+  const see = (message: unknown) => made.push((message as { connection: Connection }).connection);
+  subscribe(CONNECTS, see);
+  let signIns = 0;
+  const { send } = await scene(
+    (get) => ({
+      authenticate: ({ answer }) => {
+        signIns += 1;
+        answer(signInAnswer('', 0, 3_600_000n));
+      },
+      produce: ({ body, answer, socket }) => {
+        answer(get().produce(body));
+        if (body.includes('{"n":2}')) socket.end();
+      },
+    }),
+    PLAIN,
+  );
+  expect(await send(1)).toMatchObject(taken);
+  unsubscribe(CONNECTS, see);
+  const leader = made.at(-1) as Connection;
+  const [before, now] = [signIns, performance.now.bind(performance)];
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 11_000);
+  onTestFinished(() => clock.mockRestore());
+  leader.reauthenticate();
+  await eventually(
+    () => signIns,
+    (count) => count === before + 1,
+  );
+  expect(await send(2)).toMatchObject(taken);
+  await eventually(
+    () => leader.status,
+    (status) => status === 'closed',
+  );
+  clock.mockImplementation(() => now() + 22_000);
+  leader.reauthenticate();
+  expect(leader.status).toBe('closed');
+});
 
 test('an answer to another request, and one that is too long, end their connection', async () => {
   const wrong = ({ socket }: KafkaRequest) =>

@@ -17,7 +17,7 @@ export function messageBatches({
   return new Batcher({ ...options, run: (messages) => sendOpen(messages, send), paceMs: 0 });
 }
 
-async function sendOpen(
+export async function sendOpen(
   messages: readonly BrokerMessageOut[],
   send: MessageBatchesOptions['send'],
 ): Promise<Promise<Receipt>[]> {
@@ -37,24 +37,17 @@ function heard<T>(promise: Promise<T>): Promise<T> {
 
 /**
  * For a broker that refuses a request as a whole for one of its messages: the halves are sent, down to the message that it
- * means. One goes after the other, so that a request takes one connection.
+ * means.
  */
 export async function sendHalves(
   messages: readonly BrokerMessageOut[],
   send: MessageBatchesOptions['send'],
 ): Promise<Promise<Receipt>[]> {
   const half = Math.ceil(messages.length / 2);
-  const first = await sendHalf(messages.slice(0, half), send);
-  return [...first, ...(await sendHalf(messages.slice(half), send))];
-}
-
-async function sendHalf(
-  messages: readonly BrokerMessageOut[],
-  send: MessageBatchesOptions['send'],
-): Promise<Promise<Receipt>[]> {
-  try {
-    return await sendOpen(messages, send);
-  } catch (error) {
-    return messages.map(() => heard(Promise.reject<Receipt>(error as Error)));
-  }
+  const parts = [messages.slice(0, half), messages.slice(half)];
+  const ends = await Promise.allSettled(parts.map((part) => sendOpen(part, send)));
+  return ends.flatMap((end, index) => {
+    if (end.status === 'fulfilled') return end.value;
+    return (parts[index] ?? []).map(() => heard(Promise.reject<Receipt>(end.reason)));
+  });
 }

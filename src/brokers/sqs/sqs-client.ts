@@ -23,12 +23,12 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export async function connect(
   settings: Omit<SqsSettings, 'queue_name'>,
   context: NetworkContext,
-  { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES } = {},
+  { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES, maxSockets = Number.POSITIVE_INFINITY } = {},
 ): Promise<SQSClient> {
   const { egress, secureContext, log, workload } = context;
   const { default_region: region } = settings;
   const endpoint = endpointUrl(endpointOf('sqs', settings, workload) || regional(region));
-  const lookup = vettedLookup(egress);
+  const agent = { keepAlive: true, maxSockets, lookup: vettedLookup(egress) };
   const note = (...words: unknown[]) => log.debug({ words }, 'SQS client');
   const client = new SQSClient({
     region,
@@ -50,8 +50,8 @@ export async function connect(
       connectionTimeout: CONNECT_MS,
       requestTimeout: REQUEST_MS,
       throwOnRequestTimeout: true,
-      httpAgent: new HttpAgent({ keepAlive: true, lookup }),
-      httpsAgent: new HttpsAgent({ keepAlive: true, lookup, secureContext: secureContext() }),
+      httpAgent: new HttpAgent(agent),
+      httpsAgent: new HttpsAgent({ ...agent, secureContext: secureContext() }),
     },
   });
   limitAnswers(client, maxAnswerBytes);

@@ -30,7 +30,11 @@ export const sqsDestination: DestinationModule = {
   // A request that may have arrived is not repeated by the client: the delivery is tried again by our own rules.
   open: async (destination, context) => {
     const settings = sqsOf(destination);
-    const client = await connect(settings, context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES });
+    const client = await connect(settings, context, {
+      maxAttempts: 1,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxSockets: AT_ONCE,
+    });
     return new SqsProducer(client, settings.queue_name);
   },
 };
@@ -127,13 +131,12 @@ const receiptOf = (
 const TOO_LARGE = /TooLong|shorter than|too long/i;
 const UNFIT = /InvalidMessageContents|InvalidAttributeValue/;
 const PARAMETER = /InvalidParameterValue/;
+const REFUSED = 400;
 
 /** An error of the connection, or of a gateway, may have any words. */
 const isAboutMessage = ({ name, message, $metadata }: SQSServiceException): boolean =>
-  isRefusal($metadata?.httpStatusCode ?? 0) &&
+  $metadata?.httpStatusCode === REFUSED &&
   [TOO_LARGE, UNFIT, PARAMETER].some((pattern) => pattern.test(`${name} ${message}`));
-
-const isRefusal = (status: number): boolean => status >= 400 && status < 500;
 
 /** An entry of an answer, or the refusal of a request with one message. */
 function refusal(failed: BatchResultErrorEntry | Error | undefined): BrokerError {

@@ -127,7 +127,7 @@ check('a routing key that the user may not write with fails its own message', as
   await side.allowTopics(auth.user, RABBITMQ_VHOST, `^${queue}`);
   await (await side.channel()).bindQueue(queue, 'amq.topic', `${queue}.*`);
   const to = amqp({ exchange: 'amq.topic', routing_key: '', auth });
-  const types = [`${queue}.paid`, 'invoice.paid', `${queue}.sent`, `${queue}.paid`];
+  const types = [`${queue}.paid`, 'invoice.paid', `${queue}.sent`, 'invoice.paid', `${queue}.paid`];
   const all = destinations();
   const ends = await Promise.all(types.map((eventType) => all.send(message(to, { eventType }))));
   const refused = {
@@ -135,7 +135,7 @@ check('a routing key that the user may not write with fails its own message', as
     message:
       'The user may not write with this routing key: give it the topic permission, or change routing_key.',
   };
-  expect(ends).toMatchObject([sent, refused, sent, sent]);
+  expect(ends).toMatchObject([sent, refused, sent, refused, sent]);
   expect(all.size).toBe(1);
 });
 
