@@ -21,22 +21,29 @@ export function memoryOf(pid: number): Memory | null {
   let pssBytes = 0;
   let notOfFiles = 0;
   const files = new Map<string, number>();
-  try {
-    for (const member of tree.keys()) {
-      const rollup = readFileSync(`/proc/${member}/smaps_rollup`, 'latin1');
-      pssBytes += field(rollup, 'Pss');
-      notOfFiles += field(rollup, 'Pss_Anon') + field(rollup, 'Pss_Shmem');
-      for (const [name, bytes] of filePages(member)) files.set(name, Math.max(files.get(name) ?? 0, bytes));
-    }
-  } catch {
-    return null;
+  for (const member of tree.keys()) {
+    const rollup = read(member, 'smaps_rollup');
+    if (rollup === '' && member === pid) return null;
+    if (rollup === '') continue;
+    pssBytes += field(rollup, 'Pss');
+    notOfFiles += field(rollup, 'Pss_Anon') + field(rollup, 'Pss_Shmem');
+    for (const [name, bytes] of filePages(member)) files.set(name, Math.max(files.get(name) ?? 0, bytes));
   }
   return { pssBytes, memoryBytes: notOfFiles + [...files.values()].reduce((sum, bytes) => sum + bytes, 0) };
 }
 
+/** Empty: the process has ended. The database starts short ones all the time. */
+function read(pid: number, name: 'smaps' | 'smaps_rollup'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
 /** Resident bytes of each mapping of a file, by its path and offset. */
 function filePages(pid: number): [name: string, bytes: number][] {
-  const mappings = readFileSync(`/proc/${pid}/smaps`, 'latin1').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const mappings = read(pid, 'smaps').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
   return mappings.flatMap((text) => {
     // Address, permissions, offset, device, inode, path. A deleted file is shared memory.
     const head = /^\S+ \S+ (?<offset>\S+) \S+ \d+ +(?<path>\/.*)$/m.exec(text)?.groups;
