@@ -11,6 +11,7 @@ import {
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { ElasticMqServer } from '../support/brokers/elasticmq-server.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
@@ -173,10 +174,18 @@ async function startOwn(): Promise<OwnBroker> {
   const relay = await startTcpRelay();
   relay.to(server.port);
   const side = new SqsSide(server.port);
+  const queue = await side.open({ direct: relay.port, gate: relay.port });
   return {
-    queue: await side.open({ direct: relay.port, gate: relay.port }),
+    queue,
     kill: () => server.kill(),
-    resume: () => server.resume(),
+    resume: async () => {
+      await server.resume();
+      // The port is open before the server has read its queues from the file.
+      await eventually(
+        () => queue.depth().catch(() => undefined),
+        (depth) => depth !== undefined,
+      );
+    },
     muteService: () => relay.mute(),
     unmuteService: () => relay.unmute(),
     stop: async () => {
