@@ -223,6 +223,12 @@ test('words of a gateway, or of a broken connection, are about no message', asyn
     { code: 'broker_refused' },
   ]);
   expect(requests).toHaveLength(2);
+  // Any other web server.
+  usual = (response) => response.writeHead(404).end();
+  expect(await all.send(message(queueOf()))).toMatchObject({
+    code: 'broker_refused',
+    message: 'The broker answered: status 404',
+  });
   const { port, close } = await listenTcp((socket) => void socket.write(Buffer.from('160303ffff', 'hex')));
   const { sqs } = queueOf() as { sqs: object };
   const secure = { type: 'sqs', sqs: { ...sqs, endpoint: `https://127.0.0.1:${port}` } } as never;

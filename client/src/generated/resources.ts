@@ -264,7 +264,7 @@ export class Endpoints extends Resource {
     return this.scope.data('PUT', this.scope.at`/endpoints/${endpointId}/expire_secret`, { body, options });
   }
 
-  /** Send a sample event to an endpoint and wait for the attempt. */
+  /** Send a sample event to an endpoint and wait for the attempt. An endpoint without a subscription gets one for every event type. */
   test(endpointId: string, options?: CallOptions): Promise<TestAttempt> {
     return this.scope.data('POST', this.scope.at`/endpoints/${endpointId}/test`, { options });
   }

@@ -997,11 +997,11 @@ export interface Subscription {
     on_failure: 'hold' | 'skip';
   };
   batch?: {
-    /** Most deliveries of a batch. 100 unless given. */
+    /** Most deliveries of a batch, up to 1000. 100 unless given. */
     max: number;
-    /** Most bytes of their payloads. 1000000 unless given. */
+    /** Most bytes of their payloads, up to 10000000. 1000000 unless given. What stands around each payload in the request is not counted. */
     max_bytes: number;
-    /** Longest wait of a delivery for others. 5 unless given. */
+    /** Longest wait of a delivery for others, up to 300. 5 unless given. 0: none. */
     max_wait_seconds: number;
   };
   filter_config: {
@@ -1477,11 +1477,11 @@ export interface SubscriptionOfEndpoint {
   } | null;
   /** Batches: many deliveries in one request. `{}` removes it. */
   batch?: {
-    /** Most deliveries of a batch. 100 unless given. */
+    /** Most deliveries of a batch, up to 1000. 100 unless given. */
     max?: number | null;
-    /** Most bytes of their payloads. 1000000 unless given. */
+    /** Most bytes of their payloads, up to 10000000. 1000000 unless given. What stands around each payload in the request is not counted. */
     max_bytes?: number | null;
-    /** Longest wait of a delivery for others. 5 unless given. */
+    /** Longest wait of a delivery for others, up to 300. 5 unless given. 0: none. */
     max_wait_seconds?: number | null;
   } | null;
   /** Deliveries expire so many seconds after their event. 0: never. */
@@ -2114,11 +2114,11 @@ export interface UpdateSubscription {
   } | null;
   /** Batches: many deliveries in one request. `{}` removes it. */
   batch?: {
-    /** Most deliveries of a batch. 100 unless given. */
+    /** Most deliveries of a batch, up to 1000. 100 unless given. */
     max?: number | null;
-    /** Most bytes of their payloads. 1000000 unless given. */
+    /** Most bytes of their payloads, up to 10000000. 1000000 unless given. What stands around each payload in the request is not counted. */
     max_bytes?: number | null;
-    /** Longest wait of a delivery for others. 5 unless given. */
+    /** Longest wait of a delivery for others, up to 300. 5 unless given. 0: none. */
     max_wait_seconds?: number | null;
   } | null;
   /** Deliveries expire so many seconds after their event. 0: never. */

@@ -88,11 +88,12 @@ function withBrokerOf(
   input: Input,
 ): EndpointSecrets {
   const { broker = null } = secrets;
+  if (delivery !== 'broker' && input.broker?.type)
+    throw invalid('broker', 'is allowed only when delivery is broker');
   if (delivery === 'push' && url === '') throw invalid('url', 'is required');
   if (delivery === 'broker' && broker === null)
     throw invalid('broker', 'is required when delivery is broker');
   if (delivery === 'broker' || broker === null) return secrets;
-  if (input.broker?.type) throw invalid('broker', 'is allowed only when delivery is broker');
   return { ...secrets, broker: null };
 }
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
-import { USUAL_BATCH } from '../../domain/config/batch.ts';
+import { type Batch, USUAL_BATCH } from '../../domain/config/batch.ts';
 import { CONVOY_STRATEGY, type ProjectConfig } from '../../domain/config/project-config.ts';
 import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import {
@@ -73,7 +73,7 @@ function merged(fields: SubscriptionFields, input: Input, limits: Limits): Subsc
       rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
       retry_config: retry_config && retryConfig(retry_config, limits),
       ordering: ordering && orderingConfig(ordering),
-      batch: batch && (isEmpty(batch) ? null : { ...USUAL_BATCH, ...batch }),
+      batch: batch && batchConfig(batch),
     }),
     ...filterConfig(fields, input.filter_config),
   };
@@ -111,6 +111,13 @@ function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): Fil
 }
 
 const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
+
+/** An empty object removes the setting. */
+function batchConfig(given: NonNullable<Input['batch']>): Batch | null {
+  if (isEmpty(given)) return null;
+  const { max, max_bytes, max_wait_seconds } = { ...USUAL_BATCH, ...given };
+  return { max, max_bytes, max_wait_seconds };
+}
 
 /** An empty object removes the setting. Omitted fields come from the project. */
 function retryConfig(

@@ -29,11 +29,13 @@ const LOOK_EVERY_MS = 25;
 export function registerEndpointTest(app: FastifyInstance, context: ApiContext): void {
   operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/endpoints/:endpointID/test', {
     id: 'testEndpoint',
-    summary: 'Send a sample event to an endpoint and wait for the attempt.',
+    summary:
+      'Send a sample event to an endpoint and wait for the attempt. An endpoint without a subscription gets one for every event type.',
     message: 'Endpoint tried',
     data: TestAttempt,
     portal: 'resend',
     access: 'developer',
+    acts: true,
     handle: async ({ project, params, actor, scope }) => {
       const id = params.endpointID;
       const known = await context.endpoints.get(context.db, project.id, id);

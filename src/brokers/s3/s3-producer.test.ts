@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import { messageOut, networkOf } from '../../../test/support/brokers/outgoing-message.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { HttpClient } from '../../dispatch/client/http-client.ts';
-import type { Destination, S3Destination } from '../../domain/config/destination.ts';
+import { type Destination, destinationUrl, type S3Destination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerMessageOut } from '../module/producer.ts';
 import { objectKey } from './object-key.ts';
@@ -90,6 +90,15 @@ test('a message is one compressed object with its hash, and sent again it is the
   });
   expect(JSON.stringify(first?.headers)).not.toContain('hidden');
   expect(first?.headers).not.toHaveProperty('content-encoding');
+});
+
+test('the bucket is added to the path of the server, and the address of the endpoint shows both', async () => {
+  const there: Destination = { type: 's3', s3: { ...settings, endpoint: `${endpoint}/store/` } };
+  const other = await s3Destination.open(there, networkOf());
+  await other.send(message());
+  await other.close();
+  expect(taken.splice(0)[0]?.path).toBe(`/store/bucket/${objectKey('p/', ID)}`);
+  expect(destinationUrl(there)).toBe(`${endpoint.replace('http', 's3')}/store/bucket/p/`);
 });
 
 test.each([

@@ -50,8 +50,12 @@ export function sqsError(error: unknown): Error {
 function answered(all: readonly Nested[]): Reason | undefined {
   const answer = all.find(({ $metadata }) => $metadata?.httpStatusCode !== undefined);
   if (answer === undefined) return undefined;
-  const words = `The broker answered: ${`${answer.name}: ${answer.message}`.slice(0, MAX_TEXT)}`;
-  return /AccessDenied|NotAuthorized|AuthFailure/.test(answer.name)
+  const { name, message, $metadata } = answer;
+  // The words of the library for an answer that names no error, such as one of another server at this address.
+  const isUnnamed = message === 'UnknownError';
+  const said = isUnnamed ? `status ${$metadata?.httpStatusCode}` : `${name}: ${message}`;
+  const words = `The broker answered: ${said.slice(0, MAX_TEXT)}`;
+  return /AccessDenied|NotAuthorized|AuthFailure/.test(name)
     ? ['not_permitted', `The access key has no right to do this. ${words}`]
     : ['broker_refused', words];
 }

@@ -83,7 +83,7 @@ export function destinationUrl(destination: Destination): string {
     case 's3': {
       const { endpoint, default_region, bucket, prefix } = destination.s3;
       const path = [bucket, ...prefix.split('/')].map(part).join('/');
-      return `s3://${hostIn(endpoint) || default_region}/${path}`;
+      return `s3://${placeIn(endpoint) || default_region}/${path}`;
     }
     case 'google': {
       const { endpoint, project_id, topic_id } = destination.google;
@@ -124,3 +124,9 @@ export function usesTls(destination: Destination): boolean {
 
 const part = (name: string): string => encodeURIComponent(name.toWellFormed());
 const hostIn = (endpoint: string): string => URL.parse(endpoint)?.host ?? '';
+
+/** With its path, to which that of an object is added. */
+function placeIn(endpoint: string): string {
+  const url = URL.parse(endpoint);
+  return url === null ? '' : `${url.host}${url.pathname.replace(/\/$/, '')}`;
+}

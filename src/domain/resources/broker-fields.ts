@@ -72,7 +72,15 @@ export const brokerFields = {
   },
   amqp: {
     schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
-    host: text('Host', required),
+    host: text('Host', {
+      ...required,
+      // One colon is that of a port. An IPv6 address has two at least.
+      rule: {
+        pattern: /^(?![^:]*:[^:]*$)[^\s/@?#[\]]+$/,
+        says: 'must be a name or an address, without a protocol, a port and brackets',
+        only: 'destination',
+      },
+    }),
     port: text('Port', {
       usual: { by: 'schema', values: { amqp: '5672', amqps: '5671' } },
       maxChars: 5,

@@ -76,17 +76,17 @@ export const BatchConfig = Type.Object({
   max: Type.Integer({
     minimum: 1,
     maximum: MAX_BATCH,
-    description: `Most deliveries of a batch. ${USUAL_BATCH.max} unless given.`,
+    description: `Most deliveries of a batch, up to ${MAX_BATCH}. ${USUAL_BATCH.max} unless given.`,
   }),
   max_bytes: Type.Integer({
     minimum: 1,
     maximum: MAX_BATCH_BYTES,
-    description: `Most bytes of their payloads. ${USUAL_BATCH.max_bytes} unless given.`,
+    description: `Most bytes of their payloads, up to ${MAX_BATCH_BYTES}. ${USUAL_BATCH.max_bytes} unless given. What stands around each payload in the request is not counted.`,
   }),
   max_wait_seconds: Type.Integer({
     minimum: 0,
     maximum: MAX_BATCH_WAIT_SECONDS,
-    description: `Longest wait of a delivery for others. ${USUAL_BATCH.max_wait_seconds} unless given.`,
+    description: `Longest wait of a delivery for others, up to ${MAX_BATCH_WAIT_SECONDS}. ${USUAL_BATCH.max_wait_seconds} unless given. 0: none.`,
   }),
 });
 

@@ -58,9 +58,9 @@ describe('an endpoint that sends to a broker', () => {
   });
 
   test('may leave out what has a default, and call the topic as sources do', async () => {
-    const { broker: one } = await made('amqp', { host: 'h', routing_key: 'q' });
+    const { broker: one } = await made('amqp', { host: '::1', routing_key: 'q' });
     const usual = { schema: 'amqp', port: '5672', vhost: null, auth: null, exchange: '' };
-    expect(one.amqp).toEqual({ ...usual, host: 'h', routing_key: 'q' });
+    expect(one.amqp).toEqual({ ...usual, host: '::1', routing_key: 'q' });
     const { broker: other } = await made('kafka', {
       brokers: ['h:1'],
       topic_name: 't',
@@ -94,8 +94,12 @@ describe('an endpoint that sends to a broker', () => {
       'broker.amqp.exchange must have at most 255 bytes',
     ]);
     expect(await refused({ broker: { type: 'amqp', amqp: { host: 'h' } } })).toEqual([
-      'broker.amqp.routing_key is required',
+      'broker.amqp.routing_key is required unless exchange is given',
     ]);
+    for (const host of ['h:5672', 'amqp://h', 'h/v', 'a b', '[::1]', 'u@h'])
+      expect(await refused({ broker: { type: 'amqp', amqp: { ...amqp, host } } }), host).toEqual([
+        'broker.amqp.host must be a name or an address, without a protocol, a port and brackets',
+      ]);
     expect(
       await refused({
         broker: { type: 's3', s3: { bucket: 'x/y', prefix: 'a/../b', default_region: 'a.b' } },
@@ -134,6 +138,9 @@ describe('an endpoint that sends to a broker', () => {
       'broker is allowed only when delivery is broker',
     ]);
     expect(await refused({ delivery: 'push' })).toEqual(['url is required']);
+    expect(await refused({ delivery: undefined, broker: { type: 'kafka', kafka } })).toEqual([
+      'broker is allowed only when delivery is broker',
+    ]);
     expect(await count()).toBe(before);
   });
 

@@ -174,6 +174,14 @@ test('an update changes only what is given', async () => {
   });
 });
 
+test('a misspelt limit of a batch is named and not kept', async () => {
+  const path = `/subscriptions/${(await create()).uid}`;
+  const answer = await app.project.raw('PUT', path, { body: { batch: { max: 10, max_wait: 3 } } });
+  expect(await answer.json()).toMatchObject({ warnings: [expect.stringContaining('batch.max_wait')] });
+  const { batch } = await app.project.get(path);
+  expect(batch).toEqual({ max: 10, max_bytes: 1_000_000, max_wait_seconds: 5 });
+});
+
 test('an update that breaks a rule changes nothing', async () => {
   const made = await create();
   const path = `/subscriptions/${made.uid}`;

@@ -292,7 +292,10 @@ test('deliveries are listed by each filter', async () => {
 
 test('a test sends a sample like a real delivery and returns the attempt', async () => {
   const endpoint = await project.post('/endpoints', { name: 'e', url: `${receiver.url}/test` });
+  // A caller that wants nothing sent gets no sample by mistake.
+  await project.post(`/endpoints/${endpoint.uid}/test?dry_run=true`, undefined, 400);
   const attempt = await project.post(`/endpoints/${endpoint.uid}/test`, undefined, 200);
+  expect(receiver.requests).toHaveLength(1);
   expect(attempt).toMatchObject({
     status: true,
     http_status: '200 OK',

@@ -79,13 +79,19 @@ export function problemOf(field: BrokerField, value: unknown, textOf: TextOf): P
   const { required, when } = field;
   if (when !== undefined && !holds(when, textOf))
     return texts.length > 0 && required !== undefined ? ['', meaningless(when)] : undefined;
-  if (texts.length === 0) return isRequired(field, textOf) ? ['', 'is required'] : undefined;
+  if (texts.length === 0) return isRequired(field, textOf) ? ['', missing(required)] : undefined;
   for (const [index, text] of texts.entries()) {
     const problem = problemOfText(field, String(text));
     if (problem !== undefined) return [field.kind === 'list' ? `.${index}` : '', problem];
   }
   return undefined;
 }
+
+/** One that another field could stand for says so. */
+const missing = (required: BrokerField['required']): string =>
+  typeof required === 'object' && required.is.every((value) => value === '')
+    ? `is required unless ${required.field} is given`
+    : 'is required';
 
 function meaningless({ field, is }: Condition): string {
   const values = is.filter((value) => value !== '');

@@ -37,7 +37,16 @@ export const brokerForms = {
   },
   amqp: {
     schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
-    host: { label: 'Host', kind: 'text', required: true },
+    host: {
+      label: 'Host',
+      kind: 'text',
+      required: true,
+      rule: {
+        pattern: /^(?![^:]*:[^:]*$)[^\s/@?#[\]]+$/,
+        says: 'must be a name or an address, without a protocol, a port and brackets',
+        only: 'destination',
+      },
+    },
     port: {
       label: 'Port',
       kind: 'text',
