@@ -197,7 +197,8 @@ test.each([
     expect(ends.map((end) => (end.kind === 'error' ? end.code : 'sent'))).toEqual(
       numbers.map((n) => (bad.includes(n) ? code : 'sent')),
     );
-    expect(requests).toHaveLength(1 + 11);
+    // One after the other: a half that waits for a connection would count as under way.
+    expect(requests.slice(1).map(({ length }) => length)).toEqual([8, 4, 2, 1, 1, 2, 4, 2, 2, 1, 1]);
   },
 );
 

@@ -5,6 +5,7 @@ import { IdFactory } from '../../src/domain/ids.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { batchesOf, lookAtCollected, type Seen } from '../../src/store/batching/look-at-collected.ts';
 import { startTestApp } from '../support/app.ts';
+import type { ApiClient } from '../support/client.ts';
 import { shared } from '../support/shared.ts';
 import { scene } from './scene.ts';
 
@@ -140,17 +141,19 @@ test('several batches are made at once, each of rows enough', async () => {
   expect(await bytes.sizes()).toEqual([2, 2, 2]);
 });
 
-test.each([
-  ['one of it goes along with ten of them', 11, 300, { replays: 1, others: 10 }],
-  ['one that has waited goes along with fewer', 3, 0, { replays: 1, others: 2 }],
-])('new events do not wait behind a bulk replay: %s', async (_, max, max_wait_seconds, counts) => {
-  const { client, send, form } = await collected({ max });
+/** All that wait, some time ago. */
+const replayed = (client: ApiClient) =>
+  app.database.query(
+    `update delivery_queue set lane = ${LANE.replay}, due_at = now() - interval '1 hour' where project_id = $1`,
+    [client.projectId],
+  );
+
+test('new events do not wait behind a bulk replay: one of it goes along with ten of them', async () => {
+  const { client, send, form } = await collected({ max: 11 });
   await send(30);
-  await app.database.query(`update delivery_queue set lane = ${LANE.replay} where project_id = $1`, [
-    client.projectId,
-  ]);
+  await replayed(client);
   await send(20, { from: 31 });
-  await form(1, { max_wait_seconds });
+  await form(1, { max_wait_seconds: 7_200 });
   const [members] = await app.database.query(
     `select count(*) filter (where (convert_from(e.payload, 'utf8')::json ->> 'n')::int <= 30)::int as replays,
        count(*) filter (where (convert_from(e.payload, 'utf8')::json ->> 'n')::int > 30)::int as others
@@ -158,8 +161,37 @@ test.each([
      where q.project_id = $1 and q.lane = ${BATCH_LANE.member}`,
     [client.projectId],
   );
-  expect(members).toEqual(counts);
+  expect(members).toEqual({ replays: 1, others: 10 });
 });
+
+const large = { event: { data: { text: 'x'.repeat(100) } } };
+test.each([
+  ['is too large to go along', { max: 10, max_bytes: 100 }, large, {}],
+  ['has another mode', { max: 10 }, {}, { delivery_mode: 'at_most_once' }],
+  ['gets no space in a small batch', { max: 3 }, {}, {}],
+])(
+  'a replay that %s goes before some new events, and does not divide the others',
+  async (_, limits, event, change) => {
+    const { client, subscription, send, form, sizes } = await collected(limits);
+    await send(1, event);
+    await replayed(client);
+    await client.put(`/subscriptions/${subscription.uid}`, change);
+    const isLeft = async () =>
+      (await app.database
+        .query(`select from delivery_queue where project_id = $1 and lane = ${LANE.replay}`, [
+          client.projectId,
+        ])
+        .then(({ length }) => length)) > 0;
+    // A replay that has waited begins each second batch by chance, and of full ones each tenth.
+    for (let round = 0; round < 300 && (await isLeft()); round++) {
+      await send(3);
+      await form();
+    }
+    expect(await isLeft()).toBe(false);
+    const withoutIt = (await sizes()).slice(0, -1);
+    expect(withoutIt).toEqual(withoutIt.map(() => 3));
+  },
+);
 
 test('a delivery with one of another subscription behind it waits for no others', async () => {
   const ordering = { key: 'endpoint' };

@@ -37,17 +37,19 @@ function heard<T>(promise: Promise<T>): Promise<T> {
 
 /**
  * For a broker that refuses a request as a whole for one of its messages: the halves are sent, down to the message that it
- * means.
+ * means. One after the other: those of ten requests at once would wait for each other's connections, under way by the clock
+ * and not sent.
  */
 export async function sendHalves(
   messages: readonly BrokerMessageOut[],
   send: MessageBatchesOptions['send'],
 ): Promise<Promise<Receipt>[]> {
   const half = Math.ceil(messages.length / 2);
-  const parts = [messages.slice(0, half), messages.slice(half)];
-  const ends = await Promise.allSettled(parts.map((part) => sendOpen(part, send)));
-  return ends.flatMap((end, index) => {
-    if (end.status === 'fulfilled') return end.value;
-    return (parts[index] ?? []).map(() => heard(Promise.reject<Receipt>(end.reason)));
-  });
+  const receipts: Promise<Receipt>[] = [];
+  for (const part of [messages.slice(0, half), messages.slice(half)])
+    receipts.push(...(await sendOpen(part, send).catch((error: unknown) => allFailed(part, error))));
+  return receipts;
 }
+
+const allFailed = (messages: readonly BrokerMessageOut[], error: unknown): Promise<Receipt>[] =>
+  messages.map(() => heard(Promise.reject<Receipt>(error)));

@@ -23,12 +23,12 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export async function connect(
   settings: Omit<SqsSettings, 'queue_name'>,
   context: NetworkContext,
-  { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES, maxSockets = Number.POSITIVE_INFINITY } = {},
+  { maxAttempts = 3, maxAnswerBytes = MAX_ANSWER_BYTES } = {},
 ): Promise<SQSClient> {
   const { egress, secureContext, log, workload } = context;
   const { default_region: region } = settings;
   const endpoint = endpointUrl(endpointOf('sqs', settings, workload) || regional(region));
-  const agent = { keepAlive: true, maxSockets, lookup: vettedLookup(egress) };
+  const agent = { keepAlive: true, lookup: vettedLookup(egress) };
   const note = (...words: unknown[]) => log.debug({ words }, 'SQS client');
   const client = new SQSClient({
     region,

@@ -30,11 +30,7 @@ export const sqsDestination: DestinationModule = {
   // A request that may have arrived is not repeated by the client: the delivery is tried again by our own rules.
   open: async (destination, context) => {
     const settings = sqsOf(destination);
-    const client = await connect(settings, context, {
-      maxAttempts: 1,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
-      maxSockets: AT_ONCE,
-    });
+    const client = await connect(settings, context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES });
     return new SqsProducer(client, settings.queue_name);
   },
 };

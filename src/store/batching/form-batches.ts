@@ -50,30 +50,33 @@ const formed = form.rows(
 );
 
 /**
- * One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. Into a
- * smaller batch goes one that has waited.
+ * One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. One of so
+ * many full batches begins with the replay that has waited longest, as it may not fit beside others, or have another mode.
  */
 const REPLAY_SPACE = 10;
+/** The share of the batches that begin with that replay: of those that are not full without, each second one. */
+const LED = `case when fresh < max then 0.5 else ${1 / REPLAY_SPACE} end`;
 /** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
 
 /**
- * Heads go first, the longest due before others, and each replay takes the space of REPLAY_SPACE. Then go those behind
- * them, one of each key in turn. Behind a row that is locked, or has another queue key, none of its ordering key joins. A
- * batch has one endpoint and one mode, also after its subscription has got another. With `node_id is null` the planner
- * would look for those behind in the index for claims.
+ * Heads go first, the longest due before others. Each replay takes the space of REPLAY_SPACE, and of the bytes what others
+ * leave. Then go those behind the heads, one of each key in turn. Behind a row that is locked, or has another queue key, none
+ * of its ordering key joins. A batch has one endpoint and one mode, also after its subscription has got another. With
+ * `node_id is null` the planner would look for those behind in the index for claims.
  *
  * With more heads than a batch takes, `number` divides them among several. None has a row behind a head then, so that those
  * of an ordering key are in one batch.
  *
  * Each batch needs rows enough to reach a limit, or one that has waited. Otherwise it is not made: another node has just
- * taken others of those that were counted. A head with a row of another queue key behind it is enough. A row without its event or delivery is leased, as by a claim, so that it does
- * not stand before others.
+ * taken others of those that were counted. A head with a row of another queue key behind it is enough. A row without its
+ * event or delivery is leased, as by a claim, so that it does not stand before others.
  */
 const FORM = `
 with found as materialized (
   select ${formed.value('batch_ids', 'w')} as batch_ids, w.max, w.max_bytes, q.*,
     count(*) over (partition by w.key) as together,
+    count(*) filter (where not q.is_replay) over (partition by w.key) as fresh,
     row_number() over (partition by w.key, q.is_replay order by q.due_at, q.delivery_id) as nth,
     q.batch_id is not null or q.due_at <= now() - w.max_wait_seconds * interval '1 second' as has_waited
   from ${formed.as('w')} cross join ${LANES} cross join lateral (
@@ -83,13 +86,14 @@ with found as materialized (
     for update skip locked
   ) q
 ), heads as materialized (
-  select *, case when not is_replay then nth when nth = 1 and has_waited then 1.5 else ${REPLAY_SPACE} * nth end as rank
-  from found
+  select *, is_replay and not leads as is_last,
+    case when leads then 0 when is_replay then ${REPLAY_SPACE} * nth else nth end as rank
+  from (select *, is_replay and nth = 1 and has_waited and random() < ${LED} as leads from found) drawn
 ), candidates as materialized (
   select c.*, row_number() over (partition by c.key order by c.depth, c.rank, c.delivery_id) as turn
   from (select distinct key, max, together from heads where ordering_id is not null and together < max) w
   cross join lateral (
-    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.rank, h.ordering_id, b.*
+    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.is_last, h.rank, h.ordering_id, b.*
     from heads h cross join lateral (
       select project_id, delivery_id, row_number() over (order by place) as depth from (
         select project_id, delivery_id, place from ordered_deliveries
@@ -110,9 +114,9 @@ with found as materialized (
   ) q
   where c.turn <= c.max - c.together
 ), picked as materialized (
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, rank, ordering_id, 0 as depth, has_waited from heads
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_last, rank, ordering_id, 0 as depth, has_waited from heads
   union all
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, rank, ordering_id, depth, false
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_last, rank, ordering_id, depth, false
   from behind where depth = number
 ), sized as materialized (
   select picked.*, d.id is not null and e.id is not null as is_whole,
@@ -140,7 +144,7 @@ with found as materialized (
       or bool_or(has_waited and is_whole) over of_batch or key in (select key from followed) as is_enough
   from numbered
   window of_batch as (partition by key, number),
-    so_far as (partition by key, number order by is_alike desc, depth, rank, delivery_id)
+    so_far as (partition by key, number order by is_alike desc, is_last, depth, rank, delivery_id)
 ), members as materialized (
   select *, batch_ids[number] as batch_id from summed
   where is_alike and is_enough and (n = 1 or total <= max_bytes) and number <= cardinality(batch_ids)
