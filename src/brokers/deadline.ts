@@ -27,7 +27,7 @@ export class Deadline implements MessageLimit {
     return this.#failure !== null;
   }
 
-  begin(state: 'connecting' | 'connected'): void {
+  begin(state: Deadline['begun']): void {
     this.begun = state;
   }
 

@@ -237,6 +237,27 @@ test('words of a gateway, or of a broken connection, are about no message', asyn
   await close();
 });
 
+test.each(['timeout', 'aborted'])(
+  'a message whose half waits for the other one is not under way: %s',
+  async (code) => {
+    const all = destinations();
+    await all.send(message(queueOf()));
+    answers.push((response) => refuse(response, 'InvalidMessageContents'));
+    const first = held();
+    const stopped = new AbortController();
+    const limits = code === 'timeout' ? { timeoutMs: 300 } : {};
+    const ends = [
+      all.send(message(queueOf(), atMostOnce)),
+      all.send(message(queueOf(), { ...atMostOnce, ...limits }), stopped.signal),
+    ];
+    const release = await first;
+    if (code === 'aborted') stopped.abort();
+    expect(await ends[1]).toMatchObject({ code, mayHaveArrived: false });
+    release();
+    expect(await ends[0]).toMatchObject(sent);
+  },
+);
+
 test('a message whose time is over is not sent in a half of its request', async () => {
   const all = destinations();
   await all.send(message(queueOf()));

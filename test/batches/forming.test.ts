@@ -148,25 +148,31 @@ const replayed = (client: ApiClient) =>
     [client.projectId],
   );
 
-test('new events do not wait behind a bulk replay: one of it goes along with ten of them', async () => {
-  const { client, send, form } = await collected({ max: 11 });
-  await send(30);
-  await replayed(client);
-  await send(20, { from: 31 });
-  await form(1, { max_wait_seconds: 7_200 });
-  const [members] = await app.database.query(
-    `select count(*) filter (where (convert_from(e.payload, 'utf8')::json ->> 'n')::int <= 30)::int as replays,
+const data = { n: 31, text: 'x'.repeat(100) };
+test.each([
+  ['rows', { max: 11 }],
+  ['bytes', { max: 100, max_bytes: 10 * JSON.stringify(data).length + 20 }],
+])(
+  'new events do not wait behind a bulk replay: one of it goes along with ten of them: %s',
+  async (_, limits) => {
+    const { client, send, form } = await collected(limits);
+    await send(30);
+    await replayed(client);
+    await send(20, { event: { data } });
+    await form(1, { max_wait_seconds: 7_200 });
+    const [members] = await app.database.query(
+      `select count(*) filter (where (convert_from(e.payload, 'utf8')::json ->> 'n')::int <= 30)::int as replays,
        count(*) filter (where (convert_from(e.payload, 'utf8')::json ->> 'n')::int > 30)::int as others
      from delivery_queue q join events e on e.project_id = q.project_id and e.id = q.event_id
      where q.project_id = $1 and q.lane = ${BATCH_LANE.member}`,
-    [client.projectId],
-  );
-  expect(members).toEqual({ replays: 1, others: 10 });
-});
+      [client.projectId],
+    );
+    expect(members).toEqual({ replays: 1, others: 10 });
+  },
+);
 
-const large = { event: { data: { text: 'x'.repeat(100) } } };
 test.each([
-  ['is too large to go along', { max: 10, max_bytes: 100 }, large, {}],
+  ['is too large to go along', { max: 20, max_bytes: 150 }, { event: { data } }, {}],
   ['has another mode', { max: 10 }, {}, { delivery_mode: 'at_most_once' }],
   ['gets no space in a small batch', { max: 3 }, {}, {}],
 ])(
@@ -184,12 +190,12 @@ test.each([
         .then(({ length }) => length)) > 0;
     // A replay that has waited begins each second batch by chance, and of full ones each tenth.
     for (let round = 0; round < 300 && (await isLeft()); round++) {
-      await send(3);
+      await send(12);
       await form();
     }
     expect(await isLeft()).toBe(false);
     const withoutIt = (await sizes()).slice(0, -1);
-    expect(withoutIt).toEqual(withoutIt.map(() => 3));
+    expect(withoutIt).toEqual(withoutIt.map(() => Math.min(12, limits.max)));
   },
 );
 

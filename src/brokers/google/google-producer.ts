@@ -103,7 +103,7 @@ class GoogleProducer implements Producer {
       return messageIds.map(async (id) => ({ address: this.address, facts: { 'message-id': id } }));
     } catch (error) {
       if (messages.length === 1 || !isStatus(error, status.INVALID_ARGUMENT)) throw publishError(error);
-      return sendHalves(messages, (half) => this.#sendAll(half));
+      return sendHalves(messages, 'at once', (half) => this.#sendAll(half));
     }
   }
 }

@@ -37,19 +37,18 @@ function heard<T>(promise: Promise<T>): Promise<T> {
 
 /**
  * For a broker that refuses a request as a whole for one of its messages: the halves are sent, down to the message that it
- * means. One after the other: those of ten requests at once would wait for each other's connections, under way by the clock
- * and not sent.
+ * means. At once if they share a connection. Otherwise in turn, so that none waits for a connection under way by the clock.
  */
 export async function sendHalves(
   messages: readonly BrokerMessageOut[],
+  way: 'at once' | 'in turn',
   send: MessageBatchesOptions['send'],
 ): Promise<Promise<Receipt>[]> {
+  for (const { limit } of messages) limit.begin(null);
   const half = Math.ceil(messages.length / 2);
-  const receipts: Promise<Receipt>[] = [];
-  for (const part of [messages.slice(0, half), messages.slice(half)])
-    receipts.push(...(await sendOpen(part, send).catch((error: unknown) => allFailed(part, error))));
-  return receipts;
+  const sendPart = (part: readonly BrokerMessageOut[]) =>
+    sendOpen(part, send).catch((error: unknown) => part.map(() => heard(Promise.reject<Receipt>(error))));
+  const [first, second] = [messages.slice(0, half), messages.slice(half)];
+  if (way === 'in turn') return [...(await sendPart(first)), ...(await sendPart(second))];
+  return (await Promise.all([first, second].map(sendPart))).flat();
 }
-
-const allFailed = (messages: readonly BrokerMessageOut[], error: unknown): Promise<Receipt>[] =>
-  messages.map(() => heard(Promise.reject<Receipt>(error)));

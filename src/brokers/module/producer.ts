@@ -43,9 +43,10 @@ export interface MessageLimit {
   readonly isOver: boolean;
   /**
    * Its bytes may go from now on. `connecting`: the client connects first, so an error such as a refused connection means
-   * that they did not. `connected`: they may have gone, whatever the error says.
+   * that they did not. `connected`: they may have gone, whatever the error says. Null: the broker refused them, so that
+   * nothing of it is on its way until it begins again.
    */
-  begin(state: 'connecting' | 'connected'): void;
+  begin(state: 'connecting' | 'connected' | null): void;
   /** Calls back when it is over, unless the message ended before. */
   whenOver(call: () => void): void;
 }

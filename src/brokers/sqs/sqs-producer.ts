@@ -89,7 +89,8 @@ class SqsProducer implements Producer {
       });
     } catch (error) {
       const isMeant = isAboutMessage(error as SQSServiceException);
-      if (isMeant && messages.length > 1) return sendHalves(messages, (half) => this.#sendAll(half));
+      if (isMeant && messages.length > 1)
+        return sendHalves(messages, 'in turn', (half) => this.#sendAll(half));
       // The queue may have been made again.
       this.#url = null;
       throw isMeant ? refusal(error as Error) : sqsError(error);

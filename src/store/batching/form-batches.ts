@@ -50,20 +50,20 @@ const formed = form.rows(
 );
 
 /**
- * One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. One of so
- * many full batches begins with the replay that has waited longest, as it may not fit beside others, or have another mode.
+ * One replay goes along with so many first tries and retries, so that new events do not wait behind a bulk replay. The replay
+ * that has waited longest begins one of so many full batches, as it may not fit with others, or have another mode.
  */
 const REPLAY_SPACE = 10;
 /** The share of the batches that begin with that replay: of those that are not full without, each second one. */
-const LED = `case when fresh < max then 0.5 else ${1 / REPLAY_SPACE} end`;
+const LED = `case when fresh < max then 0.5 else least(0.5, ${1 / REPLAY_SPACE} * cardinality(batch_ids)) end`;
 /** So many times the deliveries of a batch are looked at behind its heads, because many may be of one key. */
 const SPARE = 4;
 
 /**
- * Heads go first, the longest due before others. Each replay takes the space of REPLAY_SPACE, and of the bytes what others
- * leave. Then go those behind the heads, one of each key in turn. Behind a row that is locked, or has another queue key, none
- * of its ordering key joins. A batch has one endpoint and one mode, also after its subscription has got another. With
- * `node_id is null` the planner would look for those behind in the index for claims.
+ * Heads go first, the longest due before others. Each replay takes the space of REPLAY_SPACE. A large one gets the bytes that
+ * others leave. Then go those behind the heads, one of each key in turn. Behind a row that is locked, or has another queue
+ * key, none of its ordering key joins. A batch has one endpoint and one mode, also after its subscription has got another.
+ * With `node_id is null` the planner would look for those behind in the index for claims.
  *
  * With more heads than a batch takes, `number` divides them among several. None has a row behind a head then, so that those
  * of an ordering key are in one batch.
@@ -86,14 +86,13 @@ with found as materialized (
     for update skip locked
   ) q
 ), heads as materialized (
-  select *, is_replay and not leads as is_last,
-    case when leads then 0 when is_replay then ${REPLAY_SPACE} * nth else nth end as rank
+  select *, case when leads then 0 when is_replay then ${REPLAY_SPACE} * nth else nth end as rank
   from (select *, is_replay and nth = 1 and has_waited and random() < ${LED} as leads from found) drawn
 ), candidates as materialized (
   select c.*, row_number() over (partition by c.key order by c.depth, c.rank, c.delivery_id) as turn
   from (select distinct key, max, together from heads where ordering_id is not null and together < max) w
   cross join lateral (
-    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.is_last, h.rank, h.ordering_id, b.*
+    select h.batch_ids, h.max, h.max_bytes, h.together, h.key, h.is_replay, h.rank, h.ordering_id, b.*
     from heads h cross join lateral (
       select project_id, delivery_id, row_number() over (order by place) as depth from (
         select project_id, delivery_id, place from ordered_deliveries
@@ -114,9 +113,9 @@ with found as materialized (
   ) q
   where c.turn <= c.max - c.together
 ), picked as materialized (
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_last, rank, ordering_id, 0 as depth, has_waited from heads
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_replay, rank, ordering_id, 0 as depth, has_waited from heads
   union all
-  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_last, rank, ordering_id, depth, false
+  select batch_ids, max, max_bytes, project_id, delivery_id, event_id, key, is_replay, rank, ordering_id, depth, false
   from behind where depth = number
 ), sized as materialized (
   select picked.*, d.id is not null and e.id is not null as is_whole,
@@ -132,7 +131,9 @@ with found as materialized (
   from sized where not sized.is_whole and sized.depth = 0 and ${byKey('q.delivery_id', 'sized.delivery_id')}
 ), alike as materialized (
   select *, bool_and(is_whole and is_same) over (
-    partition by key, coalesce(ordering_id, delivery_id) order by depth, delivery_id) as is_alike
+    partition by key, coalesce(ordering_id, delivery_id) order by depth, delivery_id) as is_alike,
+    is_replay and rank > 0 and first_value(bytes) over (
+      partition by key, coalesce(ordering_id, delivery_id) order by depth, delivery_id) > max_bytes / ${REPLAY_SPACE} as is_last
   from sized
 ), numbered as materialized (
   select *, (row_number() over (
