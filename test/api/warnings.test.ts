@@ -157,6 +157,7 @@ const acting = [
   'revokePortalLink',
   'sendNowEventDeliveries',
   'skipOrderingKeys',
+  'testEndpoint',
 ];
 
 test('every call that acts, and every delete, says so in the OpenAPI document', async () => {

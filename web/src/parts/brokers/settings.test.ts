@@ -54,7 +54,7 @@ test('a form is checked by the same conditions and sentences as a request', () =
     'host: Is required.',
     'port: Must be a port number from 1 to 65535.',
     'auth.user: Is required.',
-    'routing_key: Is required.',
+    'routing_key: Is required unless exchange is given.',
   ]);
   expect(problemsOf('amqp', { host: 'h', port: '567100', exchange: 'x'.repeat(256) })).toEqual([
     'port: Must not have more than 5 characters.',
