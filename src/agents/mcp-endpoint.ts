@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuseOtherOrigin } from '../api/http/access/session-cookie.ts';
 import type { ApiContext } from '../api/http/context.ts';
 import { AppError } from '../domain/errors.ts';
 import {
@@ -43,9 +45,20 @@ export function registerMcp(
   });
 }
 
-/** A page of another origin gets no answer, as the protocol asks: its name may lead to this address. */
-function refuseOtherOrigins({ headers: { origin } }: FastifyRequest, publicUrl: string): void {
-  if (origin !== undefined && origin !== new URL(publicUrl).origin) throw new AppError('cross_site');
+/**
+ * A page of another origin gets no answer, as the protocol asks. Its name may lead to this node by now, so besides the
+ * public URL only addresses and localhost count as ours: no name server gives those.
+ */
+function refuseOtherOrigins(request: FastifyRequest, publicUrl: string): void {
+  const { origin } = request.headers;
+  if (origin === undefined) return;
+  refuseOtherOrigin(request, publicUrl);
+  if (origin !== new URL(publicUrl).origin && !isUnnamed(origin)) throw new AppError('cross_site');
+}
+
+function isUnnamed(origin: string): boolean {
+  const hostname = URL.parse(origin)?.hostname.replace(/^\[|\]$/g, '');
+  return hostname !== undefined && (hostname === 'localhost' || isIP(hostname) !== 0);
 }
 
 async function answer(
@@ -85,5 +98,5 @@ async function respond(
     throw new RpcError(RPC.method, `There is no method ${message.method}.`, { httpStatus });
   }
   const result = await method(message.params, call);
-  return complete(result, /^(server\/discover|.*\/list)$/.test(message.method));
+  return isModern(message) ? complete(result, message.method) : result;
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createMCPClient } from '@ai-sdk/mcp';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
@@ -59,7 +62,8 @@ test('a node without the role api serves no /mcp', async () => {
 test('an earlier revision opens with initialize, and no session is made', async () => {
   for (const [asked, given] of [
     ['2025-11-25', '2025-11-25'],
-    ['2025-03-26', '2025-03-26'],
+    ['2025-06-18', '2025-06-18'],
+    ['2025-03-26', '2025-11-25'],
     ['2024-11-05', '2025-11-25'],
     [MODERN, '2025-11-25'],
   ]) {
@@ -77,7 +81,7 @@ test('the current revision is served without a handshake', async () => {
   expect(json.result).toMatchObject({
     resultType: 'complete',
     cacheScope: 'private',
-    supportedVersions: [MODERN, '2025-11-25', '2025-06-18', '2025-03-26'],
+    supportedVersions: [MODERN, '2025-11-25', '2025-06-18'],
   });
   const call = modern('tools/call', { name: 'list_endpoints', arguments: {} });
   const named = (name: string) => ({ headers: modernHeaders('tools/call', { 'mcp-name': name }) });
@@ -86,6 +90,82 @@ test('the current revision is served without a handshake', async () => {
   expect((await post(call, named(encoded))).json.result.isError).toBe(false);
   const unknown = await post(modern('resources/list'), { headers: modernHeaders('resources/list') });
   expect([unknown.status, unknown.json.error.code]).toEqual([404, -32601]);
+});
+
+describe.each([MODERN, '2025-11-25', '2025-06-18'])('a client that knows %s only', (revision) => {
+  test('of the official library pings, lists and calls', async () => {
+    const mode = revision === MODERN ? 'auto' : 'legacy';
+    const client = await connectMcp(app.url, app.project.key, { mode, revision });
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    // The current revision has no ping.
+    if (mode === 'legacy') expect(await client.ping()).toEqual({});
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    expect(await callTool(client, 'list_endpoints')).toHaveProperty('endpoints');
+    await client.close();
+  });
+});
+
+test.each([true, false])('a client of the AI SDK, that asks for the revisions: %s', async (asks) => {
+  const headers = { authorization: `Bearer ${app.project.key}` };
+  const client = await createMCPClient({
+    transport: { type: 'http', url: `${app.url}/mcp`, headers },
+    protocolVersionDiscovery: asks,
+  });
+  expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+  await client.close();
+});
+
+test('members of the current revision are in its results only', async () => {
+  const initialize = { protocolVersion: '2025-06-18', capabilities: {} };
+  const call = { name: 'list_endpoints', arguments: {} };
+  const results: [string, object, string[]][] = [
+    ['initialize', initialize, ['protocolVersion', 'capabilities', 'serverInfo', 'instructions']],
+    ['ping', {}, []],
+    ['tools/list', {}, ['tools']],
+    ['tools/call', call, ['content', 'isError']],
+    ['events/list', {}, ['events']],
+  ];
+  for (const [method, params, members] of results) {
+    const { json } = await post(request(method, params));
+    expect([method, Object.keys(json.result)]).toEqual([method, members]);
+  }
+  const { json } = await post(modern('tools/list'), { headers: modernHeaders('tools/list') });
+  expect(Object.keys(json.result)).toEqual(['resultType', 'ttlMs', 'cacheScope', 'tools', '_meta']);
+});
+
+/** A call of a browser: the name by which it reached the node, and the origin of the page. */
+async function statusFor(host: string, origin: string, more: object = {}): Promise<number | undefined> {
+  const { hostname, port } = new URL(app.url);
+  const headers = {
+    authorization: app.project.key,
+    'content-type': 'application/json',
+    host,
+    origin,
+    ...more,
+  };
+  const sent = httpRequest({ hostname, port, path: '/mcp', method: 'POST', headers });
+  const [answer] = (await once(sent.end(JSON.stringify(request('ping'))), 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
+
+test('the page of this service may call by its address, and a page of another origin may not', async () => {
+  const { port } = new URL(app.url);
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`])
+    expect([host, await statusFor(host, `http://${host}`)]).toEqual([host, 200]);
+  expect(await statusFor(`127.0.0.1:${port}`, app.url, { 'sec-fetch-site': 'same-origin' })).toBe(200);
+  const refused = [
+    ['localhost', 'http://evil.example'],
+    ['localhost', 'null'],
+    ['localhost', 'http://127.0.0.1:1'],
+    // A page of theirs whose name leads here by now.
+    ['evil.example', 'http://evil.example'],
+  ] as const;
+  for (const [host, origin] of refused)
+    expect([origin, await statusFor(`${host}:${port}`, origin)]).toEqual([origin, 403]);
+  const rebound = `evil.example:${port}`;
+  expect(await statusFor(rebound, `http://${rebound}`)).toBe(403);
+  expect(await statusFor(`localhost:${port}`, app.url, { 'sec-fetch-site': 'cross-site' })).toBe(403);
 });
 
 describe('refused', () => {
@@ -106,6 +186,12 @@ describe('refused', () => {
       [400, -32022],
       request('ping'),
       { 'mcp-protocol-version': '1999-01-01' },
+    ],
+    [
+      'a revision that is no longer offered',
+      [400, -32022],
+      request('ping'),
+      { 'mcp-protocol-version': '2025-03-26' },
     ],
     ['no header for the revision', [400, -32020], modern('ping')],
     ['a header for another method', [400, -32020], modern('tools/list'), modernHeaders('tools/call')],

@@ -1,13 +1,26 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Json } from './client.ts';
 
-/** The official client at a server, with a key or portal token. `mode`: which era of the protocol it speaks. */
+/**
+ * The official client at a server, with a key or portal token. `mode`: which era of the protocol it speaks. `revision`: the
+ * only one that it knows.
+ */
 export async function connectMcp(
   url: string,
   key: string,
-  { query = '', mode = 'auto' }: { query?: string; mode?: 'auto' | 'legacy' } = {},
+  {
+    query = '',
+    mode = 'auto',
+    revision,
+  }: { query?: string; mode?: 'auto' | 'legacy'; revision?: string } = {},
 ): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const client = new Client(
+    { name: 'test', version: '1' },
+    {
+      versionNegotiation: { mode },
+      ...(revision !== undefined && { supportedProtocolVersions: [revision] }),
+    },
+  );
   const headers = { authorization: `Bearer ${key}` };
   await client.connect(
     new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`), { requestInit: { headers } }),

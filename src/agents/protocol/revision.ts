@@ -8,7 +8,7 @@ import { RPC, RpcError, type RpcMessage } from './json-rpc.ts';
  *   legacy: the client opens with `initialize`. Later requests need nothing of it, so any node answers any of them.
  */
 const MODERN = '2026-07-28';
-const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
+const LEGACY = ['2025-11-25', '2025-06-18'] as const;
 const NEWEST_LEGACY = LEGACY[0];
 const SUPPORTED = [MODERN, ...LEGACY];
 const META = 'io.modelcontextprotocol/';
@@ -84,8 +84,9 @@ export const discoverResult = (): object => ({
   instructions: INSTRUCTIONS,
 });
 
-/** Adds the members that every modern result has. Older clients ignore them. */
-export function complete(result: object, isList: boolean): object {
+/** Adds the members that every modern result has. An earlier revision allows none of them, such as in the result of a ping. */
+export function complete(result: object, method: string): object {
+  const isList = /^(server\/discover|.*\/list)$/.test(method);
   return {
     resultType: 'complete',
     ...(isList && { ttlMs: LIST_TTL_MS, cacheScope: 'private' }),
