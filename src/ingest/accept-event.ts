@@ -28,13 +28,7 @@ import {
 } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
 import { RETRY_SECONDS } from './store-error.ts';
-import {
-  type EventResult,
-  EventStore,
-  type IdentifiedEvent,
-  type PreparedGroup,
-  STALE,
-} from './store-events.ts';
+import { type EventResult, EventStore, type PreparedGroup, STALE } from './store-events.ts';
 import { type LotResult, LotStore, type PreparedLot } from './store-lots.ts';
 import { traceAccept } from './trace-accept.ts';
 import { WaitingRoom } from './waiting-room.ts';
@@ -74,6 +68,12 @@ export interface EventAcceptorDeps {
 /** An event of a group was refused, for a reason of its own. */
 export type GroupResult = AcceptedEvent | AppError;
 
+/** An event to be matched, under the id it is stored with. */
+interface IdentifiedEvent {
+  source: NewEvent;
+  id: EventId;
+}
+
 /** The fate of an event that is not stored. */
 interface TriedEvent {
   event: NewEvent;
@@ -108,7 +108,7 @@ export class EventAcceptor {
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
     const shared = { ...deps, limits: new IntakeLimits(deps), places: new DeliveryPlaces(deps) };
-    this.#events = new EventStore({ ...shared, prepare: (events) => this.#prepareAll(events) });
+    this.#events = new EventStore(shared);
     this.#lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, id) });
     this.#batcher = new Batcher({
       run: (waiting) => this.#storeInTime(waiting),

@@ -7,7 +7,6 @@ import { isConnectionError, isDataError, isMissingPartition, isUndone } from '..
 import { acceptEvents, type Duplicates, storedDuplicates } from '../store/queue/accept-events.ts';
 import type { DeliveryPlaces } from './delivery-places.ts';
 import type { IntakeLimits } from './intake-limits.ts';
-import type { NewEvent } from './new-event.ts';
 import { type AcceptedEvent, acceptBatch, acceptedEvent, type PreparedEvent } from './prepare-event.ts';
 import { isLost, LostAnswer, storeError } from './store-error.ts';
 
@@ -29,12 +28,6 @@ export interface PreparedGroup {
   isAllOrNothing: boolean;
 }
 
-/** An event to be matched, under the id it is stored with. */
-export interface IdentifiedEvent {
-  source: NewEvent;
-  id: EventId;
-}
-
 export const STALE = Symbol('stale');
 
 export type EventResult = AcceptedEvent | Error | typeof STALE;
@@ -49,8 +42,6 @@ interface EventStoreDeps {
   limits: IntakeLimits;
   places: DeliveryPlaces;
   makePartitions(): Promise<void>;
-  /** Matches the events of a group. */
-  prepare(events: readonly IdentifiedEvent[]): Promise<PreparedEvent[]>;
 }
 
 /** A try may begin this long after the first. The database's own limit bounds the length of a try. */
@@ -96,8 +87,7 @@ export class EventStore {
 
   async #storeTogether(groups: readonly PreparedGroup[]): Promise<Results> {
     if (groups.length === 0) return new Map();
-    const current = await this.#alignVersions(groups);
-    const items = current.flatMap((group) => group.items);
+    const items = groups.flatMap((group) => group.items);
     this.#deps.places.reserve(items);
     try {
       const { staleProjects, duplicates, knownEvents, waiting } = await this.#insert(items);
@@ -114,26 +104,8 @@ export class EventStore {
       return new Map(items.map((item) => [item.event.id, resultOf(item)]));
     } catch (error) {
       this.#deps.places.unreserve(items);
-      return this.#failed(current, error);
+      return this.#failed(groups, error);
     }
-  }
-
-  /** A batch compares one config version per project, so a group matched before a refresh is matched again. */
-  async #alignVersions(groups: readonly PreparedGroup[]): Promise<readonly PreparedGroup[]> {
-    const newest = new Map<string, number>();
-    for (const { items } of groups)
-      for (const { event } of items)
-        newest.set(event.projectId, Math.max(newest.get(event.projectId) ?? 0, event.configVersion));
-    const isCurrent = ({ items }: PreparedGroup) =>
-      items.every(({ event }) => event.configVersion === newest.get(event.projectId));
-    if (groups.every(isCurrent)) return groups;
-    const aligned: PreparedGroup[] = [];
-    for (const group of groups) {
-      const asked = group.items.map(({ source, event }) => ({ source, id: event.id }));
-      aligned.push(isCurrent(group) ? group : { ...group, items: await this.#deps.prepare(asked) });
-    }
-    // The config may have moved on meanwhile.
-    return this.#alignVersions(aligned);
   }
 
   async #insert(items: readonly PreparedEvent[]): ReturnType<typeof acceptEvents> {

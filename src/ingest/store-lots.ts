@@ -82,36 +82,17 @@ export class LotStore {
 
   /** One result for each lot, in order. */
   async store(lots: readonly PreparedLot[]): Promise<LotResult[]> {
-    const aligned = await this.#alignVersions(lots);
-    const refused = await this.#deps.limits.refused(aligned.flatMap(({ items }) => items));
-    const admitted = aligned.map((one) => {
+    const refused = await this.#deps.limits.refused(lots.flatMap(({ items }) => items));
+    const admitted = lots.map((one) => {
       const end = one.items.findIndex((item) => refused.has(item));
       return end === -1 ? one : slice(one, 0, end);
     });
     const results = await this.#storeTogether(admitted);
     return results.map((result, n) => {
-      const next = aligned[n]?.items[result.done];
+      const next = lots[n]?.items[result.done];
       const overLimit = next === undefined ? undefined : refused.get(next);
       return result.error === null && overLimit !== undefined ? { ...result, error: overLimit } : result;
     });
-  }
-
-  /** A batch compares one config version per project, so a lot matched before a refresh is matched again. */
-  async #alignVersions(lots: readonly PreparedLot[]): Promise<PreparedLot[]> {
-    const newest = new Map<string, number>();
-    for (const { event } of lots.flatMap(({ items }) => items))
-      newest.set(event.projectId, Math.max(newest.get(event.projectId) ?? 0, event.configVersion));
-    const aligned: PreparedLot[] = [];
-    for (const { lot, items } of lots) {
-      const isCurrent = ({ event }: PreparedEvent) => event.configVersion === newest.get(event.projectId);
-      if (items.every(isCurrent)) aligned.push({ lot, items });
-      else
-        aligned.push({
-          lot,
-          items: await Promise.all(items.map(({ source, event }) => this.#deps.prepare(source, event.id))),
-        });
-    }
-    return aligned;
   }
 
   async #storeTogether(lots: PreparedLot[]): Promise<LotResult[]> {

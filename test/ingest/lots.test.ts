@@ -1,12 +1,29 @@
 import { expect, test } from 'vitest';
-import type { ProjectId, SourceId } from '../../src/domain/ids.ts';
+import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
+import { type EventId, IdFactory, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
+import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
+import { acceptLot, type LotDoor } from '../../src/ingest/accept-lot.ts';
+import { DeliveryPlaces } from '../../src/ingest/delivery-places.ts';
+import { IntakeLimits } from '../../src/ingest/intake-limits.ts';
 import type { Lot, LotAnswer, LotMessage } from '../../src/ingest/lot.ts';
 import type { NewEvent } from '../../src/ingest/new-event.ts';
+import { prepareEvent } from '../../src/ingest/prepare-event.ts';
+import { type LotResult, LotStore, type PreparedLot } from '../../src/ingest/store-lots.ts';
+import { WaitingRoom } from '../../src/ingest/waiting-room.ts';
+import { AcceptedCounts } from '../../src/metrics/accepted-counts.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { Sealer } from '../../src/platform/sealer.ts';
+import { Turns } from '../../src/platform/turns.ts';
+import { ConfigCache } from '../../src/routing/config-cache.ts';
 import type { App } from '../../src/start/app.ts';
+import { EndpointStore } from '../../src/store/config/endpoints.ts';
+import { ProjectStore } from '../../src/store/config/projects.ts';
+import { SourceStore } from '../../src/store/config/sources.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdKey } from '../support/held-key.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -223,6 +240,60 @@ test('config that moves on while a lot is stored is taken into account', async (
     of.projectId,
   ]);
   expect(rows).toHaveLength(19);
+});
+
+test('of lots that are matched while the config changes, none is committed as an older config matched it', async () => {
+  const of = await scene();
+  const db = app.database.open();
+  const sealer = new Sealer([Buffer.alloc(32)]);
+  const projects = new ProjectStore(sealer);
+  const stores = { projects, endpoints: new EndpointStore(sealer), sources: new SourceStore(sealer) };
+  const cache = new ConfigCache({ db, ...stores, log: quietLog });
+  const ids = new IdFactory(Date.now);
+  const sink = { reserve: () => false, waiting: () => undefined } as unknown as DeliverySink;
+  const common = { db, sink, nodeId: 'none', now: Date.now, makePartitions: () => Promise.resolve() };
+  const deps = {
+    ...common,
+    inFlight: new InFlightIds(ids),
+    counts: new AcceptedCounts(),
+    metrics: createMetrics().metrics,
+  };
+  let changes = 0;
+  const prepare = async (source: NewEvent, eventId?: EventId) => {
+    if (changes++ < 5) await subscribe(of.project, receiver.url);
+    const context = { ids, nowMs: Date.now(), maxRetrySeconds: 60, sealer, eventId };
+    return prepareEvent(source, await cache.refresh(of.projectId), context);
+  };
+  const limits = new IntakeLimits({ db, cache });
+  const store = new LotStore({ ...deps, limits, places: new DeliveryPlaces(deps), prepare });
+  const lots = range(0, 3).map((n) => ({ ...ordered(of, n, n + 1), stream: `topic/${n}` }));
+  // The first lot of a batch has the newest config.
+  const open: { one: PreparedLot; stored(result: LotResult): void }[] = [];
+  let left = lots.length;
+  const storeAll = async () => {
+    const batch = open.splice(0).toReversed();
+    const results = await store.store(batch.map(({ one }) => one));
+    left = results.filter(({ error }) => error !== null).length;
+    for (const [n, { stored }] of batch.entries()) stored(results[n]!);
+  };
+  const turns = new Turns(1);
+  const door: LotDoor = {
+    room: new WaitingRoom(),
+    prepare: (event) => turns.run('', () => prepare(event)),
+    refresh: (projectId) => cache.refresh(projectId),
+    store: (one) =>
+      new Promise((stored) => {
+        open.push({ one, stored });
+        if (open.length === left) void storeAll();
+      }),
+  };
+  const answers = await Promise.all(lots.map((one) => acceptLot(door, one)));
+  expect(answers).toEqual(lots.map(() => ({ done: 1, stored: 1, repeats: 0, error: null })));
+  const counts = await app.database.query(
+    'select count(*)::int as n from event_deliveries where project_id = $1 group by event_id',
+    [of.projectId],
+  );
+  expect(counts.map(({ n }) => n)).toEqual([5, 5, 5]);
 });
 
 test('while the database is away nothing may be acknowledged, and a lost answer stores nothing twice', async () => {

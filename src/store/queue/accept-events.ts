@@ -73,7 +73,7 @@ export interface ExpansionRow {
 export type Duplicates = Map<string, string | null>;
 
 export interface AcceptResult {
-  /** Projects whose config changed. Nothing of theirs was stored. */
+  /** Projects whose config changed since matching, or while it went on. Nothing of theirs was stored. */
   staleProjects: Set<string>;
   duplicates: Duplicates;
   /**
@@ -251,6 +251,9 @@ select 'waiting', id from turns where waits`,
   ),
 };
 
+/** No version of a config. The config changed while the events of a batch were matched, so all of the project are stale. */
+const SEVERAL = -1;
+
 export type AcceptBatch = Omit<Batch, 'projects'>;
 
 export async function acceptEvents(db: Database, batch: AcceptBatch): Promise<AcceptResult> {
@@ -264,7 +267,11 @@ export async function acceptEventsIn(tx: HotQueryable, batch: AcceptBatch): Prom
 }
 
 function valuesOf(batch: AcceptBatch): unknown[] {
-  const versions = new Map(batch.events.map((event) => [event.projectId, event.configVersion]));
+  const versions = new Map<ProjectId, number>();
+  for (const { projectId, configVersion } of batch.events) {
+    const isAlone = (versions.get(projectId) ?? configVersion) === configVersion;
+    versions.set(projectId, isAlone ? configVersion : SEVERAL);
+  }
   return accept.values({ ...batch, projects: [...versions] });
 }
 
