@@ -16,6 +16,7 @@ import {
 import { checkRevision, complete, discoverResult, initializeResult, isModern } from './protocol/revision.ts';
 import { type AgentCall, agentCall } from './tools/agent-call.ts';
 import { callTool, listTools } from './tools/call-tool.ts';
+import { Refused } from './tools/project-api.ts';
 
 /**
  * The Model Context Protocol at `/mcp`: Streamable HTTP, each request answered as one JSON object. Nothing is kept between
@@ -83,7 +84,8 @@ async function answer(
 /** Refusals of the API within a method are for the caller. Anything else is a fault of ours. */
 function refusalOf(error: unknown): RpcError {
   if (error instanceof RpcError) return error;
-  if (error instanceof AppError && error.status < 500) return invalidParams(error.message);
+  const isRefusal = error instanceof AppError || error instanceof Refused;
+  if (isRefusal && error.status < 500) return invalidParams(error.message);
   throw error;
 }
 

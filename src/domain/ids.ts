@@ -28,7 +28,7 @@ const TIME_CHARS = 10;
 const RANDOM_CHARS = 16;
 const MAX_STEP = 2 ** 20;
 const MAX_AHEAD_MS = 10_000;
-const ID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+export const ID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** The two characters of each ten bits. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);

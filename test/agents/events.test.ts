@@ -311,6 +311,18 @@ describe('a callback that', () => {
   });
 });
 
+test('a call of the API that is refused within a method is a refusal of that method', async () => {
+  const project = await newProject();
+  const node = await app.addNode({ POSTHORN_API_RATE: '1' });
+  // The request counts one call and its look at the event types another.
+  const { error } = await eventually(
+    () => subscribe(project, wanted('/rate'), node),
+    ({ result, code }) => result === undefined && code !== 'rate_limited',
+  );
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('(rate_limited)') });
+  expect(callback.challenges('/rate')).toEqual([]);
+});
+
 // proves Instance: POSTHORN_MCP_SUBSCRIPTIONS
 test('an owner has a bounded number of them, also when asked for many at once; lapsed ones make room', async () => {
   const project = await newProject();

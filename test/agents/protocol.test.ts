@@ -223,6 +223,8 @@ test('the caller is a key or a portal token, and its project its own', async () 
   ]);
   const instance = app.instance.key;
   expect((await post(call, { key: instance })).json.error.code).toBe(-32602);
+  const parent = await post(call, { key: instance, path: '/mcp?project_id=..' });
+  expect(parent.json.error?.message).toBe('There is no project ...');
   const named = await post(call, { key: instance, path: `/mcp?project_id=${other.projectId}` });
   expect(named.json.result.isError).toBe(false);
   const page = await post(call, { headers: { origin: 'https://evil.example' } });

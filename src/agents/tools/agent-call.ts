@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../../api/http/access/caller.ts';
 import { AppError } from '../../domain/errors.ts';
-import { asId, type ProjectId } from '../../domain/ids.ts';
+import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { queryValue } from '../../domain/pagination.ts';
 import { OwnApi } from './project-api.ts';
 
@@ -28,6 +28,7 @@ export function agentCall(app: FastifyInstance, request: FastifyRequest): AgentC
   const projectId = queryValue(query, 'project_id') ?? own;
   if (projectId === undefined) throw new AppError('project_required');
   if (own !== undefined && own !== projectId) throw new AppError('project_forbidden', { project: projectId });
+  if (!isId(projectId)) throw new AppError('project_not_found', { id: projectId });
   const named = (queryValue(query, 'owner_id') ?? '').slice(0, MAX_OWNER);
   return {
     request,

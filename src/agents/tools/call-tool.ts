@@ -2,7 +2,7 @@ import { isObject } from '../../platform/json/is-object.ts';
 import { invalidParams, RPC, RpcError } from '../protocol/json-rpc.ts';
 import { type ProjectApi, Refused } from './project-api.ts';
 import { readTools } from './read-tools.ts';
-import { cut } from './shown.ts';
+import { cut, marked } from './shown.ts';
 import { checkArguments, describeTool, type Tool } from './tool.ts';
 import { writeTools } from './write-tools.ts';
 
@@ -24,10 +24,9 @@ export async function callTool(
   if (!isObject(given)) throw invalidParams('arguments must be an object.');
   try {
     checkArguments(tool, given);
-    return answer(cut(JSON.stringify(await tool.run(apiOf(tool.name), given)), MAX_ANSWER), false);
+    return answer(cut(JSON.stringify(marked(await tool.run(apiOf(tool.name), given))), MAX_ANSWER), false);
   } catch (error) {
-    if (error instanceof Refused && error.status < 500)
-      return answer(`${error.message} (${error.code})`, true);
+    if (error instanceof Refused && error.status < 500) return answer(error.message, true);
     if (error instanceof RpcError && error.code === RPC.params) return answer(error.message, true);
     throw error;
   }

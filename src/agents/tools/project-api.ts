@@ -4,16 +4,14 @@ import { VIA_HEADER } from '../../domain/audit.ts';
 /** The JSON of an answer. Its fields are picked by name, never passed on whole. */
 export type Json = ReturnType<typeof JSON.parse>;
 
-/** A refusal of the API, in its own words. */
+/** A refusal of the API, in its own words and with its code. */
 export class Refused extends Error {
   override name = 'Refused';
   readonly status: number;
-  readonly code: string;
 
   constructor(status: number, { message, code }: { message: string; code: string }) {
-    super(message);
+    super(`${message} (${code})`);
     this.status = status;
-    this.code = code;
   }
 }
 

@@ -1,36 +1,56 @@
+import { isId } from '../../domain/ids.ts';
+import { readTime } from '../../domain/time.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import type { Json } from './project-api.ts';
 
 /*
  * A tool shows named fields only, short and without secrets. Text that others wrote is under names that begin with
  * `untrusted_`: receivers and brokers write the reasons of failures, customers name and place their endpoints, and
- * senders choose event types, keys and the names inside payloads. Ids, states, times and numbers are plain.
+ * senders choose event types, keys and the names inside payloads. So all text has the mark, but for ids, times and these
+ * fields, whose words are ours.
  */
-const TEXT_OF_OTHERS: ReadonlySet<string> = new Set([
-  'agent',
-  'description',
-  'endpoint_name',
-  'error',
-  'event_type',
-  'failure_reason',
-  'field',
-  'function_error',
-  'http_status',
-  'idempotency_key',
-  'name',
-  'reason',
-  'title',
-  'url',
+const OUR_WORDS: ReadonlySet<string> = new Set([
+  'cause',
+  'cb_state',
+  'delivery',
+  'endpoint',
+  'gate',
+  'hint',
+  'ip_address',
+  'kind',
+  'last_outcome',
+  'outcome',
+  'state',
+  'status',
+  'step',
+  'type',
 ]);
+const MARK = 'untrusted_';
 const MAX_TEXT = 500;
 const MAX_PAYLOAD = 4_000;
 export const MAX_ROWS = 20;
 
-/** These fields of a row, without those that are empty. Text of others gets its mark here. */
+/** These fields of a row, without those that are empty. */
 export function pick(row: Json, names: readonly string[]): Record<string, Json> {
-  return compact(Object.fromEntries(names.map((name) => [shownName(name), shorten(row[name])])));
+  return compact(Object.fromEntries(names.map((name) => [name, shorten(row[name])])));
 }
 
-const shownName = (name: string) => (TEXT_OF_OTHERS.has(name) ? `untrusted_${name}` : name);
+/** An answer with the mark on all text that may be of others. */
+export function marked(value: Json): Json {
+  if (Array.isArray(value)) return value.map(marked);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [
+      [one].flat().every((text) => isOurs(name, text)) ? name : `${MARK}${name}`,
+      marked(one),
+    ]),
+  );
+}
+
+function isOurs(name: string, value: Json): boolean {
+  if (typeof value !== 'string' || name.startsWith(MARK) || OUR_WORDS.has(name)) return true;
+  return isId(value) || readTime(value) !== null;
+}
 
 export function compact(fields: Record<string, Json>): Record<string, Json> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
@@ -94,9 +114,12 @@ export const deliveryOf = (row: Json) => ({
 });
 
 export const attemptOf = (row: Json) => ({
-  ...pick(row, ['uid', 'outcome', 'http_status', 'error', 'ip_address', 'created_at']),
+  ...pick(row, ['uid', 'outcome', 'error', 'ip_address', 'created_at']),
   succeeded: row.status,
-  ...compact({ http_status: statusCode(row.http_status) }),
+  ...pick({ http_status: statusCode(row.http_status), untrusted_http_status: row.http_status }, [
+    'http_status',
+    'untrusted_http_status',
+  ]),
   ...compact({ untrusted_answer: untrusted(row.response_data)?.slice(0, MAX_TEXT) }),
 });
 

@@ -1,3 +1,4 @@
+import { ID_PATTERN, isId } from '../../domain/ids.ts';
 import { invalidParams } from '../protocol/json-rpc.ts';
 import type { ProjectApi } from './project-api.ts';
 
@@ -10,6 +11,8 @@ export interface Argument {
   minimum?: number;
   maximum?: number;
   maxLength?: number;
+  /** That of ids, the only one there is. */
+  pattern?: string;
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -64,6 +67,7 @@ function problemOf(value: unknown, wanted: Argument): string | null {
   if (!isOfType(value, wanted.type)) return `must be of type ${wanted.type}`;
   if (wanted.enum !== undefined && !wanted.enum.includes(value as string))
     return `must be one of ${wanted.enum.join(', ')}`;
+  if (wanted.pattern !== undefined && !isId(value as string)) return 'is no id: `find` gives ids';
   if (typeof value === 'string' && value.length > (wanted.maxLength ?? 256)) return 'is too long';
   if (typeof value === 'number' && value < (wanted.minimum ?? 0))
     return `must be ${wanted.minimum ?? 0} or more`;
@@ -83,7 +87,7 @@ const isPlain = (value: unknown) => typeof value === 'object' && value !== null 
 export const ID = (what: string): Argument => ({
   type: 'string',
   description: `The id of ${what}.`,
-  maxLength: 64,
+  pattern: ID_PATTERN.source,
 });
 
 /** Arguments that many tools share. */
