@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { BodyRoom } from '../src/api/server/body-room.ts';
 import { createServer } from '../src/api/server.ts';
 import { HttpClient } from '../src/dispatch/client/http-client.ts';
 import { IdFactory } from '../src/domain/ids.ts';
@@ -19,6 +20,7 @@ async function start(url: string): Promise<string> {
     ids: new IdFactory(Date.now),
     log: pino({ level: 'silent' }),
     maxBodyBytes: 1 << 20,
+    bodies: new BodyRoom(1 << 20),
     trustedProxies: [],
   });
   server.post('/', async (request, reply) => {

@@ -1,9 +1,9 @@
 import type { Authenticator } from '../src/api/http/access/auth.ts';
 import type { ApiContext } from '../src/api/http/context.ts';
 import { registerRoutes } from '../src/api/routes.ts';
+import { BodyRoom } from '../src/api/server/body-room.ts';
 import { createServer } from '../src/api/server.ts';
 import { IdFactory } from '../src/domain/ids.ts';
-import { BodyRoom } from '../src/ingest/body-room.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { createLogger } from '../src/platform/logger.ts';
 
@@ -16,13 +16,13 @@ export async function makeOpenApi(): Promise<string> {
     ids: new IdFactory(Date.now),
     log: createLogger('silent'),
     maxBodyBytes: 1,
+    bodies: new BodyRoom(1),
     trustedProxies: [],
   });
   await registerRoutes(server, {
     roles: ['api', 'ingest'],
     context: absent('context') as ApiContext,
     authenticator: absent('authenticator') as Authenticator,
-    bodies: new BodyRoom(),
     pages: () => null,
     readiness: async () => ({ problem: null, parts: [] }),
     metrics: createMetrics().metrics,

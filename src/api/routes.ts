@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { BodyRoom } from '../ingest/body-room.ts';
 import { registerIngest } from '../ingest/routes.ts';
 import { SourceFinder } from '../ingest/source/source-finder.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -107,7 +106,6 @@ export async function registerRoutes(
   deps: {
     context: ApiContext;
     authenticator: Authenticator;
-    bodies: BodyRoom;
     pages(): ReturnType<typeof readBuiltPages>;
     roles: readonly string[];
     readiness(): Promise<Readiness>;
@@ -126,14 +124,12 @@ export async function registerRoutes(
   if (deps.tracer !== null) traceRequests(app, deps.tracer);
   registerHealth(app, deps.readiness);
   if (deps.metricsPage !== null) registerMetrics(app, deps.metricsPage);
-  const { bodies } = deps;
-  if (roles.includes('ingest'))
-    await registerIngest(app, { ...context, finder: new SourceFinder(context), bodies });
+  if (roles.includes('ingest')) await registerIngest(app, { ...context, finder: new SourceFinder(context) });
   if (!roles.includes('api')) return;
   const built = deps.pages();
   registerReference(app, context, built);
   registerPages(app, context, built);
-  await authenticated(app, { authenticator: deps.authenticator, bodies }, (scope) => {
+  await authenticated(app, deps.authenticator, (scope) => {
     for (const register of [...resources, ...deps.more]) register(scope, context);
     registerStream(scope, { ...context, authenticator: deps.authenticator });
     registerListen(scope, { ...context, authenticator: deps.authenticator });

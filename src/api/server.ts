@@ -7,7 +7,6 @@ import Fastify, {
 } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
-import type { BodyRoom } from '../ingest/body-room.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import { describeRoutes } from './describe-routes.ts';
@@ -15,8 +14,10 @@ import type { Authenticator } from './http/access/auth.ts';
 import { ANSWER_HEADERS } from './http/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
+import type { BodyRoom } from './server/body-room.ts';
 import { closeIdlePatiently } from './server/close-idle-patiently.ts';
 import { excusePauses } from './server/excuse-pauses.ts';
+import { readBodies } from './server/read-bodies.ts';
 import { refuseAmbiguous } from './server/refuse-ambiguous.ts';
 import { UnreadableRequests } from './server/unreadable-requests.ts';
 import { createValidatorCompiler } from './server/validator-compiler.ts';
@@ -26,6 +27,7 @@ export interface ServerOptions {
   ids: IdFactory;
   log: Logger;
   maxBodyBytes: number;
+  bodies: BodyRoom;
   trustedProxies: string[];
   /** Whether requests are taken. Absent: while this server listens. */
   isOpen?(): boolean;
@@ -66,8 +68,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   unreadable.watch(app.server);
   closeIdlePatiently(app.server);
   excusePauses(app.server, REQUEST_MS);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  readBodies(app, options.bodies);
   app.setValidatorCompiler(createValidatorCompiler());
   app.setSerializerCompiler(() => stringifyWithRaw);
   app.setReplySerializer(stringifyWithRaw);
@@ -95,7 +96,7 @@ function stamp({ id }: FastifyRequest, reply: FastifyReply): FastifyReply {
 /** Routes below this need a key or a session. The project of the path, if any, must be the caller's. */
 export async function authenticated(
   app: FastifyInstance,
-  { authenticator, bodies }: { authenticator: Authenticator; bodies: BodyRoom },
+  authenticator: Authenticator,
   register: (app: FastifyInstance) => void,
 ): Promise<void> {
   await app.register(async (scope) => {
@@ -103,7 +104,6 @@ export async function authenticated(
       const caller = await authenticator.enter(request);
       authenticator.admit(caller);
       if (caller.kind === 'person') reply.header('cache-control', 'no-store');
-      await bodies.enter(request.project?.id ?? '', request.raw, reply.raw);
     });
     // The body is here now. Access that ended while it was on its way does not count.
     scope.addHook('preValidation', (request, _reply, done) => {

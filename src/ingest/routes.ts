@@ -9,7 +9,6 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { EventAcceptor } from './accept-event.ts';
-import type { BodyRoom } from './body-room.ts';
 import { eventGridCode } from './cloudevents/event-grid.ts';
 import { consentHeaders } from './cloudevents/handshake.ts';
 import { eventTimes } from './event-times.ts';
@@ -18,7 +17,7 @@ import type { NewEvent } from './new-event.ts';
 import { isLooped, LOOPED } from './prepare-event.ts';
 import { type Body, decodeBody, type Payload, readBody } from './request/body.ts';
 import type { IngestRequest } from './request/ingest-request.ts';
-import { payloadTooLarge, readLimited } from './request/read-limited.ts';
+import { payloadTooLarge } from './request/payload-too-large.ts';
 import { requestTrace } from './request/request-trace.ts';
 import { cloudEventsOf, cloudParts, hasCloudEvents } from './source/cloud-source.ts';
 import { compileSource } from './source/compiled-source.ts';
@@ -32,7 +31,6 @@ import { twitterCrcResponse } from './verify/twitter.ts';
  */
 export interface IngestDeps {
   finder: SourceFinder;
-  bodies: BodyRoom;
   acceptor: EventAcceptor;
   sealer: Sealer;
   changes: ConfigChanges;
@@ -44,6 +42,8 @@ export interface IngestDeps {
 declare module 'fastify' {
   interface FastifyRequest {
     source?: FoundSource;
+    /** The limit of the body in bytes, where it is not that of the route. */
+    bodyLimit?: number;
   }
 }
 
@@ -59,14 +59,10 @@ const NAVIGATIONS: ReadonlySet<unknown> = new Set([
 
 export async function registerIngest(app: FastifyInstance, deps: IngestDeps): Promise<void> {
   await app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', async (request: FastifyRequest, stream: AsyncIterable<Buffer>) =>
-      readLimited(stream, limitOf(request), request.headers['content-length']),
-    );
-    scope.addHook('onRequest', async (request, reply) => {
+    scope.addHook('onRequest', async (request) => {
       if (isNavigation(request)) throw new AppError('navigation_refused');
       request.source = await openSource(deps, (request.params as { maskID: string }).maskID);
-      await deps.bodies.enter(request.source.row.project_id, request.raw, reply.raw);
+      request.bodyLimit = limitOf(request);
       const { headers } = request.raw;
       // An invalid content type counts as absent. The sender is not refused for it.
       if (!isMediaType(headers['content-type'] ?? '')) delete headers['content-type'];

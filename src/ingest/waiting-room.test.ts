@@ -1,7 +1,4 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { BodyRoom } from './body-room.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 afterEach(() => void vi.restoreAllMocks());
@@ -17,11 +14,4 @@ test('events on their way into the database take less room where there is less m
   expect(findsRoom(512 * MB, 31 * MB)).toBe(true);
   expect(findsRoom(512 * MB, 33 * MB)).toBe(false);
   expect(findsRoom(2_048 * MB, 127 * MB)).toBe(true);
-});
-
-test('a body of the default limit finds room however little memory there is', async () => {
-  vi.spyOn(process, 'constrainedMemory').mockReturnValue(64 * 1024 ** 2);
-  const request = new IncomingMessage(new Socket());
-  request.headers['content-length'] = String(5 * 1024 ** 2);
-  await expect(new BodyRoom().enter('p', request, new ServerResponse(request))).resolves.toBeUndefined();
 });

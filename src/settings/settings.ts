@@ -159,7 +159,7 @@ export const settings = {
   maxBodyBytes: {
     env: 'POSTHORN_MAX_BODY_BYTES',
     fallback: '5242880',
-    doc: 'Largest request body of the API in bytes.',
+    doc: 'Largest request body of the API in bytes. A call whose schema needs less takes less.',
     parse: integer(1024, 1_073_741_824),
   },
   mcp: {

@@ -2,12 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { readBuiltPages } from '../api/pages/built-pages.ts';
+import { BodyRoom } from '../api/server/body-room.ts';
 import { MachineWorkload } from '../brokers/machine-workload.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
-import { BodyRoom } from '../ingest/body-room.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
 import type { PeopleDeps } from '../people/people-deps.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -80,7 +80,7 @@ async function createParts(
     workload: new MachineWorkload({ allowed: config.workloadCredentials, env: config.cloud, secureContext }),
     caPem,
     sandbox: new Sandbox(),
-    bodies: new BodyRoom(),
+    bodies: new BodyRoom(config.maxBodyBytes),
     pages: () => (pages === undefined ? (pages = readBuiltPages()) : pages),
     shared,
     observers,

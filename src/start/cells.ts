@@ -93,7 +93,9 @@ export class Cells {
   async openServer() {
     const { config, log, parts } = this.#deps;
     const { maxBodyBytes, trustedProxies } = config;
-    const server = await createServer({ ids: new IdFactory(Date.now), log, maxBodyBytes, trustedProxies });
+    const { bodies } = parts;
+    const ids = new IdFactory(Date.now);
+    const server = await createServer({ ids, log, maxBodyBytes, bodies, trustedProxies });
     registerHealth(server, () => this.#readiness());
     if (servesMetrics(config)) {
       collectProcessMetrics(this.#process);

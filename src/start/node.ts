@@ -4,6 +4,7 @@ import type { ApiContext, CellView } from '../api/http/context.ts';
 import type { Readiness } from '../api/operator/health.ts';
 import type { readBuiltPages } from '../api/pages/built-pages.ts';
 import { registerRoutes } from '../api/routes.ts';
+import type { BodyRoom } from '../api/server/body-room.ts';
 import { createServer } from '../api/server.ts';
 import type { Workload } from '../brokers/module/workload.ts';
 import { ConfigChanges } from '../control/config-changes.ts';
@@ -14,7 +15,6 @@ import { IdFactory } from '../domain/ids.ts';
 import { InFlightIds } from '../domain/in-flight-ids.ts';
 import { Engine } from '../engine/engine.ts';
 import { EventAcceptor } from '../ingest/accept-event.ts';
-import type { BodyRoom } from '../ingest/body-room.ts';
 import { EventReplayer } from '../ingest/event-replayer.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { Oidc } from '../people/oidc.ts';
@@ -232,6 +232,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     ids,
     log,
     maxBodyBytes: config.maxBodyBytes,
+    bodies: parts.bodies,
     trustedProxies: config.trustedProxies,
     ...(isOpen && { isOpen }),
   });
@@ -250,7 +251,6 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
   await registerRoutes(server, {
     context,
     authenticator,
-    bodies: parts.bodies,
     pages: parts.pages,
     roles: config.roles,
     more: agentsOf(config),

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
@@ -134,6 +134,44 @@ describe('a body', () => {
     expect((await chunked('/endpoints', '{"name":"e","url":"http://127.0.0.1:1"}')).status).toBe(201);
   });
 });
+
+describe('a body without a credential', () => {
+  // Below the limit of the instance: the fields of a sign-in have far fewer bytes.
+  const BYTES = MAX_BODY_BYTES - 1;
+
+  test('is refused by its announced length, before a byte of it is sent', async () => {
+    for (const path of ['/auth/sign-in', '/auth/link', '/auth/link/check', '/auth/reset']) {
+      const answers = Array.from({ length: 20 }, () => unfinished(path, { 'content-length': BYTES }, ''));
+      for (const { status, body } of await Promise.all(answers))
+        expect([path, status, body.code, body.message]).toEqual([
+          path,
+          413,
+          'body_too_large',
+          expect.stringContaining('the schema of this call'),
+        ]);
+    }
+  });
+
+  test('is counted while it is read, if its length is not announced', async () => {
+    const { status, body } = await unfinished('/auth/sign-in', {}, 'x'.repeat(BYTES));
+    expect([status, body.code]).toEqual([413, 'body_too_large']);
+  });
+});
+
+/** The answer to a request whose body does not end. */
+async function unfinished(path: string, headers: Record<string, string | number>, begin: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const call = request(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+  call.on('response', resolve).on('error', reject).flushHeaders();
+  if (begin !== '') call.write(begin);
+  const response = await promise;
+  const chunks = await response.toArray();
+  call.destroy();
+  return { status: response.statusCode, body: JSON.parse(Buffer.concat(chunks).toString()) as Json };
+}
 
 /** A request whose length is not announced. */
 function chunked(path: string, body: string): Promise<Response> {

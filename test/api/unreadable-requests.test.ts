@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { BodyRoom } from '../../src/api/server/body-room.ts';
 import { createServer } from '../../src/api/server.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,6 +16,7 @@ async function start() {
     ids: new IdFactory(() => Date.now()),
     log: quietLog,
     maxBodyBytes: 1_000,
+    bodies: new BodyRoom(1_000),
     trustedProxies: [],
   });
   app.get('/now', async () => 'now');

@@ -5,7 +5,7 @@ import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '
 import type { SourceId } from '../../domain/ids.ts';
 import { type EventTimes, eventTimes, type GivenTimes, retentionOf } from '../../ingest/event-times.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
-import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
+import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';

@@ -109,6 +109,7 @@ function sharedParts(kind: EventKind) {
       ),
       ...targetQuery(kind),
     }),
+    carriesPayload: true,
     fromCloudEvents: cloudBody(kind),
     status: 201,
     variant: (call: Pick<Call<unknown>, 'body' | 'query'>) => {

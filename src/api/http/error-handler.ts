@@ -67,19 +67,11 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
     return invalidFields(problemsOfSchema(error.validation));
   }
   switch ('code' in error ? error.code : '') {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('body_too_large', {
-        part: 'request body',
-        limit: request.routeOptions.bodyLimit,
-        setting: 'POSTHORN_MAX_BODY_BYTES',
-      });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new AppError('unsupported_media_type', { type: request.headers['content-type'] ?? '' });
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new AppError('route_not_found', { method: request.method, path: request.url });
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new AppError('bad_json', { detail: 'the length of the body differs from Content-Length' });
     default:
   }
   if (error instanceof SealError) return toAppError(error);

@@ -12,6 +12,7 @@ import { type Access, hidesPayload, requireAccess, roleOf } from './access/acces
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
+import { bodyLimits } from './body-limit.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
 import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
@@ -61,6 +62,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   body?: Body;
   /** The schema of the body in the OpenAPI document, where the handler checks parts of it by themselves. */
   documentedBody?: TSchema;
+  /** Its `data` is a payload, whose limit is that of the project. */
+  carriesPayload?: true;
   /** Parses a multipart/form-data body. Only such operations accept one. */
   fromMultipart?(body: Buffer, contentType: string): unknown;
   /** Reads CloudEvents as the body. Only such operations accept them. */
@@ -162,6 +165,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
   app.route({
     method: at.method,
     url: at.path,
+    ...bodyLimits(app, operation),
     // For the OpenAPI document only. Clients send parameters that are empty or out of range for "not given",
     // so the handlers parse them.
     config: { query: operation.query, body: operation.documentedBody },

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { found, invalid, wrongState } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
-import { payloadTooLarge } from '../../ingest/request/read-limited.ts';
+import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
