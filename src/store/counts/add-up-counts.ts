@@ -20,6 +20,8 @@ with moved as materialized (
   select s.project_id, s.subject_id, step.minutes as step,
     case step.minutes when 1 then s.minute else date_trunc('hour', s.minute, 'UTC') end as start, ${TOTALS.map((name) => `s.${name}`).join(', ')}, s.latencies
   from (${SUBJECTS('moved')}) s cross join (values (1::smallint), (60::smallint)) as step(minutes)
+  -- Minutes of before are no longer kept: deliveries that are sent again leave the time of their end.
+  where step.minutes = 60 or s.minute > now() - interval '2 days'
 ), histograms as (
   select project_id, subject_id, step, start, array_agg(bucket order by bucket) as buckets,
     array_agg(count order by bucket) as bucket_counts

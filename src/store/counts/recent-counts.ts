@@ -1,4 +1,4 @@
-import { isReceiver, type LeasedDelivery, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
+import { isReceiver, type LeasedDelivery, RECEIVER_URL, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 
@@ -43,12 +43,19 @@ export async function addAccepted(db: Database, accepted: readonly Accepted[]): 
   await db.query(ADD_ACCEPTED, parameters.values(accepted));
 }
 
-/** The end of a statement that ended deliveries by hand: `ended` has their endpoint_id, event_id, event_type and status. */
-export function countEnded(projectId: string): string {
-  return `insert into recent_counts (project_id, endpoint_id, source_id, minute, failed, discarded)
-  select ${projectId}, endpoint_id, e.source_id, date_trunc('minute', now()),
-    count(*) filter (where ended.status = 'Failure'), count(*) filter (where ended.status = 'Discarded')
+const ENDS = ['Success', 'Failure', 'Discarded'] as const;
+
+/**
+ * The end of a statement that ended deliveries by hand, or opened ended ones again. `ended` has their endpoint_id,
+ * event_id, event_type, status, and updated_at as the time of their end. A delivery that is open again takes its count out
+ * of the minute of its end, so that each delivery is counted in one state at most.
+ */
+export function countEnds(projectId: string, change: '+' | '-'): string {
+  const counts = ENDS.map((status) => `${change}count(*) filter (where ended.status = '${status}')`);
+  return `insert into recent_counts (project_id, endpoint_id, source_id, minute, delivered, failed, discarded)
+  select ${projectId}, ended.endpoint_id, e.source_id, date_trunc('minute', ended.updated_at), ${counts.join(', ')}
   from ended join events e on e.project_id = ${projectId} and e.id = ended.event_id
-  where ended.event_type <> '${TEST_EVENT_TYPE}'
-  group by endpoint_id, e.source_id`;
+  where ended.event_type <> '${TEST_EVENT_TYPE}' and not exists (
+    select from endpoints n where n.id = ended.endpoint_id and starts_with(n.url, '${RECEIVER_URL}'))
+  group by 2, 3, 4`;
 }

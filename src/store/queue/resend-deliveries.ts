@@ -1,6 +1,6 @@
 import { type DeliveryStatus, LANE, type QueueKey } from '../../domain/delivery.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
-import { countEnded } from '../counts/recent-counts.ts';
+import { countEnds } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
@@ -68,7 +68,11 @@ export async function reopenDeliveries(tx: Queryable, projectId: string, resend:
   const { deliveries } = resend;
   if (deliveries.length === 0) return;
   await tx.query(
-    `update event_deliveries set status = 'Scheduled', description = null, budget_from = num_trials,
+    `with ended as materialized (
+       select event_id, endpoint_id, event_type, status, updated_at from event_deliveries
+       where id = any($1) and project_id = $2
+     ), counted as (${countEnds('$2', '-')})
+     update event_deliveries set status = 'Scheduled', description = null, budget_from = num_trials,
        next_send_at = now(), cancelled_at = null, expires_at = null, updated_at = now()
      where id = any($1) and project_id = $2`,
     [deliveries.map((d) => d.id), projectId],
@@ -134,8 +138,8 @@ export async function endOpenDeliveries(
     `with ended as (
        update event_deliveries set status = $3, description = coalesce($4, ${EXPIRED}), updated_at = now(),
          cancelled_at = case when $5 then now() end
-       where id = any($1) and project_id = $2 returning id, event_id, endpoint_id, event_type, status
-     ), counted as (${countEnded('$2')})
+       where id = any($1) and project_id = $2 returning id, event_id, endpoint_id, event_type, status, updated_at
+     ), counted as (${countEnds('$2', '+')})
      select id from ended`,
     [gone, projectId, end.status, end.description, end.isCancelled === true],
   );
