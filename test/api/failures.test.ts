@@ -86,6 +86,23 @@ test('failures are grouped by endpoint and cause, the largest first', async () =
   expect(await other.get(`/failures?endpointId=${broken.uid}`)).toEqual({ groups: [], complete: true });
 });
 
+test('a group began with the first failure of its oldest delivery, and no retry moves that', async () => {
+  const retried = await app.newProject({ strategy: { type: 'linear', duration: 1, retry_count: 100 } });
+  await subscribe(retried, `${receiver.url}/busy`);
+  const { uid } = await retried.post('/events/broadcast', { event_type: 'a', data: {} });
+  const tried = (times: number) =>
+    eventually(
+      async () => (await retried.get(`/eventdeliveries?eventId=${uid}`)).content[0],
+      (delivery) => delivery.metadata.num_trials >= times,
+    );
+  await tried(1);
+  const [before] = (await retried.get('/failures')).groups;
+  await tried(2);
+  const { groups } = await retried.get('/failures');
+  expect(groups).toMatchObject([{ count: 1, first_at: before.first_at }]);
+  expect(Date.parse(groups[0].last_at)).toBeGreaterThan(Date.parse(before.last_at));
+});
+
 test('a group says whether its deliveries can be sent now: not while its endpoint is paused or pulls', async () => {
   const maySend = async (client: ApiClient) =>
     (await client.get('/failures')).groups.map((group: Json) => [group.retrying > 0, group.may_send_now]);

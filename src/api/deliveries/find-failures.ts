@@ -5,6 +5,7 @@ import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import {
   type FailureGroup,
+  firstFailures,
   groupFailures,
   hasMoreOpen,
   keysWithRetries,
@@ -55,8 +56,11 @@ export async function findFailures(
   const range = { fromMs: filter.fromMs ?? toMs - RANGE_MS, toMs };
   const open = await findOpen(ask, routing, { ...filter, fromMs: undefined, endpointIds: named });
   const ended = await findEnded(ask, projectId, { ...filter, ...range, endpointIds });
+  const groups = merged([...open.groups, ...ended.groups]);
+  const oldest = groups.map((group) => group.oldest);
+  const firsts = await ask((tx) => firstFailures(tx, projectId, oldest));
   return {
-    groups: merged([...open.groups, ...ended.groups]),
+    groups: groups.map((group) => sinceFirst(group, firsts?.get(group.oldest))),
     isComplete: open.isComplete && ended.isComplete,
   };
 }
@@ -110,6 +114,12 @@ export function queueKeys(routing: ProjectRouting, named: readonly string[]): st
     .map(({ row }) => row.id);
   return [...(named.length > 0 ? named : endpoints.keys()), ...own];
 }
+
+/** A delivery has the time of its last try, which each retry moves. So the oldest one tells when the group began. */
+const sinceFirst = (group: FailureGroup, firstAt = group.first_at): FailureGroup => ({
+  ...group,
+  first_at: Math.min(group.first_at, firstAt),
+});
 
 export const groupKey = ({ endpoint_id, outcome }: Pick<FailureGroup, 'endpoint_id' | 'outcome'>): string =>
   `${endpoint_id} ${outcome}`;

@@ -38,6 +38,20 @@ export function groupFailures(
   );
 }
 
+/** When each of the deliveries first failed, of those that were tried. */
+export async function firstFailures(
+  db: Queryable,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; at: number }>(
+    `select delivery_id as id, min(requested_at) as at from attempts
+     where project_id = $1 and delivery_id = any($2) and not succeeded group by 1`,
+    [projectId, ids],
+  );
+  return new Map(rows.map(({ id, at }) => [id, at]));
+}
+
 /** Whether a project has more open deliveries than that. */
 export async function hasMoreOpen(db: Queryable, projectId: string, than: number): Promise<boolean> {
   const [row] = await db.query<{ count: number }>(
