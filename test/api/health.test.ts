@@ -52,7 +52,7 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
     ['fine', 'ok'],
     ['quiet', 'ok'],
   ]);
-  expect(health.by_state).toEqual({ failing: 1, disabled: 0, degraded: 0, held: 1, ok: 2 });
+  expect(health.by_state).toEqual({ failing: 1, disabled: 0, degraded: 0, held: 1, recovered: 0, ok: 2 });
   const failing = named(health.endpoints, 'failing');
   expect(failing).toMatchObject({
     endpoint_id: ids.failing,
@@ -92,7 +92,45 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
   }
 });
 
-test('an endpoint that recovered and one that was disabled are not failing', async () => {
+test('an endpoint has recovered when enough succeeded after its last failure, for an hour, in every window', async () => {
+  const { project, ids } = await scene();
+  const past = (minutesAgo: number, attempts: number, failed = 0) =>
+    app.database.query(
+      `insert into recent_counts (project_id, endpoint_id, minute, attempts, failed_attempts, delivered)
+       values ($1, $2, date_trunc('minute', now()) - $3 * interval '1 minute', $4::int, $5::int, $4::int - $5::int)`,
+      [project.projectId, ids.quiet, minutesAgo, attempts, failed],
+    );
+  const state = async (query = '') => {
+    const { endpoints, by_state } = await project.get(`/health?${query}`);
+    const { state: own, sent_since, recovered_at, last_failure } = named(endpoints, 'quiet');
+    expect(by_state[own]).toBeGreaterThan(0);
+    return [own, sent_since, recovered_at !== null, last_failure];
+  };
+  const day = `startDate=${new Date(Date.now() - 86_400_000).toISOString()}`;
+  await past(90, 5, 5);
+  await past(80, 1);
+  expect([await state(), await state(day)]).toEqual([
+    ['ok', 0, false, null],
+    ['ok', 0, false, null],
+  ]);
+  await past(20, 4, 4);
+  expect(await state()).toEqual(['failing', 0, false, null]);
+  await past(20, 4);
+  expect(await state()).toEqual(['degraded', 0, false, null]);
+  await past(19, 1);
+  const recovered = ['recovered', 1, true, null];
+  expect([await state(), await state(day)]).toEqual([recovered, recovered]);
+  expect(await state('startDate=2026-01-01T00:00:00&endDate=2026-01-01T01:00:00')).toEqual(recovered);
+  // Half of the attempts fail.
+  await past(0, 2, 1);
+  expect(await state()).toEqual(['degraded', 0, false, null]);
+  await past(-1, 9);
+  expect(await state()).toEqual(['degraded', 0, false, null]);
+  await past(-1, 1);
+  expect(await state()).toEqual(['recovered', 10, true, null]);
+});
+
+test('an endpoint whose deliveries still wait and one that was disabled are not failing', async () => {
   const { project, ids } = await scene();
   await project.put(`/endpoints/${ids.failing}`, { name: 'failing', url: receiver.url });
   await project.post('/events/broadcast', { event_type: 'failing', data: {} });

@@ -1347,8 +1347,8 @@ export interface CustomerHealth {
   failing_endpoints: number;
   worst_endpoint_id: string;
   worst_endpoint_name: string;
-  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
-  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';
+  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window. */
+  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'recovered' | 'ok';
   /** Attempts in the window. */
   attempts: number;
   failed_attempts: number;
@@ -1363,6 +1363,10 @@ export interface CustomerHealth {
   waiting_for: GetWaitingTotalsResult;
   oldest_at: string | null;
   failing_since: string | null;
+  /** The minute of the first success since its last failure, while it is `recovered`. */
+  recovered_at: string | null;
+  /** Successful attempts since `recovered_at`. */
+  sent_since: number;
   last_success_at: string | null;
   last_failure: LastFailure | null;
 }
@@ -1377,8 +1381,8 @@ export interface EndpointHealth {
   cb_state: string;
   /** Whether a call of `sendnow` can make its open deliveries due: it is active and does not pull. */
   may_send_now: boolean;
-  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. */
-  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'ok';
+  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window. */
+  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'recovered' | 'ok';
   /** Attempts in the window. */
   attempts: number;
   failed_attempts: number;
@@ -1393,6 +1397,10 @@ export interface EndpointHealth {
   waiting_for: GetWaitingTotalsResult;
   oldest_at: string | null;
   failing_since: string | null;
+  /** The minute of the first success since its last failure, while it is `recovered`. */
+  recovered_at: string | null;
+  /** Successful attempts since `recovered_at`. */
+  sent_since: number;
   last_success_at: string | null;
   last_failure: LastFailure | null;
 }
@@ -2681,6 +2689,7 @@ export interface GetHealthResult {
     disabled: number;
     degraded: number;
     held: number;
+    recovered: number;
     ok: number;
   };
   /** The worst first. */

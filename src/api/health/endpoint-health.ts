@@ -10,6 +10,8 @@ import {
   endpointsInRange,
   type FailingRun,
   failingRuns,
+  type LastTrouble,
+  lastTroubles,
 } from '../../store/counts/endpoint-window.ts';
 import type { Database } from '../../store/database/database.ts';
 import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
@@ -30,7 +32,7 @@ import type { Range } from '../projects/timeseries.ts';
 export type HealthState = (typeof healthStates)[number];
 
 /** The worst first. */
-export const healthStates = ['failing', 'disabled', 'degraded', 'held', 'ok'] as const;
+export const healthStates = ['failing', 'disabled', 'degraded', 'held', 'recovered', 'ok'] as const;
 
 export interface Waiting {
   gate: DeliveryGate;
@@ -45,6 +47,7 @@ export interface Health {
   breaker: string;
   maySendNow: boolean;
   counts: EndpointWindow | null;
+  trouble: LastTrouble | null;
   waiting: Waiting[];
   run: FailingRun | null;
   failure: LastFailure | null;
@@ -79,9 +82,10 @@ export async function readHealth(
   const routing = await cache.get(projectId);
   const nowMs = now();
   const step = range.step === 'minute' ? 'minute' : 'hour';
-  const counts = await db.reading(projectId, (tx) =>
-    endpointsInRange(tx, projectId, { ...range, endpointIds, step }),
-  );
+  const { counts, troubles } = await db.reading(projectId, async (tx) => ({
+    counts: await endpointsInRange(tx, projectId, { ...range, endpointIds, step }),
+    troubles: await lastTroubles(tx, projectId, endpointIds),
+  }));
   const open = await readOpen(db, routing, { endpointIds, nowMs });
   const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
   const found = endpointIds
@@ -92,6 +96,7 @@ export async function readHealth(
       maySendNow: maySendNow(routed, nowMs),
       breaker: breakerState(routing.breaker(routed.row.id), routing.project.config.circuit_breaker, nowMs),
       counts: counts.get(routed.row.id) ?? null,
+      trouble: troubles.get(routed.row.id) ?? null,
       waiting: waiting.get(routed.row.id) ?? [],
     }));
   const causes = await readCauses(db, projectId, {
@@ -100,7 +105,7 @@ export async function readHealth(
   });
   const endpoints = found.map((one) => {
     const whole = { ...one, ...causes(one.endpoint.id) };
-    return { ...whole, state: stateOf(whole, routing) };
+    return { ...whole, state: stateOf(whole, routing, nowMs) };
   });
   return { endpoints, isComplete: open.isComplete };
 }
@@ -128,13 +133,15 @@ async function readOpen(
   return { rows, isComplete: false };
 }
 
-type Found = Pick<Health, 'endpoint' | 'counts' | 'waiting'>;
+type Found = Pick<Health, 'endpoint' | 'counts' | 'waiting' | 'trouble'>;
 
 /** Those that may be failing, the largest trouble first. */
 function suspectsOf(found: readonly Found[], routing: ProjectRouting): string[] {
   const harm = (one: Found) => openCount(one) + (one.counts?.failed_attempts ?? 0);
   return found
-    .filter((one) => harm(one) > 0 || routing.breaker(one.endpoint.id).state !== 'closed')
+    .filter(
+      (one) => harm(one) > 0 || one.trouble !== null || routing.breaker(one.endpoint.id).state !== 'closed',
+    )
     .toSorted((a, b) => harm(b) - harm(a))
     .slice(0, MOST_SUSPECTS)
     .map(({ endpoint }) => endpoint.id);
@@ -168,18 +175,35 @@ async function readCauses(
   return (id) => ({ run: runs.get(id) ?? null, failure: failureOf.get(id) ?? null });
 }
 
-/** Failing: nothing has succeeded since the last failure, or the breaker is not closed. Degraded: some attempts fail. */
+/**
+ * Over the last hour, whatever window was asked for. Failing: nothing has succeeded since the last failure, or the breaker
+ * is not closed. Recovered: enough has succeeded since. Degraded: some attempts fail.
+ */
 function stateOf(
-  { endpoint, status, counts, waiting, run }: Omit<Health, 'state'>,
+  { endpoint, status, trouble, waiting, run }: Omit<Health, 'state'>,
   routing: ProjectRouting,
+  nowMs: number,
 ): HealthState {
   if (status === 'inactive') return 'disabled';
   const isWaiting = waiting.some(({ gate }) => gate === 'retry' || gate === 'circuit_breaker');
-  const failed = counts?.failed_attempts ?? 0;
-  if (routing.breaker(endpoint.id).state !== 'closed' || (run?.since != null && (failed > 0 || isWaiting)))
+  if (
+    routing.breaker(endpoint.id).state !== 'closed' ||
+    (run?.since != null && (trouble !== null || isWaiting))
+  )
     return 'failing';
   if ((status === 'paused' || status === 'pending') && waiting.length > 0) return 'held';
-  return failed > 0 || isWaiting ? 'degraded' : 'ok';
+  if (trouble === null) return 'ok';
+  return hasRecovered(trouble, isWaiting, nowMs) ? 'recovered' : 'degraded';
+}
+
+const MINUTE_MS = 60_000;
+/** So many successes in a row end a trouble at once. */
+const ENOUGH = 10;
+
+/** Counts are per minute. Successes in the minute of the last failure may be older than it, so they do not count. */
+function hasRecovered({ last_failed, since, succeeded }: LastTrouble, isWaiting: boolean, nowMs: number) {
+  const isOver = !isWaiting && nowMs - (last_failed + MINUTE_MS) > MINUTE_MS;
+  return since !== null && (succeeded >= ENOUGH || isOver);
 }
 
 export const openCount = ({ waiting }: Pick<Health, 'waiting'>): number =>

@@ -29,7 +29,7 @@ export const LastFailure = Type.Object({
 const counts = {
   state: oneOf(
     healthStates,
-    '`failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait.',
+    '`failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window.',
   ),
   attempts: Type.Integer({ description: 'Attempts in the window.' }),
   failed_attempts: Type.Integer(),
@@ -43,6 +43,10 @@ const counts = {
   waiting_for: WaitingTotals,
   oldest_at: NullableTime,
   failing_since: NullableTime,
+  recovered_at: Type.Union([Time, Type.Null()], {
+    description: 'The minute of the first success since its last failure, while it is `recovered`.',
+  }),
+  sent_since: Type.Integer({ description: 'Successful attempts since `recovered_at`.' }),
   last_success_at: NullableTime,
   last_failure: Type.Union([LastFailure, Type.Null()]),
 };
@@ -191,6 +195,7 @@ function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>
   for (const one of sorted) for (const name of TOTALS) sums[name] += one.counts?.[name] ?? 0;
   const [worst] = sorted;
   const { attempts, failed_attempts, delivered, failed, discarded } = sums;
+  const recovered = worst?.state === 'recovered' ? worst.trouble : null;
   const failure = sorted.flatMap((one) => one.failure ?? [])[0];
   return {
     state: worst?.state ?? 'ok',
@@ -204,6 +209,8 @@ function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>
     waiting_for: waitingTotals(sorted.flatMap((one) => one.waiting)),
     oldest_at: time(least(sorted.map(oldestMs))),
     failing_since: worst?.state === 'failing' ? time(worst.run?.since ?? null) : null,
+    recovered_at: time(recovered?.since ?? null),
+    sent_since: recovered?.succeeded ?? 0,
     last_success_at: time(
       most(sorted.map(({ run, counts }) => run?.last_success ?? counts?.last_success ?? null)),
     ),

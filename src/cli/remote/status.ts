@@ -77,7 +77,7 @@ async function readStatus(posthorn: Posthorn) {
   const { latency: _, ...counts } = totals;
   return {
     by_state: health.by_state,
-    endpoints: health.endpoints.filter(({ state }) => state !== 'ok'),
+    endpoints: health.endpoints.filter(({ state }) => state !== 'ok' && state !== 'recovered'),
     waiting,
     last_24_hours: counts,
   };
@@ -86,16 +86,16 @@ async function readStatus(posthorn: Posthorn) {
 function sentences({ by_state, waiting, last_24_hours: past }: Status): string[] {
   const listed = (counts: object) =>
     Object.entries(counts as Record<string, number>)
-      .filter(([name, count]) => count > 0 && name !== 'ok')
+      .filter(([, count]) => count > 0)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   const total = Object.values(waiting).reduce((sum, count) => sum + count, 0);
-  const { ok: _, ...byTrouble } = by_state;
+  const { ok: _ok, recovered: _recovered, ...byTrouble } = by_state;
   const troubled = Object.values(byTrouble).reduce((sum, count) => sum + count, 0);
   return [
     troubled === 0
       ? 'Every endpoint takes its deliveries.'
-      : `${counted(troubled, 'endpoint')} in trouble: ${listed(by_state)}.`,
+      : `${counted(troubled, 'endpoint')} in trouble: ${listed(byTrouble)}.`,
     `${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
     `Last ${HOURS} hours: ${past.delivered} delivered, ${past.failed} failed, ${past.failed_attempts} of ${counted(past.attempts, 'attempt')} failed.`,
   ];

@@ -29,6 +29,40 @@ export async function endpointsInRange(
   return new Map(rows.map(({ id, ...counts }) => [id, counts]));
 }
 
+/** The last failure of an endpoint within the last hour, and what succeeded since. Times are whole minutes. */
+export interface LastTrouble {
+  last_failed: number;
+  /** Null: nothing has succeeded after that minute. */
+  since: number | null;
+  succeeded: number;
+}
+
+/** Of those of the endpoints of which an attempt failed in the last hour. */
+export async function lastTroubles(
+  db: Queryable,
+  projectId: string,
+  endpointIds: readonly string[],
+): Promise<Map<string, LastTrouble>> {
+  const rows = await db.query<LastTrouble & { id: string }>(
+    `with minutes as materialized (
+       select subject_id as id, start, attempts, failed_attempts from traffic
+       where project_id = $1 and subject_id = any($2) and step = ${LENGTH.minute} and start > now() - interval '1 hour'
+       union all
+       select endpoint_id, minute, attempts, failed_attempts from recent_counts
+       where project_id = $1 and endpoint_id = any($2) and minute > now() - interval '1 hour'
+     ), failed as (
+       select id, max(start) as last_failed from minutes where failed_attempts > 0 group by id
+     )
+     select id, last_failed, min(start) filter (where is_after) as since,
+       coalesce(sum(attempts) filter (where is_after), 0)::int as succeeded
+     from (
+       select *, attempts > 0 and start > last_failed as is_after from failed join minutes using (id)
+     ) m group by id, last_failed`,
+    [projectId, endpointIds],
+  );
+  return new Map(rows.map(({ id, ...trouble }) => [id, trouble]));
+}
+
 export interface FailingRun {
   /** The minute of the last attempt that succeeded. */
   last_success: number | null;

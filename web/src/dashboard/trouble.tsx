@@ -17,6 +17,7 @@ const LOOKS: Readonly<Record<State, StateLook>> = {
   disabled: { tone: 'off', shape: 'slash', word: 'Disabled' },
   degraded: { tone: 'retry', shape: 'again', word: 'Degraded' },
   held: { tone: 'held', shape: 'pause', word: 'Paused' },
+  recovered: { tone: 'ok', shape: 'check', word: 'Recovered' },
   ok: { tone: 'ok', shape: 'check', word: 'OK' },
 };
 

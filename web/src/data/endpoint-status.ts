@@ -10,3 +10,6 @@ export function localTime(time: string | null): string {
   const at = new Date(time);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
+
+/** Whether a state of an endpoint's health asks for an act. */
+export const isTroubled = (state: string): boolean => state !== 'ok' && state !== 'recovered';

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, EndpointHealth, LastFailure, PortalLink } from 'posthorn-client';
+import { isTroubled } from '../../data/endpoint-status.ts';
 import { useLink } from '../link.ts';
 import { api } from '../session.ts';
 import { allOf } from './queries.ts';
@@ -86,7 +87,7 @@ async function countDeliveries(startDate: string): Promise<Healths> {
   return { start: startDate, isComplete: true, of: new Map(worstFirst) };
 }
 
-const STATES: readonly Health['state'][] = ['failing', 'disabled', 'degraded', 'held', 'ok'];
+const STATES: readonly Health['state'][] = ['failing', 'disabled', 'degraded', 'held', 'recovered', 'ok'];
 
 /** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
 function stateOf({ status, cb_state }: Endpoint, counts: Omit<Health, 'state'>): Health['state'] {
@@ -106,7 +107,7 @@ export const sendableOf = ({ waiting_for }: Pick<Health, 'waiting_for'>): number
 
 /** An endpoint whose attempts failed for a while is in trouble only as long as a delivery is lost or waits. */
 export function isTrouble(health: Health | undefined): boolean {
-  if (health?.state !== 'degraded') return health !== undefined && health.state !== 'ok';
+  if (health?.state !== 'degraded') return health !== undefined && isTroubled(health.state);
   return health.last_failure !== null && health.failed + sendableOf(health) > 0;
 }
 

@@ -68,6 +68,7 @@ const titleOf = (t: Messages['endpoints'], { state }: Health, isPending: boolean
     disabled: t.disabled,
     degraded: t.someFailed,
     held: isPending ? t.pending : t.paused,
+    recovered: '',
     ok: '',
   })[state];
 

@@ -3,7 +3,7 @@ import type { Endpoint } from 'posthorn-client';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
 import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
-import { hasExpired } from '../../data/endpoint-status.ts';
+import { hasExpired, isTroubled } from '../../data/endpoint-status.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
@@ -97,7 +97,7 @@ function EndpointTrouble({ endpoint }: { endpoint: string }) {
     refetchInterval: 5000,
   });
   const [health] = data?.endpoints ?? [];
-  if (health === undefined || health.state === 'ok') return null;
+  if (health === undefined || !isTroubled(health.state)) return null;
   return (
     <section aria-label="What is wrong" className="mb-3">
       <Trouble health={health} time="last 24 h" />

@@ -3,6 +3,7 @@ import type { GetHealthResult } from 'posthorn-client';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
 import { plural } from '../../data/delivery-state.ts';
+import { isTroubled } from '../../data/endpoint-status.ts';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -35,7 +36,7 @@ const total = ({ by_state: states }: GetHealthResult): number =>
 
 /** "3 failing, 1 disabled of 12". */
 function Tally({ found }: { found: GetHealthResult }) {
-  const words = Object.entries(found.by_state).filter(([state, count]) => state !== 'ok' && count > 0);
+  const words = Object.entries(found.by_state).filter(([state, count]) => isTroubled(state) && count > 0);
   if (words.length === 0) return null;
   return (
     <span className="text-muted">
@@ -47,7 +48,7 @@ function Tally({ found }: { found: GetHealthResult }) {
 
 function Rows({ found }: { found: GetHealthResult }) {
   const { at } = useProject();
-  const rows = found.endpoints.filter(({ state }) => state !== 'ok');
+  const rows = found.endpoints.filter(({ state }) => isTroubled(state));
   if (rows.length === 0) {
     const all = total(found);
     const word = all === 0 ? 'No endpoints yet.' : `${plural(all, 'endpoint')}, none in trouble.`;
@@ -55,7 +56,8 @@ function Rows({ found }: { found: GetHealthResult }) {
       <StateBadge look={{ tone: all === 0 ? 'off' : 'ok', shape: all === 0 ? 'slash' : 'check', word }} />
     );
   }
-  const more = total(found) - (found.by_state.ok ?? 0) - rows.length;
+  const { ok, recovered } = found.by_state;
+  const more = total(found) - ok - recovered - rows.length;
   return (
     <>
       {!found.complete && (
