@@ -30,6 +30,9 @@ export const metaEventTypes = [
 ] as const;
 export type MetaEventType = (typeof metaEventTypes)[number];
 
+/** Types that are not built yet. A project that names one would wait for it in vain. */
+export const unsentMetaEvents: readonly string[] = ['eventdelivery.retrying'];
+
 export interface NewMetaEvent {
   id: MetaEventId;
   projectId: string;

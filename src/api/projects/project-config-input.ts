@@ -12,6 +12,7 @@ import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName } from '../../domain/http-header.ts';
 import type { IdFactory } from '../../domain/ids.ts';
+import { unsentMetaEvents } from '../../domain/meta-event.ts';
 import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
@@ -74,6 +75,7 @@ export function mergeProjectConfig(
   deps: { ids: IdFactory; now(): number; retentionMs: number },
 ): ProjectConfig {
   refuseUnknown(given);
+  refuseUnsent(base.meta_event.event_type, given.meta_event?.event_type ?? []);
   const retention_policy = mergeRetention(base.retention_policy, given.retention_policy ?? {});
   const retentionMs = retentionOf({ retention_policy }, deps.retentionMs);
   const merged: ProjectConfig = {
@@ -113,6 +115,13 @@ function refuseUnknown(given: PartialProjectConfig): void {
   for (const name of unknown.slice(0, MAX_NAMED))
     problems.add(name.slice(0, MAX_NAME_CHARS), 'is not a setting of a project');
   problems.throwIfAny();
+}
+
+/** A stored name may be written back. */
+function refuseUnsent(stored: readonly string[], given: readonly string[]): void {
+  const name = given.find((one) => unsentMetaEvents.includes(one) && !stored.includes(one));
+  if (name !== undefined)
+    throw invalid('config.meta_event.event_type', `${name} is not sent yet; leave it out`);
 }
 
 interface SchemaPart {

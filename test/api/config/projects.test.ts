@@ -290,6 +290,7 @@ describe('the settings of a project', () => {
     [{ meta_event: { url: 'http://169.254.169.254/' } }, 'config.meta_event.url'],
     [{ meta_event: { is_enabled: true, url: 'http://[fe80::1]/meta' } }, 'config.meta_event.url'],
     [{ meta_event: { url: 'https://user:password@example.org/' } }, 'config.meta_event.url'],
+    [{ meta_event: { event_type: ['*', 'eventdelivery.retrying'] } }, 'config.meta_event.event_type'],
     [{ circuit_breaker: { failure_threshold: 101 } }, 'config.circuit_breaker.failure_threshold'],
     [{ max_payload: 5 }, 'config.max_payload'],
     [{ strategy: { durations: 5 } }, 'config.strategy.durations'],
@@ -306,6 +307,25 @@ describe('the settings of a project', () => {
     const updated = await app.project.put('', { name: 'default', config }, 400);
     expect(updated.message).toBe(made.message);
     expect(await storedRows(app.database)).toEqual(before);
+  });
+
+  test('keep a meta event that is never sent where it is stored, and globs of it', async () => {
+    const client = await app.newProject();
+    const event_type = ['endpoint.*', 'eventdelivery.retrying'];
+    await app.database.query(
+      `update projects set config = jsonb_set(config, '{meta_event,event_type}', $2::jsonb) where id = $1`,
+      [client.projectId, JSON.stringify(event_type)],
+    );
+    const { name, config } = await client.get('');
+    expect(config.meta_event.event_type).toEqual(event_type);
+    const kept = await client.put('', { name, config });
+    expect(kept.config.meta_event.event_type).toEqual(event_type);
+    for (const types of [['*'], ['eventdelivery.*'], ['eventdelivery.retrying*']])
+      await client.put('', { name, config: { meta_event: { event_type: types } } });
+    const again = { meta_event: { event_type } };
+    expect((await client.put('', { name, config: again }, 400)).message).toContain(
+      'retrying is not sent yet',
+    );
   });
 
   test('with a missing or invalid name or type are refused', async () => {
