@@ -48,6 +48,8 @@ interface Rematched {
   event: Parameters<typeof insertReplay>[1]['event'];
   deliveries: NewDelivery[];
   expansion: string[] | null;
+  /** It matches others alone, and was for none of those that may get it. */
+  isForOthers: boolean;
 }
 
 /** The result of some replays in one transaction. */
@@ -56,6 +58,8 @@ export interface Replayed {
   isExpanding: boolean;
   /** Deliveries of each event, those that are still made included. */
   counts: number[];
+  /** Events without deliveries, except those for others. */
+  failed: number;
 }
 
 export class EventReplayer {
@@ -147,16 +151,18 @@ export class EventReplayer {
 
   /** Stores the replays of the first events: as many as have 1,000 deliveries together, or one large one. */
   async store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
-    const all: Replayed = { deliveries: [], isExpanding: false, counts: [] };
+    const all: Replayed = { deliveries: [], isExpanding: false, counts: [], failed: 0 };
     for (const one of decoded) {
-      const { event, deliveries, expansion } = this.#match(one, context);
+      const { event, deliveries, expansion, isForOthers } = this.#match(one, context);
       const isFull = all.deliveries.length + deliveries.length > MAX_DIRECT || expansion !== null;
       if (isFull && all.deliveries.length > 0) return all;
       if (one.content !== null) await saveContent(tx, one.stored, one.content);
       const asExpansion = expansion && { id: this.#deps.ids.next(), subscriptionIds: expansion };
       const replay = { event, deliveries, expansion: asExpansion, lane: context.lane };
       const isKept = await insertReplay(tx, replay);
-      all.counts.push(isKept ? (expansion ?? []).length + deliveries.length : 0);
+      const count = isKept ? (expansion ?? []).length + deliveries.length : 0;
+      all.counts.push(count);
+      if (count === 0 && !isForOthers) all.failed += 1;
       if (isKept) all.deliveries.push(...deliveries);
       all.isExpanding = isKept && expansion !== null;
       if (all.isExpanding) return all;
@@ -177,13 +183,15 @@ export class EventReplayer {
     const direct = prepared.deliveries
       .filter(({ endpointId }) => isWanted(endpointId))
       .map((delivery) => (ignoresOrder ? { ...delivery, orderingId: null } : delivery));
+    const isForOthers =
+      prepared.event.endpointIds.length > 0 && ![...stored.endpoints, ...event.endpointIds].some(isWanted);
     if (many.length > MAX_DIRECT)
-      return { event, deliveries: direct, expansion: many.map(({ row }) => row.id) };
+      return { event, deliveries: direct, expansion: many.map(({ row }) => row.id), isForOthers };
     const deliveries = [
       ...direct,
       ...many.map((subscription) => buildDelivery(event, subscription, context)),
     ];
-    return { event, deliveries, expansion: null };
+    return { event, deliveries, expansion: null, isForOthers };
   }
 
   /** They are committed: they wait in the queue. */

@@ -26,7 +26,7 @@ export interface BatchReplay extends EventFilter {
   ignoresOrder?: boolean;
 }
 
-/** One chunk of a batch replay. Events that no longer match anything count as failed. */
+/** One chunk of a batch replay. Events that no longer match anything count as failed, those for others as done. */
 export function batchReplay(deps: {
   replayer: EventReplayer;
   db: Database;
@@ -47,7 +47,7 @@ export function batchReplay(deps: {
     return async (tx) => {
       const replayed = await replayer.store(tx, decoded, { routing, lane: LANE.replay, only, ignoresOrder });
       const read = replayed.counts.length;
-      const failed = replayed.counts.filter((count) => count === 0).length;
+      const { failed } = replayed;
       const isLast = events.length < limit && read === events.length;
       const isDone = isLast && waitMs === null && !replayed.isExpanding;
       return {

@@ -238,6 +238,15 @@ test('many deliveries are retried and many events replayed as jobs, after a dry 
     );
     expect(ended).toMatchObject({ total: would_send, done: would_send });
   }
+  // The second endpoint gets no replay that names the first.
+  const { endpoint: second } = await subscribe(project, `${receiver.url}/second`);
+  const one = { event_id: event.uid };
+  expect(await callTool(client, 'replay_write', one)).toMatchObject({ would_send: 2 });
+  const toFirst = { ...one, endpoint_id: endpoint.uid, dry_run: false, expected: 1 };
+  expect(await callTool(client, 'replay_write', toFirst)).toMatchObject({ replayed: true });
+  expect(await callTool(client, 'replay_write', filters)).toMatchObject({ endpoints: 1 });
+  expect((await project.get(`/eventdeliveries?endpointId=${second.uid}`)).content).toEqual([]);
+  await project.delete(`/endpoints/${second.uid}`);
   expect((await callTool(client, 'retry_write', {})).refused).toContain('Give delivery_id');
   expect((await callTool(client, 'replay_write', { dry_run: false })).refused).toContain('Give event_id');
 });

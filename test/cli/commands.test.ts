@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { heldScene } from '../ordering/held-scene.ts';
-import { SECRET_KEY, startTestApp } from '../support/app.ts';
+import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
@@ -280,11 +280,33 @@ describe('an event', () => {
     await receiver.received(before + 4);
     const [event] = await json('events', '--limit', '1');
     expect((await posthorn('replay', String(event?.['uid']), '--dry-run')).stdout).toBe(
-      `would be replayed: ${String(event?.['uid'])} (1 new delivery)\n`,
+      `would be replayed: ${String(event?.['uid'])} (1 new delivery to 1 endpoint)\n`,
     );
     expect((await posthorn('replay', String(event?.['uid']))).stdout).toBe(
       `replayed: ${String(event?.['uid'])}\n`,
     );
+    const { endpoint: other } = await subscribe(app.project, `${receiver.url}/other`, {
+      endpoint: { owner_id: 'cli' },
+    });
+    const [{ uid: first } = {}] = (await json('endpoints')).filter(({ uid }) => uid !== other.uid);
+    const id = String(event?.['uid']);
+    expect((await posthorn('replay', id, '--dry-run')).stdout).toContain('(2 new deliveries to 2 endpoints)');
+    expect((await posthorn('replay', id, '--owner', 'cli', '--dry-run')).stdout).toContain(
+      '(1 new delivery to 1 endpoint)',
+    );
+    expect((await posthorn('replay', '--endpoint', String(first), '--dry-run')).stdout).toContain(
+      '4 events, as 4 deliveries to 1 endpoint;',
+    );
+    const limited = await posthorn('replay', '--endpoint', String(first));
+    expect([limited.code, limited.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^replayed: 4 to 1 endpoint \(job /),
+    ]);
+    expect(await json('deliveries', '--endpoint', other.uid)).toEqual([]);
+    await posthorn('replay', id, '--owner', 'cli');
+    expect(await json('deliveries', '--owner', 'cli')).toHaveLength(1);
+    expect((await posthorn('replay', '--owner', 'nobody')).stderr).toContain('to_owner');
+    await app.project.delete(`/endpoints/${other.uid}`);
     expect((await posthorn('deliveries', 'send-now', '--all')).stdout).toMatch(/^due now: 0 /);
     expect((await posthorn('deliveries', 'send-now', 'nothing')).stdout).toMatch(/^due now: 0 /);
     expect((await posthorn('deliveries', 'send-now')).code).toBe(64);

@@ -43,6 +43,7 @@ import type {
   EventDelivery,
   EventType,
   ExpireSecret,
+  ExplainEventQuery,
   ExplainEventResult,
   FanoutEvent,
   Filter,
@@ -621,8 +622,12 @@ export class Events extends Resource {
   }
 
   /** Explain for each subscription why it matches an event or not, under the current config. */
-  explain(eventId: string, options?: CallOptions): Promise<ExplainEventResult> {
-    return this.scope.data('GET', this.scope.at`/events/${eventId}/explain`, { options });
+  explain(
+    eventId: string,
+    query: ExplainEventQuery = {},
+    options?: CallOptions,
+  ): Promise<ExplainEventResult> {
+    return this.scope.data('GET', this.scope.at`/events/${eventId}/explain`, { query, options });
   }
 }
 

@@ -628,6 +628,8 @@ export interface Job {
   endpoint_name: string;
   /** The customer, if its filter leaves endpoints of only one. Else empty. */
   owner_id: string;
+  /** How many endpoints it is limited to; for a dry run, how many would get something. Null: it has no such limit. */
+  endpoints: number | null;
   /** Rows to process; null while they are too many to count. */
   total: number | null;
   /** Rows processed so far. */
@@ -2435,6 +2437,8 @@ export interface ExplainEventResult {
   event_type: string;
   /** New deliveries that a replay would make now. */
   replay_deliveries: number;
+  /** How many endpoints they are for. */
+  replay_endpoints: number;
   subscriptions: SubscriptionExplanation[];
 }
 
@@ -2727,6 +2731,8 @@ export interface SearchResult {
   searched_from: string | null;
   /** False: the time was up, or enough events were found, before `searched_from` could be earlier. */
   complete: boolean;
+  /** With it the same search goes on to older events. Empty: nothing is left, or no event was looked at. */
+  next_page_cursor: string;
 }
 
 export interface SaveViewBody {
@@ -3026,6 +3032,10 @@ export type GetEventTypesAsAsyncApiResult = Record<string, unknown>;
 export type ListEventsQuery = EventFilterQuery & PageQuery;
 
 export interface ReplayEventQuery {
+  /** Send only to the endpoints of this owner. */
+  to_owner?: string;
+  /** Send only to these endpoints. */
+  to_endpoint?: string[];
   /** Send without regard to order by key. A held key stays held. */
   order?: 'ignore';
 }
@@ -3033,11 +3043,22 @@ export interface ReplayEventQuery {
 export interface BatchReplayEventsQuery extends EventFilterQuery, JobQuery {
   /** Send without regard to order by key. A held key stays held. */
   order?: 'ignore';
-  /** Send only to the endpoints in the filters, not to other subscribed ones. */
+  /** Send only to the endpoints of this owner. */
+  to_owner?: string;
+  /** Send only to these endpoints. */
+  to_endpoint?: string[];
+  /** Send only to the endpoints that `endpointId` and `ownerId` name. */
   only_endpoint?: boolean;
 }
 
 export type CountBatchReplayEventsQuery = EventFilterQuery;
+
+export interface ExplainEventQuery {
+  /** Send only to the endpoints of this owner. */
+  to_owner?: string;
+  /** Send only to these endpoints. */
+  to_endpoint?: string[];
+}
 
 export type ListEventDeliveriesQuery = DeliveryFilterQuery & PageQuery;
 
@@ -3122,6 +3143,8 @@ export interface GetHealthQuery extends DateQuery {
 export interface SearchQuery extends DateQuery {
   /** The text. */
   q: string;
+  /** Go on after an earlier answer, in contents of older events alone. */
+  next_page_cursor?: string;
 }
 
 export interface ListPortalLinksQuery extends PageQuery {

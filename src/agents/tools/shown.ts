@@ -129,5 +129,16 @@ function statusCode(status: Json): number | undefined {
   return code === undefined ? undefined : Number(code);
 }
 
-const JOB = ['uid', 'type', 'status', 'total', 'done', 'failed', 'error', 'created_at', 'finished_at'];
+const JOB = [
+  'uid',
+  'type',
+  'status',
+  'endpoints',
+  'total',
+  'done',
+  'failed',
+  'error',
+  'created_at',
+  'finished_at',
+];
 export const jobOf = (row: Json) => pick(row, JOB);

@@ -76,10 +76,11 @@ const replay: Tool = {
   name: 'replay_write',
   title: 'Replay events',
   description:
-    'Matches events again under the current config and delivers them to every match, also those that had succeeded: one by event_id, or all that match the filters, as a job. A dry run by default.',
+    'Matches events again under the current config and delivers them to every match, also those that had succeeded: one by event_id, or all that match the filters, as a job. endpoint_id and owner_id also limit whom they are sent to. A dry run by default.',
   properties: {
     event_id: ID('one event'),
-    endpoint_id: ID('an endpoint that got them'),
+    endpoint_id: ID('an endpoint that got them, and gets them again alone'),
+    owner_id: { type: 'string', description: 'A customer that got them, and gets them again alone.' },
     source_id: ID('a source'),
     unmatched: { type: 'boolean', description: 'Only events that no subscription matched.' },
     ...period,
@@ -88,32 +89,39 @@ const replay: Tool = {
   writes: { isDestructive: false, isIdempotent: false },
   run: async (api, given) => {
     if (given['event_id'] !== undefined) return replayOne(api, given);
-    const { endpoint_id, source_id, unmatched } = given;
-    if ([endpoint_id, source_id, unmatched, given['since']].every((filter) => filter === undefined))
-      throw invalidParams('Give event_id, or one of endpoint_id, source_id, unmatched and since.');
-    const query = { endpointId: endpoint_id, sourceId: source_id, unmatched, ...periodQuery(given) };
+    const { endpoint_id, owner_id, source_id, unmatched } = given;
+    if ([endpoint_id, owner_id, source_id, unmatched, given['since']].every((filter) => filter === undefined))
+      throw invalidParams('Give event_id, or one of endpoint_id, owner_id, source_id, unmatched and since.');
+    const query = {
+      ...{ endpointId: endpoint_id, ownerId: owner_id, sourceId: source_id, unmatched },
+      ...sentTo(given),
+      ...periodQuery(given),
+    };
     const at = '/events/batchreplay';
     const dry = await api.send('POST', at, { query: { ...query, dry_run: true } });
     return afterDryRun(given, countOf(dry), async () => started((await api.send('POST', at, { query })).job));
   },
 };
 
+const sentTo = ({ endpoint_id, owner_id }: Arguments) => ({ to_endpoint: endpoint_id, to_owner: owner_id });
+
 async function replayOne(api: ProjectApi, given: Arguments): Promise<object> {
   const at = `/events/${path(given['event_id'])}`;
-  const number = await replayCount(api, at);
+  const number = await replayCount(api, at, given);
   return afterDryRun(given, { number }, async () => {
-    const { data } = await api.send('PUT', `${at}/replay`);
+    const { data } = await api.send('PUT', `${at}/replay`, { query: sentTo(given) });
     return { replayed: true, ...pick(data, ['uid', 'event_type', 'status']) };
   });
 }
 
 /** A portal link may not ask how others match. Its replay reaches no endpoint but its owner's. */
-async function replayCount(api: ProjectApi, at: string): Promise<number> {
+async function replayCount(api: ProjectApi, at: string, given: Arguments): Promise<number> {
   try {
-    return (await api.get(`${at}/explain`)).replay_deliveries;
+    return (await api.get(`${at}/explain`, sentTo(given))).replay_deliveries;
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 403) throw error;
-    return (await api.get(at)).endpoints.length;
+    const { endpoint_id: only } = given;
+    return (await api.get(at)).endpoints.filter((id: string) => (only ?? id) === id).length;
   }
 }
 

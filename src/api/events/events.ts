@@ -31,6 +31,7 @@ import { dryRunOfEvents } from './dry-run-events.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
 import { Event, toEvent, WholeEvent } from './event-schema.ts';
 import { registerSending } from './send-events.ts';
+import { sentTo, sentToQuery } from './sent-to.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const route = operationsOf('Events');
@@ -84,7 +85,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
   route.put(app, `${path}/:eventID/replay`, {
     id: 'replayEvent',
     summary: 'Replay an event: match it again and deliver it to every match.',
-    query: Type.Object(orderOption),
+    query: Type.Object({ ...sentToQuery, ...orderOption }),
     acts: true,
     message: 'Event replayed',
     data: WholeEvent,
@@ -93,7 +94,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     handle: async ({ project, params, query, scope, actor }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id, scope), 'event', id);
-      const only = scope && [...scope.endpointIds];
+      const only = await sentTo(context, project, { query, within: scope && [...scope.endpointIds] });
       await context.replayer.replay(event, { actor, only, ignoresOrder: ignoresOrder(query) });
       return readEvent(context, project, { id, scope });
     },
@@ -105,9 +106,10 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       ...eventFilterQuery,
       ...jobQuery,
       ...orderOption,
+      ...sentToQuery,
       only_endpoint: Type.Optional(
         Type.Boolean({
-          description: 'Send only to the endpoints in the filters, not to other subscribed ones.',
+          description: 'Send only to the endpoints that `endpointId` and `ownerId` name.',
         }),
       ),
     }),
@@ -121,8 +123,11 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     access: 'developer',
     handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
+      const scoped = scopedReplay(onlyNamed(filter, query), scope);
+      const only = await sentTo(context, project, { query, within: scoped.only });
       const input: BatchReplay = {
-        ...scopedReplay(onlyNamed(filter, query), scope),
+        ...scoped,
+        ...(only && { only }),
         ...(ignoresOrder(query) && { ignoresOrder: true }),
       };
       const { isDryRun, rate } = jobOptions(query);

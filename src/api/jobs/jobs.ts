@@ -37,6 +37,10 @@ export const Job = Type.Object({
   owner_id: Type.String({
     description: 'The customer, if its filter leaves endpoints of only one. Else empty.',
   }),
+  endpoints: Type.Union([Type.Integer(), Type.Null()], {
+    description:
+      'How many endpoints it is limited to; for a dry run, how many would get something. Null: it has no such limit.',
+  }),
   total: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Rows to process; null while they are too many to count.',
   }),
@@ -64,18 +68,23 @@ const descriptions: Record<JobRow['type'], string> = {
   onboard: 'Each item becomes an endpoint with its subscription.',
 };
 
-type Concerned = Pick<Static<typeof Job>, 'endpoint_id' | 'endpoint_name' | 'owner_id'>;
-const NO_ENDPOINT: Concerned = { endpoint_id: '', endpoint_name: '', owner_id: '' };
+type Concerned = Pick<Static<typeof Job>, 'endpoint_id' | 'endpoint_name' | 'owner_id' | 'endpoints'>;
+const ANY_ENDPOINT: Concerned = { endpoint_id: '', endpoint_name: '', owner_id: '', endpoints: null };
 
 /** The endpoint and the customer that a job is about. The input of an onboarding has neither. */
 function concerned({ type, input }: Pick<JobRow, 'type' | 'input'>, routing: ProjectRouting): Concerned {
-  if (type === 'onboard') return NO_ENDPOINT;
-  const { endpointIds: ids = [] } = JSON.parse(input) as { endpointIds?: string[] };
+  if (type === 'onboard') return ANY_ENDPOINT;
+  const { endpointIds = [], only } = JSON.parse(input) as { endpointIds?: string[]; only?: string[] };
+  const ids = only ?? endpointIds;
+  // The filter of a replay chooses events. It may send them to others.
+  const limit = type === 'batch_replay' ? only : endpointIds.length === 0 ? undefined : endpointIds;
+  const endpoints = limit?.filter((id) => id !== '').length ?? null;
   const [first = '', ...others] = ids;
   const ownerOf = (id: string) => routing.endpoints.get(id)?.row.owner_id ?? '';
   const owner_id = others.every((id) => ownerOf(id) === ownerOf(first)) ? ownerOf(first) : '';
-  if (others.length > 0) return { ...NO_ENDPOINT, owner_id };
-  return { endpoint_id: first, endpoint_name: routing.endpoints.get(first)?.row.name ?? '', owner_id };
+  if (others.length > 0) return { ...ANY_ENDPOINT, owner_id, endpoints };
+  const endpoint_name = routing.endpoints.get(first)?.row.name ?? '';
+  return { endpoint_id: first, endpoint_name, owner_id, endpoints };
 }
 
 function toJob(row: JobRow, routing: ProjectRouting): Static<typeof Job> {
@@ -110,7 +119,8 @@ export function unstartedJob(
     type: job.type,
     status: DRY_RUN,
     description: descriptions[job.type],
-    ...NO_ENDPOINT,
+    ...ANY_ENDPOINT,
+    endpoints: dryRun.endpoints,
     total: job.total,
     done: 0,
     failed: 0,

@@ -5,6 +5,7 @@ import { Type } from '../../platform/type.ts';
 import { type ExplainedEvent, explainMatch } from '../../routing/explain-match.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';
+import { sentTo, sentToQuery } from '../events/sent-to.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { SubscriptionExplanation, toExplanation } from '../subscriptions/match-explanation.ts';
@@ -13,6 +14,7 @@ const EventExplanation = Type.Object({
   event_id: Type.String(),
   event_type: Type.String(),
   replay_deliveries: Type.Integer({ description: 'New deliveries that a replay would make now.' }),
+  replay_endpoints: Type.Integer({ description: 'How many endpoints they are for.' }),
   subscriptions: Type.Array(SubscriptionExplanation),
 });
 
@@ -21,13 +23,16 @@ export function registerExplainEvent(app: FastifyInstance, context: ApiContext):
   operationsOf('Events').get(app, '/api/v1/projects/:projectID/events/:eventID/explain', {
     id: 'explainEvent',
     summary: 'Explain for each subscription why it matches an event or not, under the current config.',
+    query: Type.Object(sentToQuery),
     message: 'Event explained',
     data: EventExplanation,
     access: 'viewer',
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params, query }) => {
       const id = params.eventID;
       const event = found(await getEvent(db, project.id, id), 'event', id);
       const routing = await cache.refresh(project.id);
+      const only = await sentTo(context, project, { query, within: undefined });
+      const replayed = await replayer.trial(event, { routing, only });
       const explanations = explainMatch(routing, {
         ...explainedEvent(context, event),
         target: readTarget(event.target),
@@ -35,7 +40,8 @@ export function registerExplainEvent(app: FastifyInstance, context: ApiContext):
       return {
         event_id: event.id,
         event_type: event.event_type,
-        replay_deliveries: (await replayer.trial(event, { routing, only: undefined })).length,
+        replay_deliveries: replayed.length,
+        replay_endpoints: new Set(replayed).size,
         subscriptions: explanations.map(toExplanation),
       };
     },

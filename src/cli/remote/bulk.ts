@@ -5,6 +5,8 @@ import { counted, line, printOne, shownTime } from '../terminal/output.ts';
 import { endProgress, showProgress } from '../terminal/progress.ts';
 import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
+import { several } from './resources.ts';
+import { optional } from './trigger.ts';
 
 /*
  * replay, retry, send now and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
@@ -21,14 +23,16 @@ interface Bulk {
 
 export const replay = (given: Given): Promise<number> =>
   run(given, {
-    one: (posthorn, id) => posthorn.events.replay(id, orderOf(given)),
+    one: (posthorn, id) => posthorn.events.replay(id, { ...sentTo(given), ...orderOf(given) }),
     trial: async (posthorn, id) => {
-      const { replay_deliveries: count } = await posthorn.events.explain(id);
-      return `${count} new ${count === 1 ? 'delivery' : 'deliveries'}`;
+      const made = await posthorn.events.explain(id, sentTo(given));
+      const count = made.replay_deliveries;
+      return `${counted(count, 'new delivery', 'new deliveries')} to ${counted(made.replay_endpoints, 'endpoint')}`;
     },
     start: (posthorn, options) =>
       posthorn.events.batchReplay({
         ...eventQuery(given),
+        ...sentTo(given),
         ...options,
         ...orderOf(given),
         ...(given.has('only-endpoint') && { only_endpoint: true }),
@@ -43,6 +47,12 @@ export const retry = (given: Given): Promise<number> =>
       posthorn.eventDeliveries.batchRetry({ ...deliveryQuery(given), ...options, ...orderOf(given) }),
     done: 'queued again',
   });
+
+/** The filters of a replay choose events. These are the endpoints that it is sent to. */
+const sentTo = (given: Given) => ({
+  ...optional('to_owner', given.text('owner')),
+  ...optional('to_endpoint', several(given, 'endpoint')),
+});
 
 const orderOf = (given: Given): { order?: 'ignore' } =>
   given.text('order') === undefined ? {} : { order: 'ignore' };
@@ -117,6 +127,7 @@ async function follow(posthorn: Posthorn, started: Job, done: string): Promise<n
     throw new StartupError(
       `the job ${job.uid} is ${job.status} after ${job.done}: ${job.error || 'no reason given'}`,
     );
-  line(`${done}: ${job.done}${job.failed === 0 ? '' : `, failed: ${job.failed}`} (job ${job.uid})`);
+  const to = job.endpoints === null ? '' : ` to ${counted(job.endpoints, 'endpoint')}`;
+  line(`${done}: ${job.done}${to}${job.failed === 0 ? '' : `, failed: ${job.failed}`} (job ${job.uid})`);
   return job.failed === 0 ? EXIT.done : EXIT.failed;
 }

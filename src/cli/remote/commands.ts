@@ -219,14 +219,13 @@ const events = inGroup('Events', {
     operands: [IDS],
     flags: {
       ...bulkFlags,
-      'only-endpoint': { summary: 'Send only to the endpoints of the filter.' },
+      'only-endpoint': { summary: 'Send only to the endpoints of --endpoint and --owner, as without this.' },
       order: orderFlag,
       ...jobFilters,
+      endpoint: { value: 'ID', summary: 'Only events for this endpoint, sent to it alone.', many: true },
+      owner: { value: 'OWNER', summary: 'Only events for endpoints of this owner, sent to those alone.' },
     },
-    examples: [
-      'posthorn replay 01KA2',
-      'posthorn replay --since 1h --endpoint 01KA1 --only-endpoint --dry-run',
-    ],
+    examples: ['posthorn replay 01KA2', 'posthorn replay --since 1h --owner acme --dry-run'],
     load: async () => (await import('./bulk.ts')).replay,
   }),
   retry: remote({

@@ -6,6 +6,7 @@ import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { holdKey } from '../../support/held-key.ts';
 import { linesOf } from '../../support/log-lines.ts';
+import { copyEvent } from '../../support/samples/copied-events.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { deliveryOf, endedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -74,6 +75,80 @@ test('with only_endpoint a batch replay sends to the endpoints of the filter alo
   await replay(`perPage=5&sort=ASC&direction=next&next_page_cursor=&prev_page_cursor=&idempotencyKey=none`);
 });
 
+test('to_owner and to_endpoint limit whom a replay is sent to, and choose no events', async () => {
+  const client = await app.newProject();
+  const acme = { endpoint: { owner_id: 'acme' } };
+  const one = await subscribe(client, `${receiver.url}/acme-1`, acme);
+  const two = await subscribe(client, `${receiver.url}/acme-2`, acme);
+  const other = await subscribe(client, `${receiver.url}/other`, { endpoint: { owner_id: 'globex' } });
+  const event = await client.post('/events/broadcast', { event_type: 'a', data: {} });
+  // It is for another customer alone. A replay to acme passes over it, which is no failure.
+  await client.post('/events', { endpoint_id: other.endpoint.uid, event_type: 'a', data: {} });
+  const [toOne, toTwo] = [one, two].map(({ endpoint }) => `to_endpoint=${endpoint.uid}`);
+  const replay = async (query: string) => {
+    const { job } = (await start(client, `/events/batchreplay?${query}`)).answer;
+    return endedJob(client, job);
+  };
+  /** The paths that get something, sorted. */
+  const sentBy = async (act: () => Promise<unknown>) => {
+    const all = async () =>
+      (await client.get('/eventdeliveries?perPage=100')).content.map(
+        ({ endpoint_metadata: endpoint }: Json) => new URL(endpoint.url).pathname,
+      );
+    const before = await all();
+    await act();
+    const after = await all();
+    return after.slice(0, after.length - before.length).sort();
+  };
+  const both = ['/acme-1', '/acme-2'];
+  const job = { total: 2, done: 2, failed: 0 };
+  expect(
+    await sentBy(async () =>
+      expect(await replay('to_owner=acme')).toMatchObject({ ...job, endpoints: 2, owner_id: 'acme' }),
+    ),
+  ).toEqual(both);
+  expect(
+    await sentBy(async () =>
+      expect(await replay(`${toTwo}`)).toMatchObject({ ...job, endpoints: 1, endpoint_id: two.endpoint.uid }),
+    ),
+  ).toEqual(['/acme-2']);
+  expect(await sentBy(() => replay(`to_owner=acme&${toOne}&${toTwo}`))).toEqual(both);
+  expect(
+    await sentBy(async () =>
+      expect(await replay('ownerId=acme')).toMatchObject({ total: 1, endpoints: null }),
+    ),
+  ).toEqual([...both, '/other']);
+  expect((await start(client, `/events/batchreplay?dry_run=true&to_owner=acme`)).answer.job).toMatchObject({
+    endpoints: 2,
+    dry_run: { total: 2, deliveries: 2, endpoints: 2 },
+  });
+  const single = `/events/${event.uid}/replay`;
+  expect(await sentBy(() => client.put(`${single}?to_owner=acme`, undefined, 200))).toEqual(both);
+  expect(await sentBy(() => client.put(`${single}?${toOne}`, undefined, 200))).toEqual(['/acme-1']);
+  expect(await client.get(`/events/${event.uid}/explain?to_owner=acme`)).toMatchObject({
+    replay_deliveries: 2,
+    replay_endpoints: 2,
+  });
+  expect(await client.get(`/events/${event.uid}/explain`)).toMatchObject({ replay_endpoints: 3 });
+  const nowhere = [
+    'to_owner=nobody',
+    'to_endpoint=01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    `to_owner=globex&${toOne}`,
+    `endpointId=${two.endpoint.uid}&only_endpoint=true&${toOne}`,
+  ];
+  const refused = async () => {
+    for (const query of nowhere) {
+      const { message } = await client.post(`/events/batchreplay?${query}`, undefined, 400);
+      expect([query, message]).toEqual([query, expect.stringMatching(/to_owner|to_endpoint/)]);
+    }
+    await client.put(`${single}?to_owner=nobody`, undefined, 400);
+  };
+  expect(await sentBy(refused)).toEqual([]);
+  // An event that was for acme and no longer reaches it could not be replayed.
+  for (const { subscription } of [one, two]) await client.delete(`/subscriptions/${subscription.uid}`);
+  expect(await replay('to_owner=acme')).toMatchObject({ total: 2, done: 1, failed: 1 });
+});
+
 test('a dry run counts what the replay makes under the current subscriptions', async () => {
   const client = await app.newProject();
   const first = await subscribe(client, `${receiver.url}/first`, { endpoint: { owner_id: 'acme' } });
@@ -110,17 +185,7 @@ test('a dry run of many events matches the oldest of them, and says that it esti
   const client = await app.newProject();
   await subscribe(client, receiver.url, { eventTypes: ['many'] });
   const event = await client.post('/events/broadcast', { event_type: 'many', data: {} });
-  const [columns] = await app.database.query(
-    `select string_agg(quote_ident(attname), ', ') as names from pg_attribute
-     where attrelid = 'events'::regclass and attnum > 0 and not attisdropped and attname <> 'id'`,
-  );
-  const names = String(columns?.['names']);
-  // Ids of the same time, in order.
-  await app.database.query(
-    `insert into events (id, ${names}) select left(id, 22) || lpad(n::text, 4, '0'), ${names}
-     from events, generate_series(1, 2499) n where id = $1`,
-    [event.uid],
-  );
+  await copyEvent(app, event, 2_499);
   const { job } = (await start(client, '/events/batchreplay?dry_run=true')).answer;
   expect(job.dry_run).toMatchObject({ total: 2500, deliveries: 2500, is_estimate: true });
   // Fewer on a machine that is too busy for them.

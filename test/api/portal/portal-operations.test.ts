@@ -56,6 +56,11 @@ describe('through a portal', () => {
     await portal.put(`/events/${foreign.uid}/replay`, undefined, 404);
     expect([await deliveriesTo(own.endpoint), await deliveriesTo(others.endpoint)]).toEqual([2, 1]);
 
+    const toOthers = `to_endpoint=${others.endpoint.uid}`;
+    await portal.put(`/events/${event.uid}/replay?${toOthers}`, undefined, 400);
+    await portal.post(`/events/batchreplay?${toOthers}`, undefined, 400);
+    await portal.post('/events/batchreplay?to_owner=nobody', undefined, 400);
+
     const { num } = await portal.get('/events/countbatchreplayevents');
     expect(num).toBe((await portal.get('/events?perPage=1000')).content.length);
     expect((await portal.get(`/events/countbatchreplayevents?endpointId=${others.endpoint.uid}`)).num).toBe(

@@ -7,7 +7,10 @@ import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
 import { useGo } from '../../ui/text/link.tsx';
 import type { eventFilters } from './queries.ts';
 
-/** Replays what the filters of the list show. A dry run counts the events, and matches them again. */
+/**
+ * Replays what the filters of the list show, to the endpoint and the customer that they name. A dry run counts the events,
+ * and matches them again.
+ */
 export function ReplayDialog({
   filters,
   onClose,
@@ -17,9 +20,15 @@ export function ReplayDialog({
 }) {
   const { api, id, at } = useProject();
   const go = useGo();
+  const { endpointId, ownerId } = filters;
+  const sentTo = {
+    ...(endpointId !== undefined && { to_endpoint: endpointId }),
+    ...(ownerId !== undefined && { to_owner: ownerId }),
+  };
+  const isLimited = Object.keys(sentTo).length > 0;
   const count = useQuery({
     queryKey: [id, 'replay', filters],
-    queryFn: async () => (await api.events.batchReplay({ ...filters, dry_run: true })).dry_run,
+    queryFn: async () => (await api.events.batchReplay({ ...filters, ...sentTo, dry_run: true })).dry_run,
     staleTime: 0,
   });
   const title = 'Replay events';
@@ -40,13 +49,14 @@ export function ReplayDialog({
       onClose={onClose}
       explain={errorText}
       onSubmit={async () => {
-        const job = await api.events.batchReplay(filters);
+        const job = await api.events.batchReplay({ ...filters, ...sentTo });
         go(at(`jobs/${job.uid}`));
       }}
     >
       <p>
         The filters of the list choose <strong>{what}</strong>. Each is matched again under the current
-        subscriptions and sent to every match: {isEstimate ? 'about ' : ''}
+        subscriptions and sent to every match{isLimited && ' that the filters name'}:{' '}
+        {isEstimate ? 'about ' : ''}
         {plural(deliveries, 'new delivery', 'new deliveries')} to {isEstimate ? 'at least ' : ''}
         {plural(endpoints, 'endpoint')}. Duplicates are left out.
       </p>

@@ -1,0 +1,39 @@
+import { badQuery } from '../../domain/errors.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { Type } from '../../platform/type.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
+import type { Call } from '../http/call.ts';
+import type { ApiContext } from '../http/context.ts';
+import { Repeated } from '../http/fields.ts';
+
+/** Parameters that limit whom a replay is sent to. The filters of a batch choose its events. */
+export const sentToQuery = {
+  to_owner: Type.Optional(Type.String({ description: 'Send only to the endpoints of this owner.' })),
+  to_endpoint: Repeated('Send only to these endpoints.'),
+};
+
+/**
+ * The endpoints that a replay may be sent to: those of the parameters within those of the caller. Undefined: all. A limit
+ * that leaves no endpoint is refused.
+ */
+export async function sentTo(
+  { cache }: Pick<ApiContext, 'cache'>,
+  { id: projectId }: Pick<ProjectRow, 'id'>,
+  { query, within }: { query: Call<unknown>['query']; within: readonly string[] | undefined },
+): Promise<readonly string[] | undefined> {
+  const ownerId = queryValue(query, 'to_owner');
+  const named = new Set(queryValues(query, 'to_endpoint'));
+  if (ownerId === undefined && named.size === 0) return within;
+  const { endpoints } = await cache.refresh(projectId);
+  const allowed = new Set(within ?? endpoints.keys());
+  const isOpen = (id: string) => allowed.has(id) && endpoints.has(id);
+  const closed = [...named].find((id) => !isOpen(id));
+  if (closed !== undefined)
+    throw badQuery('to_endpoint', `"${closed}" is no endpoint that this replay may be sent to`);
+  const ids = named.size > 0 ? [...named] : [...allowed].filter(isOpen);
+  if (ownerId === undefined) return ids;
+  const owned = ids.filter((id) => endpoints.get(id)?.row.owner_id === ownerId);
+  if (owned.length === 0)
+    throw badQuery('to_owner', `"${ownerId}" has no endpoint that this replay may be sent to`);
+  return owned;
+}
