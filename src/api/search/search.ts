@@ -38,6 +38,10 @@ const SearchResult = Type.Object({
     description:
       'False: the time was up, or enough events were found, before `searched_from` could be earlier.',
   }),
+  next_page_cursor: Type.String({
+    description:
+      'With it the same search goes on to older events. Empty: nothing is left, or no event was looked at.',
+  }),
 });
 
 export function registerSearch(app: FastifyInstance, context: ApiContext): void {
@@ -47,6 +51,9 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
     query: Type.Object({
       q: Type.String({ minLength: 1, maxLength: MAX_TEXT, description: 'The text.' }),
       ...dateQuery,
+      next_page_cursor: Type.Optional(
+        Type.String({ description: 'Go on after an earlier answer, in contents of older events alone.' }),
+      ),
     }),
     message: 'Searched',
     data: SearchResult,
@@ -56,6 +63,8 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
       const text = queryValue(query, 'q')?.trim() ?? '';
       if (text === '' || text.length > MAX_TEXT || text.includes('\0'))
         throw badQuery('q', `must be a text of 1 to ${MAX_TEXT} characters`);
+      const cursor = queryValue(query, 'next_page_cursor') ?? null;
+      if (cursor !== null && !isId(cursor)) throw badQuery('next_page_cursor', 'must be one of an answer');
       const dates = dateRange(query);
       const filter = { ...dates, fromMs: dates.fromMs ?? searchFrom(context, project), scope };
       const known = [
@@ -67,9 +76,9 @@ export function registerSearch(app: FastifyInstance, context: ApiContext): void 
       const inEvents =
         isOnlyId || hidesPayload(caller, project)
           ? nothing(filter)
-          : await byContent(context, project, { text, filter });
+          : await byContent(context, project, { text, filter, cursor });
       const seen = new Set(known.map(({ uid }) => uid));
-      const hits = [...known, ...inEvents.hits.filter(({ uid }) => !seen.has(uid))];
+      const hits = [...(cursor === null ? known : []), ...inEvents.hits.filter(({ uid }) => !seen.has(uid))];
       return { ...inEvents, hits: scope === undefined ? await withOwners(context, project, hits) : hits };
     },
   });
@@ -82,7 +91,8 @@ interface Search {
 
 /** An id that names something is not searched for in contents. */
 function nothing({ fromMs }: EventFilter): Static<typeof SearchResult> {
-  return { hits: [], searched_events: 0, searched_from: isoOrNull(fromMs ?? null), complete: true };
+  const searched_from = isoOrNull(fromMs ?? null);
+  return { hits: [], searched_events: 0, searched_from, complete: true, next_page_cursor: '' };
 }
 
 /** Events are found without their customers. */
@@ -155,16 +165,16 @@ async function byKey({ db }: ApiContext, project: ProjectRow, { text, scope }: S
 }
 
 async function byContent(
-  { db }: ApiContext,
+  { db, now }: ApiContext,
   project: ProjectRow,
-  { text, filter }: { text: string; filter: EventFilter },
+  wanted: { text: string; filter: EventFilter; cursor: string | null },
 ): Promise<Static<typeof SearchResult>> {
-  const { found, searched, reached } = await findEvents((work) => db.reading(project.id, work), project.id, {
-    filter,
-    text,
-    limit: MAX_EVENTS,
-    limitMs: LIMIT_MS,
-  });
+  const { found, searched, reached, isComplete } = await findEvents(
+    (work) => db.reading(project.id, work),
+    project.id,
+    { ...wanted, limit: MAX_EVENTS, limitMs: LIMIT_MS },
+  );
+  const reachedMs = reached === null ? now() : idTime(reached);
   return {
     hits: found.map(({ id, event_type, field, value }) => ({
       kind: 'event',
@@ -176,7 +186,8 @@ async function byContent(
       created_at: iso(idTime(id)),
     })),
     searched_events: searched,
-    searched_from: reached === null ? isoOrNull(filter.fromMs ?? null) : iso(idTime(reached)),
-    complete: reached === null,
+    searched_from: isComplete ? isoOrNull(wanted.filter.fromMs ?? null) : iso(reachedMs),
+    complete: isComplete,
+    next_page_cursor: isComplete ? '' : (reached ?? ''),
   };
 }

@@ -104,24 +104,26 @@ export interface EventMatch {
 export interface EventMatches {
   found: EventMatch[];
   searched: number;
-  /** The id below which nothing was looked at. Null: nothing is left. */
+  /** The id below which nothing was looked at. Null: no event was looked at, or all were. */
   reached: string | null;
+  /** Nothing is left. */
+  isComplete: boolean;
 }
 
 /**
  * Events whose type, idempotency key or payload contains a text, newest first. It reads a bounded run at a time, each in
  * a reading of its own, and ends with the limit of matches, the end of the events or the end of the time, with what it
- * has found by then.
+ * has found by then. A cursor is the `reached` of the search before.
  */
 export async function findEvents(
   reading: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
   projectId: string,
-  search: { filter: EventFilter; text: string; limit: number; limitMs: number },
+  search: { filter: EventFilter; text: string; cursor: string | null; limit: number; limitMs: number },
 ): Promise<EventMatches> {
   const deadline = performance.now() + search.limitMs;
   const findValue = valueFinder(search.text);
-  const result: EventMatches = { found: [], searched: 0, reached: null };
-  for (let cursor: string | null = null; ; ) {
+  const result: EventMatches = { found: [], searched: 0, reached: null, isComplete: false };
+  for (let { cursor } = search; ; ) {
     const where = eventConditions(projectId, search.filter).addIf('id < ?', cursor);
     const run = await unlessTooSlow(
       reading((tx) => searchRun(tx, where, { rows: RUN_ROWS, bytes: RUN_BYTES })),
@@ -133,7 +135,7 @@ export async function findEvents(
       if (match !== null) result.found.push({ id: row.id, event_type: row.event_type, ...match });
       if (result.found.length >= search.limit) return { ...result, reached: row.id };
     }
-    if (run.length === 0) return result;
+    if (run.length === 0) return { ...result, isComplete: true };
     cursor = run.at(-1)?.id ?? null;
     if (performance.now() > deadline) return { ...result, reached: cursor };
   }

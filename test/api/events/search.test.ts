@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
+import { copyEvent } from '../../support/samples/copied-events.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -119,6 +120,28 @@ test('a search with many matches ends with the newest, and says where it stopped
   expect(searched_from).toBe(hits.at(-1).created_at);
   const newest = (await many.get('/events?perPage=20')).content.map((row: Json) => row.uid);
   expect(hits.map((hit: Json) => hit.uid)).toEqual(newest);
+});
+
+test('a cursor goes on with older hits, also of one millisecond, and repeats none', async () => {
+  const many = await app.newProject();
+  const event = await many.post('/events/broadcast', {
+    event_type: 'a',
+    data: { v: 'same' },
+    idempotency_key: 'same',
+  });
+  await copyEvent(app, event, 99);
+  const found: string[] = [];
+  let searched = 0;
+  for (let [cursor, isComplete] = ['', false]; !isComplete; ) {
+    const page: Json = await many.get(`/search?q=same&next_page_cursor=${cursor}`);
+    isComplete = page.complete;
+    cursor = page.next_page_cursor;
+    expect(cursor).toMatch(isComplete ? /^$/ : /^\w{26}$/);
+    found.push(...page.hits.map(({ uid }: Json) => uid));
+    searched += page.searched_events;
+  }
+  expect([found.length, new Set(found).size, searched]).toEqual([100, 100, 100]);
+  expect((await many.get('/search?q=same&next_page_cursor=x', 400)).message).toContain('next_page_cursor');
 });
 
 test('a text that is empty, too long or not a text is refused', async () => {

@@ -36,25 +36,21 @@ interface Found {
   hits: Hit[];
   /** Contents of events were searched back to here. Null: of all events. */
   from: string | null;
-  /** The time before which the next call goes on. Null: nothing is left to search. */
+  /** The cursor with which the next call goes on. Null: nothing is left to search. */
   next: string | null;
 }
 
-/** One search over ids, keys, names, customers, types and values of payloads. `before` goes on to older events. */
-async function searchOnce(api: Posthorn, text: string, before: string | null): Promise<Found> {
-  const answer = await api.dashboard.search({ q: text, ...(before === null ? {} : { endDate: before }) });
-  const { searched_from: from, complete } = answer;
+/** One search over ids, keys, names, customers, types and values of payloads. A cursor goes on to older events. */
+async function searchOnce(api: Posthorn, text: string, next_page_cursor: string): Promise<Found> {
+  const answer = await api.dashboard.search({ q: text, next_page_cursor });
+  const { searched_from: from, next_page_cursor: next } = answer;
   const hits = answer.hits.map(({ kind, uid, title, field, value, owner_id: owner, created_at: at }): Hit => {
     const [word, page] = KINDS[kind];
     const note = field === 'uid' || value === title ? '' : `${field}: ${value}`;
     return { kind: word, uid, title, note, owner, at, page: page(uid) };
   });
-  return { hits, from, next: complete || from === null ? null : earlier(from, before) };
+  return { hits, from, next: next || null };
 }
-
-/** A call goes on with the millisecond in which the last one ended, and leaves it when it has got no further. */
-const earlier = (from: string, before: string | null): string =>
-  from === before ? new Date(Date.parse(from) - 1).toISOString() : from;
 
 /** A search goes on to older events by itself for so many calls of at most 3 s, or until it has so many hits. */
 const MOST_CALLS = 10;
@@ -76,7 +72,7 @@ export function useSearch(asked: string, open: (page: string) => void): Search {
   const { api, id } = useProject();
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: [id, 'search', asked],
-    initialPageParam: null as string | null,
+    initialPageParam: '',
     queryFn: ({ pageParam }) => searchOnce(api, asked, pageParam),
     getNextPageParam: ({ next }) => next,
     enabled: asked !== '',
