@@ -6,7 +6,7 @@ import { eventFilterQuery } from '../src/api/events/event-filter.ts';
 import { dateQuery, pageQuery, Time } from '../src/api/http/fields.ts';
 import { jobQuery } from '../src/api/jobs/dry-run.ts';
 import { nameSchemas } from '../src/api/reference/name-schemas.ts';
-import { errorTable } from '../src/domain/errors.ts';
+import { DATABASE_FAULTS, errorTable } from '../src/domain/errors.ts';
 import { roles } from '../src/domain/role.ts';
 import { Type } from '../src/platform/type.ts';
 import { listFields, queryInput, withBodyInputs } from './client-inputs.ts';
@@ -69,9 +69,13 @@ export async function makeClientTypes(): Promise<string> {
 }
 
 export async function makeClientErrorCodes(): Promise<string> {
-  const codes = Object.keys(errorTable).map((code) => JSON.stringify(code));
+  const names = (table: object) =>
+    Object.keys(table)
+      .map((name) => JSON.stringify(name))
+      .join(' | ');
   return formatted('client/src/generated/error-codes.ts', [
-    `/** The errors of the server; docs/errors.md describes them. */\nexport type ErrorCode = ${codes.join(' | ')};\n`,
+    `/** The errors of the server; docs/errors.md describes them. */\nexport type ErrorCode = ${names(errorTable)};\n`,
+    `/** Faults of the server's database; docs/errors.md describes them. */\nexport type DatabaseFault = ${names(DATABASE_FAULTS)};\n`,
   ]);
 }
 

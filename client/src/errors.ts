@@ -1,4 +1,4 @@
-import type { ErrorCode } from './generated/error-codes.ts';
+import type { DatabaseFault, ErrorCode } from './generated/error-codes.ts';
 
 /** One wrong field of a request. */
 export interface FieldProblem {
@@ -26,6 +26,7 @@ interface Details {
   retryAfter?: number | undefined;
   fields?: readonly FieldProblem[] | undefined;
   data?: unknown;
+  reason?: DatabaseFault | undefined;
   cause?: unknown;
 }
 
@@ -46,6 +47,8 @@ export class PosthornError extends Error {
   readonly attempts: number;
   /** Seconds that the server asks to wait, if it does. */
   readonly retryAfter: number | undefined;
+  /** The fault of the server's database, if that is why. */
+  readonly reason: DatabaseFault | undefined;
   /** Further data of the answer. */
   readonly data: unknown;
 
@@ -60,5 +63,6 @@ export class PosthornError extends Error {
     this.attempts = details.attempts;
     this.retryAfter = details.retryAfter;
     this.data = details.data;
+    this.reason = details.reason;
   }
 }

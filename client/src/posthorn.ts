@@ -6,7 +6,7 @@ import type { StreamMessage } from './stream.ts';
 import { WaitedJobs } from './waited-jobs.ts';
 
 export { type ClientErrorCode, type FieldProblem, PosthornError } from './errors.ts';
-export type { ErrorCode } from './generated/error-codes.ts';
+export type { DatabaseFault, ErrorCode } from './generated/error-codes.ts';
 export type * from './generated/resources.ts';
 export type * from './generated/types.ts';
 export type { List, Page } from './list.ts';

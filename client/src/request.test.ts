@@ -152,6 +152,12 @@ describe('every error of the server', () => {
       !/^(rate_limited|overloaded|stopping|database_unavailable|outcome_unknown|request_timeout)$/.test(code),
   );
 
+  it('says what is wrong with its database', async () => {
+    const code = 'database_unavailable';
+    replies = [json(503, { status: false, message: 'm', code, reason: 'full' })];
+    expect(await failure(posthorn.projects.list({ retries: 0 }))).toMatchObject({ code, reason: 'full' });
+  });
+
   it.each(Object.entries(errorTable))('%s has its code, status and request id', async (code, { status }) => {
     replies = [refused(status, code, { 'x-request-id': 'r-1' })];
     const error = await failure(posthorn.projects.list({ retries: 0 }));

@@ -12,7 +12,7 @@
  * nothing was done.
  */
 import { type FieldProblem, PosthornError } from './errors.ts';
-import type { ErrorCode } from './generated/error-codes.ts';
+import type { DatabaseFault, ErrorCode } from './generated/error-codes.ts';
 import { delayBefore, onAbort, pause, retryAfterSeconds } from './wait.ts';
 
 export interface ClientOptions {
@@ -198,13 +198,14 @@ function readAnswer(
   const retryAfter = retryAfterSeconds(headers.get('retry-after'));
   const given = { method, path, status, requestId, attempts: about.attempts, retryAfter };
   if (answer?.status === false && typeof answer['code'] === 'string') {
-    const { message, fields, data } = answer as {
+    const { message, fields, data, reason } = answer as {
       message?: unknown;
       fields?: FieldProblem[];
       data?: unknown;
+      reason?: DatabaseFault;
     };
     const code = answer['code'] as ErrorCode;
-    const error = new PosthornError({ ...given, code, message: String(message), fields, data });
+    const error = new PosthornError({ ...given, code, message: String(message), fields, data, reason });
     if (NOTHING_DONE.has(code)) return { error, retry: 'safe' };
     return { error, retry: code === 'outcome_unknown' ? 'unknown' : 'no' };
   }

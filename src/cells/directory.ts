@@ -6,7 +6,7 @@ import { findApiKeys } from '../store/config/api-keys.ts';
 import { findLinksByToken } from '../store/config/portal-links.ts';
 import { type FoundProject, findProjects, projectMoving } from '../store/config/projects.ts';
 import { findByMasks } from '../store/config/sources.ts';
-import { isConnectionError } from '../store/database/pg-errors.ts';
+import { because, isConnectionError } from '../store/database/pg-errors.ts';
 import type { Cell } from './cell.ts';
 
 /**
@@ -99,7 +99,7 @@ export class Directory {
       const failed = errors.find((one) => one !== NOT_HERE);
       if (failed === undefined) return undefined;
       if (!isConnectionError(failed)) throw failed;
-      throw new AppError('cell_unavailable', { retry: 1 }, { cause: failed });
+      throw new AppError('cell_unavailable', { retry: 1 }, because(failed));
     }
   }
 }

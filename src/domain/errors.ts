@@ -1,3 +1,17 @@
+/**
+ * Why the database does not do what it is asked. Keys are codes for programs, texts follow "The database" in messages.
+ * `full` and `read_only`: it can still be read. `refused`: the sign-in, a right or the certificate.
+ */
+export const DATABASE_FAULTS = {
+  unreachable: 'cannot be reached',
+  full: 'has no room left on its disk',
+  read_only: 'takes no writes',
+  refused: 'refuses this service: its sign-in, its rights or the certificate',
+  busy: 'is busy',
+} as const;
+
+export type DatabaseFault = keyof typeof DATABASE_FAULTS;
+
 /** The errors of one status. */
 const refusals = <Code extends string>(status: number, messages: Readonly<Record<Code, string>>) =>
   Object.fromEntries(
@@ -6,8 +20,8 @@ const refusals = <Code extends string>(status: number, messages: Readonly<Record
 
 /**
  * Every error that the API returns: a stable code, the HTTP status and the message. `{name}` in a message is
- * filled from the error's parameters. docs/errors.md lists the same table, and a test compares the two. Any
- * other error is a bug and reaches the caller only as `internal`.
+ * filled from the error's parameters, `{trouble}` from its reason. docs/errors.md lists the same table, and a test
+ * compares the two. Any other error is a bug and reaches the caller only as `internal`.
  */
 export const errorTable = {
   ...refusals(400, {
@@ -106,13 +120,12 @@ export const errorTable = {
     row_damaged: 'The stored row cannot be shown: {detail}. Lists omit it. Other rows are not affected.',
   }),
   ...refusals(503, {
-    database_unavailable: 'The database cannot be reached. Nothing was changed; try again.',
-    cell_unavailable:
-      'A database of this instance cannot be reached. Nothing was changed; try again in {retry} s.',
+    database_unavailable: 'The database {trouble}. Nothing was changed; try again.',
+    cell_unavailable: 'A database of this instance {trouble}. Nothing was changed; try again in {retry} s.',
     home_unavailable:
-      'The home database, which has people and the instance key, cannot be reached. Calls with keys of projects go on; try again in {retry} s.',
+      'The home database, which has people and the instance key, {trouble}. Calls with keys of projects go on; try again in {retry} s.',
     provider_unavailable: 'The provider {provider} cannot be reached; try again.',
-    outcome_unknown: 'The database did not answer, so the outcome is unknown. {advice}',
+    outcome_unknown: 'The database {trouble}, so the outcome is unknown. {advice}',
     project_moving: 'The project moves to another database. Nothing was changed; try again in {retry} s.',
     stopping: 'This node is shutting down; nothing was stored, try again.',
   }),
@@ -143,18 +156,23 @@ export class AppError extends Error {
   /** The wrong fields of a request. */
   readonly fields: readonly FieldProblem[];
   readonly params: Readonly<Record<string, string | number>>;
+  /** The fault of the database, if that is why. */
+  readonly reason: DatabaseFault | undefined;
 
   constructor(
     code: ErrorCode,
     params: Record<string, string | number> = {},
-    options?: ErrorOptions & { data?: unknown; fields?: readonly FieldProblem[] },
+    options?: ErrorOptions & { data?: unknown; fields?: readonly FieldProblem[]; reason?: DatabaseFault },
   ) {
     const { status, message } = errorTable[code];
+    const reason = message.includes('{trouble}') ? (options?.reason ?? 'unreachable') : undefined;
+    const trouble = reason && DATABASE_FAULTS[reason];
     super(
-      message.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? '')),
+      message.replace(/\{(\w+)\}/g, (_, name: string) => String({ trouble, ...params }[name] ?? '')),
       options,
     );
     this.code = code;
+    this.reason = reason;
     this.status = status;
     this.params = params;
     this.data = options?.data;

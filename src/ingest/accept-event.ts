@@ -12,7 +12,7 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Database } from '../store/database/database.ts';
-import { isConnectionError } from '../store/database/pg-errors.ts';
+import { because, isConnectionError } from '../store/database/pg-errors.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { acceptLot } from './accept-lot.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
@@ -166,7 +166,7 @@ export class EventAcceptor {
       // An event that may have been stored fails as `outcome_unknown`. Any other statement runs before the
       // insert.
       if (!isConnectionError(error)) throw error;
-      throw new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error });
+      throw new AppError('database_unavailable', { retry: RETRY_SECONDS }, because(error));
     } finally {
       this.#room.leave(visitor);
     }

@@ -1,5 +1,5 @@
-import { AppError } from '../domain/errors.ts';
-import { isConnectionError, isDataError } from '../store/database/pg-errors.ts';
+import { AppError, type DatabaseFault } from '../domain/errors.ts';
+import { because, isConnectionError, isDataError } from '../store/database/pg-errors.ts';
 import type { EventRow } from '../store/queue/accept-events.ts';
 
 export const RETRY_SECONDS = 1;
@@ -20,19 +20,31 @@ export function isLost(error: unknown): boolean {
   return error instanceof LostAnswer || isConnectionError(error);
 }
 
+const REFUSALS: Record<DatabaseFault, string> = {
+  unreachable: 'refused events: the database cannot be reached',
+  full: 'refused events: the disk of the database is full',
+  read_only: 'refused events: the database takes no writes',
+  refused: 'refused events: the database refuses this node',
+  busy: 'refused events: the database is busy',
+};
+
+/** For the log. */
+export const refusalText = (error: unknown): string =>
+  REFUSALS[because(error instanceof LostAnswer ? error.cause : error).reason];
+
 /** The error for the sender of an event that could not be stored. */
 export function storeError({ idempotencyKey }: EventRow, error: unknown): Error {
-  const cause = { cause: error };
   if (error instanceof LostAnswer) {
     const advice = idempotencyKey === null ? LOOK_FIRST : REPEAT;
-    return new AppError('outcome_unknown', { retry: RETRY_SECONDS, advice }, cause);
+    return new AppError('outcome_unknown', { retry: RETRY_SECONDS, advice }, because(error.cause));
   }
-  if (isConnectionError(error)) return new AppError('database_unavailable', { retry: RETRY_SECONDS }, cause);
+  if (isConnectionError(error))
+    return new AppError('database_unavailable', { retry: RETRY_SECONDS }, because(error));
   if (isDataError(error))
     return new AppError(
       'validation_failed',
       { fields: 'the event contains text that cannot be stored' },
-      cause,
+      { cause: error },
     );
   return error instanceof Error ? error : new Error(String(error));
 }

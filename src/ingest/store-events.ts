@@ -8,7 +8,7 @@ import { acceptEvents, type Duplicates, storedDuplicates } from '../store/queue/
 import type { DeliveryPlaces } from './delivery-places.ts';
 import type { IntakeLimits } from './intake-limits.ts';
 import { type AcceptedEvent, acceptBatch, acceptedEvent, type PreparedEvent } from './prepare-event.ts';
-import { isLost, LostAnswer, storeError } from './store-error.ts';
+import { isLost, LostAnswer, refusalText, storeError } from './store-error.ts';
 
 /**
  * Stores groups of events, all of a batch in one statement. A group is the events of one call, mostly one.
@@ -171,10 +171,7 @@ export class EventStore {
     const items = groups.flatMap((group) => group.items);
     if (isLost(error)) {
       this.#deps.places.unsure(items);
-      this.#deps.log.error(
-        { err: error, events: items.length },
-        'refused events: the database cannot be reached',
-      );
+      this.#deps.log.error({ err: error, events: items.length }, refusalText(error));
     }
     return new Map(
       groups.flatMap((group) => group.items.map(({ event }) => [event.id, groupError(group, error)])),

@@ -11,7 +11,13 @@ import {
   streamName,
 } from '../store/brokers/broker-lots.ts';
 import type { Database, HotQueryable } from '../store/database/database.ts';
-import { isConnectionError, isDataError, isMissingPartition, isUndone } from '../store/database/pg-errors.ts';
+import {
+  because,
+  isConnectionError,
+  isDataError,
+  isMissingPartition,
+  isUndone,
+} from '../store/database/pg-errors.ts';
 import { type AcceptResult, acceptEventsIn } from '../store/queue/accept-events.ts';
 import type { DeliveryPlaces } from './delivery-places.ts';
 import type { IntakeLimits } from './intake-limits.ts';
@@ -249,6 +255,6 @@ const isAfter = (key: string, position: string): boolean =>
 
 function lotError(error: unknown): Error {
   if (isConnectionError(error))
-    return new AppError('database_unavailable', { retry: RETRY_SECONDS }, { cause: error });
+    return new AppError('database_unavailable', { retry: RETRY_SECONDS }, because(error));
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -115,6 +115,10 @@ export const metricTable = {
     'posthorn_database_up',
     '1 if the database answered this node within two seconds. At 0 the gauges read from it are NaN.',
   ),
+  databaseWritable: gauge(
+    'posthorn_database_writable',
+    '1 if the database answers and takes writes; 0 also after a statement failed because its disk is full or it is read only, until there is room again.',
+  ),
   standbyUp: gauge(
     'posthorn_standby_up',
     '1 if exports and time series are read from the standby at POSTHORN_READ_URL, 0 if it failed and the primary serves them. NaN without a standby.',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPostgresUrl } from './postgres-url.ts';
+import { driverUrl, readPostgresUrl } from './postgres-url.ts';
 
 const urls = (text: string) => {
   const read = readPostgresUrl(text);
@@ -47,5 +47,32 @@ describe('a PostgreSQL URL', () => {
     ['postgres://one,two/d?target_session_attrs=master', 'target_session_attrs to be one of any, read-write'],
   ])('%s is refused with what is expected', (text, expected) => {
     expect(readPostgresUrl(text)).toContain(expected);
+  });
+});
+
+describe('the URL for the driver', () => {
+  const url = 'postgres://me:p%40w@one,two:5433/db';
+
+  it.each(['prefer', 'require', 'verify-ca'])('checks the certificate for sslmode=%s', (mode) => {
+    expect(driverUrl(`${url}?sslmode=${mode}`, '')).toBe(`${url}?sslmode=verify-full`);
+  });
+
+  it.each([
+    '',
+    '?application_name=a%20b',
+    '?sslmode=disable',
+    '?sslmode=no-verify',
+    '?sslmode=require&uselibpqcompat=true',
+  ])('stays as it is otherwise: %j', (query) => {
+    expect(driverUrl(url + query, '')).toBe(url + query);
+  });
+
+  it('names the file of authorities, unless it names another or wants no TLS', () => {
+    expect(driverUrl(url, '/a b/ca.pem')).toBe(`${url}?sslrootcert=%2Fa+b%2Fca.pem`);
+    expect(driverUrl(`${url}?sslmode=require`, 'ca.pem')).toBe(
+      `${url}?sslmode=verify-full&sslrootcert=ca.pem`,
+    );
+    for (const own of ['?sslrootcert=own.pem', '?sslmode=disable'])
+      expect(driverUrl(url + own, 'ca.pem')).toBe(url + own);
   });
 });

@@ -44,6 +44,21 @@ export function readPostgresUrl(text: string): PostgresUrl | string {
     : 'hosts and ports that can be read (a character such as / in a password is written as %2F)';
 }
 
+/** The driver takes these for `verify-full`, with a warning. */
+const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca']);
+
+/** The URL for the driver. A server's certificate is checked against `caFile`, if that is given and the URL names no other. */
+export function driverUrl(text: string, caFile: string): string {
+  const [address = '', query = ''] = text.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  const mode = parameters.get('sslmode') ?? '';
+  const isAlias = VERIFIED.has(mode) && parameters.get('uselibpqcompat') !== 'true';
+  if (isAlias) parameters.set('sslmode', 'verify-full');
+  const needsAuthority = caFile !== '' && mode !== 'disable' && !parameters.has('sslrootcert');
+  if (needsAuthority) parameters.set('sslrootcert', caFile);
+  return isAlias || needsAuthority ? `${address}?${parameters.toString()}` : text;
+}
+
 interface Place {
   host: string;
   port: string;

@@ -85,6 +85,11 @@ export const settings = {
     parse: postgresUrl('any', 'standby', 'prefer-standby', 'read-only'),
     secret: true,
   },
+  databaseCaFile: {
+    env: 'POSTHORN_DATABASE_CA_FILE',
+    doc: 'PEM file of the certificate authorities of the database, of its standby and of the cells. Their connections use TLS then. See deploy.md.',
+    parse: text(),
+  },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
     doc: 'Maximum connections to the database, divided among the processes, at least 7 for each. Default: 14 for each.',

@@ -1,11 +1,11 @@
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
+import { databasePart, partProblem } from '../api/operator/health.ts';
 import { readBuiltPages } from '../api/pages/built-pages.ts';
 import { BodyRoom } from '../api/server/body-room.ts';
 import { MachineWorkload } from '../brokers/machine-workload.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { HttpClient } from '../dispatch/client/http-client.ts';
+import { DATABASE_FAULTS } from '../domain/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EventAcceptor } from '../ingest/accept-event.ts';
 import { collectProcessMetrics } from '../metrics/process-metrics.ts';
@@ -15,13 +15,14 @@ import { StartupError } from '../platform/startup-error.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { type Config, egressRule, servesMetrics } from '../settings/settings.ts';
 import type { Database } from '../store/database/database.ts';
-import { isConnectionError } from '../store/database/pg-errors.ts';
+import { faultOf, reasonOf } from '../store/database/pg-errors.ts';
 import { Cells, type CellsDeps } from './cells.ts';
 import { type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
 import { knownCells } from './known-cells.ts';
 import { buildNode, closeDoors, type Node, openDoors, type ProcessParts, type Shared } from './node.ts';
 import { notYetConnected, type OpenDatabase, openDatabase } from './open-database.ts';
+import { readAuthorities } from './read-authorities.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
 import type { Running } from './running.ts';
 import { type Service, Services } from './services.ts';
@@ -60,9 +61,12 @@ export async function startApp(
       : startNode(config, log, parts, database));
   } catch (error) {
     await database.close();
-    if (!isConnectionError(error)) throw error;
-    const { message } = error as Error;
-    throw new StartupError(`the database was lost during the start: ${message}`, { cause: error });
+    const fault = faultOf(error);
+    if (fault === null) throw error;
+    throw new StartupError(
+      `the start failed, because the database ${DATABASE_FAULTS[fault]}: ${reasonOf(error)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -71,7 +75,7 @@ async function createParts(
   shared: Shared | undefined,
   observers: ObserverParts,
 ): Promise<ProcessParts> {
-  const caPem = await readAuthorities(config.caFile);
+  const caPem = await readAuthorities(config.caFile, 'POSTHORN_CA_FILE');
   let pages: ReturnType<typeof readBuiltPages> | undefined;
   const http = createHttpClient(config, caPem);
   const secureContext = () => http.secureContext();
@@ -111,8 +115,9 @@ async function startNode(
       cells: (own) => ({ all: () => [own], away: () => [], forNew: async () => own }),
     },
     readiness: async () => {
-      const problem = isReady ? (shared?.problem() ?? (await db.problem())) : 'still starting';
-      return { problem, parts: [{ name: 'database', problem }] };
+      const part = await databasePart('database', db);
+      const problem = isReady ? (shared?.problem() ?? partProblem(part)) : 'still starting';
+      return { problem, parts: [part] };
     },
     ...(shared !== undefined && { metricsOfAll: shared.metricsOfAll }),
   });
@@ -241,16 +246,4 @@ function createHttpClient(config: Config, caPem: string | undefined): HttpClient
     ...(config.httpProxy !== null && { proxyUrl: config.httpProxy.reveal() }),
     ...(caPem !== undefined && { caPem }),
   });
-}
-
-async function readAuthorities(file: string): Promise<string | undefined> {
-  if (file === '') return undefined;
-  try {
-    const pem = await readFile(file, 'utf8');
-    // Throws if the file has no certificate.
-    void new X509Certificate(pem);
-    return pem;
-  } catch (error) {
-    throw new StartupError(`POSTHORN_CA_FILE cannot be read: ${(error as Error).message}`);
-  }
 }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CellView } from '../api/http/context.ts';
-import { registerHealth } from '../api/operator/health.ts';
+import { partProblem, registerHealth } from '../api/operator/health.ts';
 import { registerMetrics } from '../api/operator/metrics.ts';
 import { createServer } from '../api/server.ts';
 import { Directory } from '../cells/directory.ts';
@@ -22,7 +22,7 @@ import type { Cell as CellRow } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
 import { KeptCell } from './kept-cell.ts';
 import { buildNode, type CellPlace, closeDoors, type Node, openDoors, type ProcessParts } from './node.ts';
-import { databaseOf, type OpenDatabase } from './open-database.ts';
+import { connectionTo, databaseOf, type OpenDatabase } from './open-database.ts';
 
 /** The nodes of a process that serves several cells, behind one HTTP server. */
 export interface CellsDeps {
@@ -78,8 +78,7 @@ export class Cells {
   /** In turn, because the first node makes the observers of all. At least one must be reached. */
   async start(): Promise<void> {
     for (const cell of this.#kept) await cell.start();
-    if (this.#first === undefined)
-      throw new StartupError(`no cell can be reached: ${await this.#kept[0].problem()}`);
+    if (this.#first === undefined) throw new StartupError(`no cell can be used: ${this.#kept[0].problem}`);
   }
 
   /** `stopBy`: the end of the grace. Absent: it begins now. */
@@ -123,12 +122,11 @@ export class Cells {
 
   /** A process that serves one cell is of use. The others are named. */
   async #readiness() {
-    const parts = await Promise.all(
-      this.#kept.map(async (cell) => ({ name: `cell ${cell.name}`, problem: await cell.problem() })),
-    );
+    const parts = await Promise.all(this.#kept.map((cell) => cell.part()));
     const own = this.problem ?? this.#deps.parts.shared?.problem() ?? null;
-    const isNone = parts.every(({ problem }) => problem !== null);
-    return { problem: own ?? (isNone ? (parts[0]?.problem ?? null) : null), parts };
+    const [home] = parts;
+    const isNone = parts.every(({ is_ready }) => !is_ready);
+    return { problem: own ?? (isNone && home !== undefined ? partProblem(home) : null), parts };
   }
 
   #keep(row: CellRow): KeptCell {
@@ -138,7 +136,7 @@ export class Cells {
     const db =
       row.url === null
         ? database.db
-        : databaseOf({ connectionString: row.url.reveal() }, { ...config, readUrl: null }, log);
+        : databaseOf(connectionTo(row.url.reveal(), config), { ...config, readUrl: null }, log);
     const open = { db, connection: database.connection, close: async () => {} };
     return new KeptCell({
       name: row.name,

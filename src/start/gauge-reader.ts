@@ -51,6 +51,7 @@ export class GaugeReader {
     metrics.deliveriesLeased.waiting.set(waiting);
     metrics.deliveriesLeased.sending.set(sending);
     this.#setBrokers();
+    metrics.databaseWritable.set(isFresh && (await db.writeFault()) === null ? 1 : 0);
     const isStandbyUp = db.isStandbyUp();
     metrics.standbyUp.set(isStandbyUp === null ? Number.NaN : Number(isStandbyUp));
     const pools = db.pools();

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import { type DatabasePart, databasePart } from '../api/operator/health.ts';
 import type { Cell } from '../cells/cell.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
-import { isConnectionError } from '../store/database/pg-errors.ts';
+import { faultOf, isConnectionError } from '../store/database/pg-errors.ts';
 import type { Node } from './node.ts';
 import { Services } from './services.ts';
 
@@ -32,7 +33,7 @@ export class KeptCell implements Cell {
   readonly #tries: Loop;
   #node: Node | undefined;
   #services: Services | undefined;
-  #problem = 'still starting';
+  #failure: Error | undefined;
 
   constructor(deps: KeptCellDeps) {
     this.#deps = deps;
@@ -59,9 +60,16 @@ export class KeptCell implements Cell {
     return this.#node?.server;
   }
 
-  /** Why it does not work. Null: it does. */
-  async problem(): Promise<string | null> {
-    return this.#node === undefined ? this.#problem : this.db.problem();
+  /** Why it does not serve yet. */
+  get problem(): string {
+    return this.#failure?.message ?? 'still starting';
+  }
+
+  async part(): Promise<DatabasePart> {
+    const name = `cell ${this.name}`;
+    if (this.#node !== undefined) return databasePart(name, this.db);
+    const reason = this.#failure === undefined ? 'starting' : (faultOf(this.#failure) ?? 'unusable');
+    return { name, is_ready: false, reason };
   }
 
   /** A cell that cannot be used is tried again later. Other faults of the home fail the start. */
@@ -108,7 +116,7 @@ export class KeptCell implements Cell {
       this.#deps.onServing(node);
       void this.#tries.stop();
     } catch (error) {
-      this.#problem = (error as Error).message;
+      this.#failure = error as Error;
       throw error;
     }
   }

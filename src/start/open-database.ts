@@ -4,9 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { findRunningServer } from '../embedded-postgres/running-server.ts';
 import type { Logger } from '../platform/logger.ts';
+import { driverUrl } from '../platform/postgres-url.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import { type Connection, Database, type DatabaseOptions } from '../store/database/database.ts';
+import { readAuthorities } from './read-authorities.ts';
 
 export interface OpenDatabase {
   db: Database;
@@ -19,8 +21,10 @@ export interface OpenDatabase {
  * ends.
  */
 export async function openDatabase(config: Config, log: Logger): Promise<OpenDatabase> {
-  if (config.databaseUrl !== null)
-    return notYetConnected({ connectionString: config.databaseUrl.reveal() }, config, log);
+  if (config.databaseUrl !== null) {
+    await readAuthorities(config.databaseCaFile, 'POSTHORN_DATABASE_CA_FILE');
+    return notYetConnected(connectionTo(config.databaseUrl.reveal(), config), config, log);
+  }
   const server = new KeptServer(config, log);
   const connection = { ...(await server.start()), ssl: false };
   try {
@@ -45,7 +49,8 @@ export async function reachDatabase(
   log: Logger,
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
   if (config.databaseUrl !== null) {
-    const connection = { connectionString: config.databaseUrl.reveal() };
+    await readAuthorities(config.databaseCaFile, 'POSTHORN_DATABASE_CA_FILE');
+    const connection = connectionTo(config.databaseUrl.reveal(), config);
     await (await connectDatabase(connection, config, log)).close();
     return { connection, close: async () => {} };
   }
@@ -83,6 +88,10 @@ export function notYetConnected(connection: Connection, config: Config, log: Log
   return { db, connection, close: () => db.close() };
 }
 
+export const connectionTo = (url: string, { databaseCaFile }: Config): Connection => ({
+  connectionString: driverUrl(url, databaseCaFile),
+});
+
 /** Not yet connected. */
 export function databaseOf(connection: Connection, config: Config, log: Logger): Database {
   const share = Math.floor(config.databaseConnections / config.processes);
@@ -99,7 +108,7 @@ function standbyOf(
   options: Pick<DatabaseOptions, 'readingMs' | 'log'>,
 ): Database | undefined {
   if (config.readUrl === null) return undefined;
-  const connection = { connectionString: config.readUrl.reveal() };
+  const connection = connectionTo(config.readUrl.reveal(), config);
   return new Database({ connection, connections: STANDBY_CONNECTIONS, use: 'read', ...options });
 }
 

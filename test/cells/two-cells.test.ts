@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { asAdmin } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
@@ -172,7 +173,7 @@ describe('a cell that is away', () => {
     await cells.second.query('update cell_identity set cell_id = 9');
     const late = await cells.addNode();
     const ready = (await (await fetch(`${late.url}/readyz?verbose`)).json()) as Json;
-    expect(ready.data[1]).toEqual({ name: 'cell 2', is_ready: false });
+    expect(ready.data[1]).toEqual({ name: 'cell 2', is_ready: false, reason: 'unusable' });
     await at(late, second).get('/endpoints', 503);
     await cells.second.query('update cell_identity set cell_id = 2');
     await late.stop();
@@ -194,7 +195,7 @@ describe('a cell that is away', () => {
     const ready = (await (await fetch(`${late.url}/readyz?verbose`)).json()) as Json;
     expect(ready.data).toEqual([
       { name: 'cell 1', is_ready: true },
-      { name: 'cell 2', is_ready: false },
+      { name: 'cell 2', is_ready: false, reason: 'unreachable' },
     ]);
     cells.relays.second.mend();
     await eventually(
@@ -226,5 +227,27 @@ describe('a cell that is away', () => {
       ({ status }) => status === 200,
     );
     await delivers(first);
+  });
+
+  test('is one too that refuses the sign-in, and is named in lists', async () => {
+    const { name } = cells.second;
+    await asAdmin(`alter database ${name} allow_connections false`);
+    await cells.second.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+      [name],
+    );
+    await eventually(
+      () => second.raw('GET', '/endpoints'),
+      ({ status }) => status === 503,
+    );
+    const answer = await cells.instance.raw('GET', '/projects');
+    const { status, data, warnings } = (await answer.json()) as Json;
+    expect([status, warnings]).toEqual([true, ['Cell 2 cannot be reached: what it has is missing.']]);
+    expect(data.map(({ uid }: Json) => uid)).toContain(first.projectId);
+    expect(await second.get('/endpoints', 503)).toMatchObject({ reason: 'refused' });
+    const ready = (await (await fetch(`${cells.node.url}/readyz?verbose`)).json()) as Json;
+    expect(ready.data[1]).toEqual({ name: 'cell 2', is_ready: false, reason: 'refused' });
+    await asAdmin(`alter database ${name} allow_connections true`);
+    await delivers(second);
   });
 });

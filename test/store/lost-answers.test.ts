@@ -15,7 +15,7 @@ let client: ApiClient;
 let nodeUrl: string;
 
 const NOT_DONE = 'The database cannot be reached. Nothing was changed; try again.';
-const UNKNOWN = 'The database did not answer, so the outcome is unknown.';
+const UNKNOWN = 'The database cannot be reached, so the outcome is unknown.';
 
 beforeEach(async () => {
   app = await startTestApp({ POSTHORN_ROLES: 'api' });

@@ -67,3 +67,6 @@ export type ErrorCode =
   | 'stopping'
   | 'search_timeout'
   | 'test_timeout';
+
+/** Faults of the server's database; docs/errors.md describes them. */
+export type DatabaseFault = 'unreachable' | 'full' | 'read_only' | 'refused' | 'busy';

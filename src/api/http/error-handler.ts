@@ -1,8 +1,14 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, type FieldProblem, invalidFields } from '../../domain/errors.ts';
+import {
+  AppError,
+  DATABASE_FAULTS,
+  type DatabaseFault,
+  type FieldProblem,
+  invalidFields,
+} from '../../domain/errors.ts';
 import { SealError } from '../../platform/sealer.ts';
-import { Type } from '../../platform/type.ts';
-import { isConnectionError, isDataError } from '../../store/database/pg-errors.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import { because, isConnectionError, isDataError } from '../../store/database/pg-errors.ts';
 import { toAppError } from './show-rows.ts';
 import { fieldsWithZero, problemsOfSchema } from './validation.ts';
 
@@ -18,12 +24,18 @@ export function warningsOf({ warnings = [] }: FastifyRequest): { warnings?: stri
   return warnings.length === 0 ? {} : { warnings };
 }
 
+const DATABASE_FAULT = oneOf(
+  Object.keys(DATABASE_FAULTS) as DatabaseFault[],
+  'What is wrong with the database, if that is why the call failed: it is `unreachable`, its disk is `full`, it is `read_only`, it `refused` the sign-in, a right or the certificate, or it is `busy`.',
+);
+
 /** The error response of every operation. */
 export const REFUSAL = Type.Object(
   {
     status: Type.Literal(false),
     message: Type.String({ description: 'The error, for people.' }),
     code: Type.String({ description: 'The error code, for programs. docs/errors.md lists all codes.' }),
+    reason: Type.Optional(DATABASE_FAULT),
     fields: Type.Optional(
       Type.Array(Type.Object({ field: Type.String(), problem: Type.String() }), {
         description: 'The wrong fields, if the code is `validation_failed`.',
@@ -55,6 +67,7 @@ export function handleError(error: FastifyError | Error, request: FastifyRequest
     status: false,
     message: known.message,
     code: known.code,
+    ...(known.reason && { reason: known.reason }),
     ...(known.fields.length > 0 && { fields: known.fields }),
     ...(known.data !== undefined && { data: known.data }),
     ...warningsOf(request),
@@ -85,12 +98,11 @@ function translate(error: FastifyError | Error, request: FastifyRequest): AppErr
  * unknown. Before that, and for reads, nothing was changed.
  */
 function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): AppError {
-  const options = { cause: error };
   if (method === 'GET' || isUnderWay !== true)
-    return new AppError('database_unavailable', { retry: 1 }, options);
+    return new AppError('database_unavailable', { retry: 1 }, because(error));
   const advice =
     method === 'POST' ? 'Check whether it was done before you repeat it.' : 'It is safe to send it again.';
-  return new AppError('outcome_unknown', { retry: 1, advice }, options);
+  return new AppError('outcome_unknown', { retry: 1, advice }, because(error));
 }
 
 /** The database refused a text. The field is searched only now, so other requests pay nothing. */

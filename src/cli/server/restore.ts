@@ -8,6 +8,7 @@ import { createLogger } from '../../platform/logger.ts';
 import { keyFingerprint } from '../../platform/sealer.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
+import { connectionTo } from '../../start/open-database.ts';
 import type { BackupHeader } from '../../store/backup/backup-header.ts';
 import { BackupReader, damaged } from '../../store/backup/backup-reader.ts';
 import { loadBackup, refuseUnknownSchema } from '../../store/backup/load-backup.ts';
@@ -61,7 +62,7 @@ interface Named {
 
 async function load(config: Config, header: BackupHeader, reader: BackupReader): Promise<Named[]> {
   if (config.databaseUrl !== null)
-    return loadBackup({ connectionString: config.databaseUrl.reveal() }, header, reader);
+    return loadBackup(connectionTo(config.databaseUrl.reveal(), config), header, reader);
   let sources: Named[] = [];
   await restoreCluster({ dataDir: config.dataDir, log: createLogger('warn') }, async (connection) => {
     sources = await loadBackup({ ...connection, ssl: false }, header, reader);

@@ -2,7 +2,7 @@ import { createLogger, type Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
-import { reachDatabase } from '../../start/open-database.ts';
+import { connectionTo, reachDatabase } from '../../start/open-database.ts';
 import { loadSealer } from '../../start/secret-key.ts';
 import { type Cell, HOME, listCells } from '../../store/cells/cells.ts';
 import { Database } from '../../store/database/database.ts';
@@ -11,16 +11,25 @@ import { migrate } from '../../store/upkeep/migrate.ts';
 /** Connections of a command to each database. */
 const CONNECTIONS = 6;
 
+interface CellsParts {
+  config: Config;
+  sealer: Sealer;
+  log: Logger;
+  list: readonly Cell[];
+}
+
 /** The databases of the instance, for a command. */
 export class Cells {
   readonly home: Database;
   readonly sealer: Sealer;
   readonly log: Logger;
   readonly list: readonly Cell[];
+  readonly #config: Config;
   readonly #opened = new Map<string, Database>();
 
-  constructor(home: Database, { sealer, log, list }: { sealer: Sealer; log: Logger; list: readonly Cell[] }) {
+  constructor(home: Database, { config, sealer, log, list }: CellsParts) {
     this.home = home;
+    this.#config = config;
     this.sealer = sealer;
     this.log = log;
     this.list = list;
@@ -31,7 +40,7 @@ export class Cells {
     const known = this.#opened.get(url);
     if (known !== undefined) return known;
     const db = new Database({
-      connection: { connectionString: url },
+      connection: connectionTo(url, this.#config),
       connections: CONNECTIONS,
       log: this.log,
     });
@@ -66,7 +75,7 @@ export async function withCells(config: Config, work: (cells: Cells) => Promise<
     await migrate(home, log);
     const sealer = await loadSealer(home, config);
     const list = await listCells(home, sealer);
-    const cells = new Cells(home, { sealer, log, list: list.length === 0 ? [ONLY_HOME] : list });
+    const cells = new Cells(home, { config, sealer, log, list: list.length === 0 ? [ONLY_HOME] : list });
     try {
       await work(cells);
     } finally {

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '../database/database.ts';
+import { lookUp } from '../database/look-up.ts';
 
 export interface ApiKeyRow {
   id: string;
@@ -19,20 +20,21 @@ export interface FoundKey extends ApiKeyRow {
 
 export const API_KEY_COLUMNS = 'id, project_id, name, mask, role, expires_at, last_used_at, revoked_at';
 
-const FIND = `
+const FOUND = `
 with found as materialized (
   select ${API_KEY_COLUMNS}, hash, coalesce(last_used_at > now() - interval '1 minute', false) as is_recent,
     exists (select from projects p where p.id = project_id and p.cell_state = 'moved') as has_moved
   from api_keys
   where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
-), used as (
+)`;
+
+const USED = `used as (
   update api_keys set last_used_at = now()
   -- never waits: another holder of the row records its use or revokes it
   where id = any(array(
     select k.id from api_keys k
     where k.id = any(array(select id from found where not is_recent)) for update skip locked))
-)
-select * from found`;
+)`;
 
 /**
  * The live keys with these hashes, in their order. A lookup records the use, to the minute. It uses the pool
@@ -42,7 +44,11 @@ export async function findApiKeys(
   db: Database,
   hashes: readonly Buffer[],
 ): Promise<(FoundKey | undefined)[]> {
-  const rows = await db.hot<FoundKey & { hash: Buffer }>('find-keys', FIND, [hashes]);
+  const rows = await lookUp<FoundKey & { hash: Buffer }>(
+    db,
+    { name: 'find-keys', found: FOUND, used: USED },
+    [hashes],
+  );
   const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
   return hashes.map((hash) => byHash.get(hash.toString('hex')));
 }

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import pg from 'pg';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, type DatabaseFault } from '../../domain/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Turns } from '../../platform/turns.ts';
 import {
@@ -11,11 +11,12 @@ import {
   patiently,
   survives,
 } from './patient-client.ts';
-import { isConnectionError, isTimeout, markUndone, reasonOf } from './pg-errors.ts';
+import { faultOf, isConnectionError, isTimeout, markFault, markUndone, reasonOf } from './pg-errors.ts';
 import { LOOK } from './servers/server-look.ts';
 import { Servers, type ServerUse } from './servers/servers.ts';
 import { type LogPosition, StandbyReads } from './servers/standby-reads.ts';
 import { parseTimestamp } from './timestamp.ts';
+import { type WriteFault, WriteWatch } from './write-watch.ts';
 
 /**
  * The pools of a node. `hot` serves accept, claim and finish. Its statements are prepared once and run with a
@@ -94,6 +95,7 @@ export class Database implements HotQueryable {
   /** Null: one server, as the driver finds it. */
   readonly #servers: Servers | null;
   readonly #standby: StandbyReads<Database> | null;
+  readonly #writing = new WriteWatch((work) => this.transaction(work));
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
@@ -154,6 +156,7 @@ export class Database implements HotQueryable {
       return rows as R[];
     } catch (error) {
       failure = error as Error;
+      this.#writing.failed(error);
       throw error;
     } finally {
       client.release(failure);
@@ -184,6 +187,7 @@ export class Database implements HotQueryable {
       return result;
     } catch (error) {
       if (!isCommitting) markUndone(error);
+      this.#writing.failed(error);
       // On a connection that does not answer, a rollback would wait too. Closing it has the same effect.
       if (isConnectionError(error)) broken = error as Error;
       else
@@ -262,16 +266,27 @@ export class Database implements HotQueryable {
     return this.#changes.run(projectId, change);
   }
 
-  /** Null if the database answers, else the problem. */
+  /** Null if the database answers, else the problem in words. */
   async problem(): Promise<string | null> {
+    return (await this.trouble())?.words ?? null;
+  }
+
+  /** Null if the database answers. */
+  async trouble(): Promise<{ fault: DatabaseFault; words: string } | null> {
     try {
       const query: PatientQuery = { text: 'select 1', answerMs: READY_MS };
       await this.#servers?.ready();
       await patiently(() => this.#general.query(query));
       return null;
-    } catch (error) {
-      return reasonOf(this.#servers === null ? error : this.#servers.explained(error));
+    } catch (failure) {
+      const error = this.#servers === null ? failure : this.#servers.explained(failure);
+      return { fault: faultOf(error) ?? 'refused', words: reasonOf(error) };
     }
+  }
+
+  /** Why it takes no writes although it answers. Null: as far as is known it does. */
+  writeFault(): Promise<WriteFault | null> {
+    return this.#writing.fault();
   }
 
   /** A connection of its own, for LISTEN and for locks that live as long as the session. */
@@ -337,6 +352,7 @@ export class Database implements HotQueryable {
     } catch (failure) {
       const error = this.#servers === null ? failure : this.#servers.explained(failure);
       markUndone(error);
+      if (faultOf(error) === null) markFault(error, 'refused');
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import type { Role } from '../../domain/role.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
+import { lookUp } from '../database/look-up.ts';
 
 export interface SessionRow {
   id: string;
@@ -41,7 +42,7 @@ export async function insertSession(
   return row as SessionRow;
 }
 
-const FIND = `
+const FOUND = `
 with found as materialized (
   select s.id, s.person_id, s.method, s.has_second_factor, s.address, s.user_agent, s.last_used_at, s.expires_at, s.hash,
     p.is_instance_admin, s.last_used_at > now() - interval '1 minute' as is_recent,
@@ -49,14 +50,15 @@ with found as materialized (
   from sessions s join people p on p.id = s.person_id
   where s.hash = any($1::bytea[]) and s.expires_at > now() and p.deactivated_at is null
     and s.last_used_at > now() - make_interval(secs => $2)
-), used as (
+)`;
+
+const USED = `used as (
   update sessions set last_used_at = now()
   -- never waits: another holder of the row records its use or ends it
   where id = any(array(
     select k.id from sessions k
     where k.id = any(array(select id from found where not is_recent)) for update skip locked))
-)
-select * from found`;
+)`;
 
 /** The live sessions with these hashes, in their order. A lookup records the use, to the minute. */
 export async function findSessions(
@@ -64,7 +66,11 @@ export async function findSessions(
   hashes: readonly Buffer[],
   idleSeconds: number,
 ): Promise<(OpenedSession | undefined)[]> {
-  const rows = await db.hot<OpenedSession & { hash: Buffer }>('find-sessions', FIND, [hashes, idleSeconds]);
+  const rows = await lookUp<OpenedSession & { hash: Buffer }>(
+    db,
+    { name: 'find-sessions', found: FOUND, used: USED },
+    [hashes, idleSeconds],
+  );
   const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
   return hashes.map((hash) => byHash.get(hash.toString('hex')));
 }

@@ -10,7 +10,7 @@ import { type FoundKey, findApiKeys } from '../../../store/config/api-keys.ts';
 import { findLinksByToken, type OpenedLink } from '../../../store/config/portal-links.ts';
 import { projectMoving } from '../../../store/config/projects.ts';
 import type { Database } from '../../../store/database/database.ts';
-import { isConnectionError } from '../../../store/database/pg-errors.ts';
+import { because, isConnectionError } from '../../../store/database/pg-errors.ts';
 import { findSessions, type OpenedSession } from '../../../store/people/sessions.ts';
 import { roleOf } from './access.ts';
 import { CallRate } from './call-rate.ts';
@@ -193,7 +193,7 @@ export class Authenticator {
       return await asked;
     } catch (error) {
       if (this.#deps.home === this.#deps.db || !isConnectionError(error)) throw error;
-      throw new AppError('home_unavailable', { retry: 1 }, { cause: error });
+      throw new AppError('home_unavailable', { retry: 1 }, because(error));
     }
   }
 

@@ -1,7 +1,8 @@
+import type { DatabaseFault } from '../../../domain/errors.ts';
 import { Loop } from '../../../platform/loop.ts';
 import type { PostgresServer } from '../../../platform/postgres-url.ts';
 import { connectPatiently, type PatientClient } from '../patient-client.ts';
-import { reasonOf } from '../pg-errors.ts';
+import { faultOf, reasonOf } from '../pg-errors.ts';
 
 /** The answer of a server to LOOK, which every role may ask. */
 export interface ServerState {
@@ -38,6 +39,7 @@ export class ServerLook {
   /** Undefined: it did not answer the last look. */
   state: ServerState | undefined;
   problem = 'not asked yet';
+  fault: DatabaseFault = 'unreachable';
   readonly #onLook: () => void;
   readonly #loop: Loop;
   #client: PatientClient | undefined;
@@ -92,6 +94,7 @@ export class ServerLook {
       this.state = rows[0];
     } catch (error) {
       this.state = undefined;
+      this.fault = faultOf(error) ?? 'refused';
       const reason = reasonOf(error);
       this.problem = NO_ANSWER.test(reason) ? `no answer within ${LIMIT_MS / 1000} s` : reason;
       await this.#forget();

@@ -1,8 +1,9 @@
+import type { DatabaseFault } from '../../../domain/errors.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { readPostgresUrl } from '../../../platform/postgres-url.ts';
 import { StartupError } from '../../../platform/startup-error.ts';
 import { connectPatiently, PatientClient, type PatientClientConfig } from '../patient-client.ts';
-import { isConnectionError } from '../pg-errors.ts';
+import { isConnectionError, markFault } from '../pg-errors.ts';
 import { LOOK, ServerLook, type ServerState } from './server-look.ts';
 
 /**
@@ -24,6 +25,11 @@ export type ServerUse = 'write' | 'read';
 
 export class NoServerError extends Error {
   readonly code = NO_CONNECTION;
+
+  constructor(message: string, fault: DatabaseFault, options?: ErrorOptions) {
+    super(message, options);
+    markFault(this, fault);
+  }
 }
 
 export class Servers {
@@ -68,7 +74,7 @@ export class Servers {
     this.#start();
     if (this.#chosen === undefined) {
       await Promise.all(this.#looks.map((one) => one.soon()));
-      if (this.#chosen === undefined) throw new NoServerError(this.#reasons());
+      if (this.#chosen === undefined) throw new NoServerError(this.#reasons(), this.#fault());
       return;
     }
     // The first may have begun before this process stood still.
@@ -88,7 +94,7 @@ export class Servers {
   explained(error: unknown): unknown {
     const isLost = this.#chosen !== undefined && this.#problemOf(this.#chosen) !== null;
     if (!isLost || !isConnectionError(error)) return error;
-    return new NoServerError(this.#reasons(), { cause: error });
+    return new NoServerError(this.#reasons(), this.#fault(), { cause: error });
   }
 
   /** The class for a pool: each new client connects to the server that is chosen then. Call `ready` before. */
@@ -108,7 +114,10 @@ export class Servers {
     const state = results.at(-1)?.rows[0];
     const problem = state === undefined ? 'no answer' : this.#problemWith(state);
     if (state === undefined || problem !== null)
-      throw new NoServerError(`the database server at ${client.host}:${client.port} ${problem}`);
+      throw new NoServerError(
+        `the database server at ${client.host}:${client.port} ${problem}`,
+        state === undefined ? 'unreachable' : 'read_only',
+      );
     this.#clients.set(client, state.timeline);
     client.once('end', () => this.#clients.delete(client));
     this.#saw(state.timeline);
@@ -204,6 +213,12 @@ export class Servers {
     if (isReadOnly) return 'is read only';
     if (timeline >= this.#timeline) return null;
     return `is an old primary: its timeline is ${timeline}, and ${this.#timeline} was seen`;
+  }
+
+  /** One that answers may only be read, or is not the one that is meant. */
+  #fault(): DatabaseFault {
+    if (this.#looks.some(({ state }) => state !== undefined)) return 'read_only';
+    return this.#looks.map(({ fault }) => fault).find((one) => one !== 'unreachable') ?? 'unreachable';
   }
 
   #reasons(): string {
