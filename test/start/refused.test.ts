@@ -9,6 +9,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { Program } from '../support/program.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
+import { startTransactionPooler } from '../support/servers/transaction-pooler.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 /** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */
@@ -50,7 +51,7 @@ describe('a start is refused', () => {
     onTestFinished(() => program.end());
     expect(await program.ended).toEqual({ code: 1, signal: null });
     expect(program.stderr).toBe(
-      'posthorn: the database was lost during the start: Connection terminated unexpectedly\n',
+      'posthorn: the start failed, because the database cannot be reached: Connection terminated unexpectedly\n',
     );
   });
 
@@ -138,6 +139,25 @@ describe('a start is refused', () => {
     expect(existsSync(join(dataDir, 'credentials.json'))).toBe(false);
   });
 
+  test.each(['next', 'last'] as const)(
+    'behind a pooler that gives each transaction the %s free session',
+    async (choice) => {
+      const database = await createTestDatabase();
+      onTestFinished(() => database.stop());
+      const pooler = await startTransactionPooler(choice);
+      onTestFinished(() => pooler.close());
+      const env = { DATABASE_URL: pooler.urlOf(database.name), POSTHORN_SECRET_KEY: SECRET_KEY };
+      const dataDir = join(temporaryDirectory(), 'data');
+      const line = await refusal({ ...env, POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
+      expect(line).toBe(
+        'the database is behind a pooler that gives each transaction another session: set the pooler to session mode (pgbouncer: pool_mode = session), or connect to the server itself',
+      );
+      expect(existsSync(join(dataDir, 'credentials.json'))).toBe(false);
+      const doctor = await runPosthorn(['doctor'], { env: { ...env, POSTHORN_DATA_DIR: dataDir } });
+      expect(doctor.stdout).toContain('set the pooler to session mode');
+    },
+  );
+
   test('if an unreleased build created the database', async () => {
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.stop());
@@ -163,15 +183,22 @@ describe('a start is refused', () => {
   });
 
   test.each([
-    ['missing', null],
-    ['no certificate', 'not a certificate'],
-  ])('with a file of certificate authorities that is %s, before anything is created', async (_, content) => {
+    ['POSTHORN_CA_FILE', 'missing', null],
+    ['POSTHORN_CA_FILE', 'no certificate', 'not a certificate'],
+    ['POSTHORN_DATABASE_CA_FILE', 'missing', null],
+  ])('with a %s that is %s, before anything is created', async (setting, _, content) => {
     const directory = temporaryDirectory();
     const file = join(directory, 'ca.pem');
     if (content !== null) writeFileSync(file, content);
     const dataDir = join(directory, 'data');
-    const line = await refusal({ POSTHORN_CA_FILE: file, POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
-    expect(line).toMatch(/^POSTHORN_CA_FILE cannot be read: /);
+    const line = await refusal({
+      DATABASE_URL: 'postgres://127.0.0.1:1/db',
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      [setting]: file,
+      POSTHORN_PORT: '0',
+      POSTHORN_DATA_DIR: dataDir,
+    });
+    expect(line).toMatch(new RegExp(`^${setting} cannot be read: `));
     expect(existsSync(dataDir)).toBe(false);
   });
 

@@ -15,11 +15,14 @@ export interface TestDatabase {
   stop(): Promise<void>;
 }
 
-export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
+export async function createTestDatabase(
+  options: { empty?: boolean; tablespace?: string | undefined } = {},
+): Promise<TestDatabase> {
   const server = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
+  const place = options.tablespace === undefined ? '' : ` tablespace ${options.tablespace}`;
   await asAdmin(
-    `create database ${name} template ${options.empty === true ? 'template0' : 'posthorn_template'}`,
+    `create database ${name} template ${options.empty === true ? 'template0' : 'posthorn_template'}${place}`,
   );
   const url = `postgres://${server.user}@localhost:${server.port}/${name}?host=${encodeURIComponent(server.host)}`;
   const client = new pg.Client({ ...server, database: name });

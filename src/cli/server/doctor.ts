@@ -5,6 +5,7 @@ import { VERSION } from '../../platform/version.ts';
 import { type Config, egressRule, isOnLoopback } from '../../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
 import type { Database } from '../../store/database/database.ts';
+import { refusePooler } from '../../store/database/usable-server.ts';
 import { type Place, stuckKeys } from '../../store/ordering/stuck-keys.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
@@ -77,6 +78,7 @@ async function database(config: Config): Promise<Finding[]> {
     try {
       const { db } = await connectDatabase(connection, config, log);
       try {
+        await refusePooler(db);
         return await lookAt(db);
       } finally {
         await db.close();

@@ -5,6 +5,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { isLockFailure } from '../database/pg-errors.ts';
+import { namingRights, refuseOldServer, refusePooler } from '../database/usable-server.ts';
 
 /**
  * Migrates the schema to the newest version while nodes run. Forward only; each file runs in one transaction
@@ -24,7 +25,6 @@ import { isLockFailure } from '../database/pg-errors.ts';
  */
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 const LOCK = 7_305_501;
-const OLDEST_SERVER = 150_000;
 const LOCK_WAIT_MS = 1_000;
 const TRIES = 60;
 const SAY_EVERY_MS = 5_000;
@@ -36,10 +36,13 @@ const NEEDS = /^-- needs: (\d{4})$/m;
 
 export async function migrate(db: Database, log: Logger, directory: string = MIGRATIONS): Promise<string[]> {
   await refuseOldServer(db);
+  await refusePooler(db);
   const files = await listMigrations(directory);
   const done: string[] = [];
   for (;;) {
-    const name = await applyNext({ db, log }, directory, files);
+    const name = await applyNext({ db, log }, directory, files).catch(async (error: unknown) => {
+      throw await namingRights(db, error);
+    });
     if (name === null) return done;
     done.push(name);
   }
@@ -222,12 +225,4 @@ async function describeWait(db: Database): Promise<string> {
   );
   const pids = rows.map(({ pid }) => pid).join(', ');
   return `the schema cannot be migrated while other sessions use its tables (such as a backup; pids ${pids}): start again when they have ended`;
-}
-
-async function refuseOldServer(db: Database): Promise<void> {
-  const [row] = await db.query<{ version: number; text: string }>(
-    "select current_setting('server_version_num')::int as version, current_setting('server_version') as text",
-  );
-  if (row !== undefined && row.version < OLDEST_SERVER)
-    throw new StartupError(`the database is PostgreSQL ${row.text}; Posthorn needs 15 or newer`);
 }
