@@ -1,8 +1,9 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
-import { abandonedMoves, uncleanMoves } from '../store/cells/source-moves.ts';
+import { abandonedMoves, type OpenMove, uncleanMoves } from '../store/cells/source-moves.ts';
 import { removeMovedRows } from '../store/cells/target-moves.ts';
 import type { Database } from '../store/database/database.ts';
+import { eachProject } from '../store/database/each-project.ts';
 import { settleMove } from './move/settle-move.ts';
 
 /** Ends the moves whose mover is gone, so that no project stays closed. Any number of processes may do it at a time. */
@@ -16,34 +17,43 @@ export interface KeptMoves {
 }
 
 export function moveKeeper(deps: KeptMoves): Loop {
-  return new Loop({
+  const loop: Loop = new Loop({
     turn: async () => {
-      await Promise.all(deps.cells.map((cell) => settleFrom(deps, cell)));
+      await Promise.all(deps.cells.map((cell) => settleFrom(deps, cell, () => loop.isStopped)));
     },
     onError: (error) => deps.log.warn({ err: error }, 'could not look for moves of projects'),
     everyMs: EVERY_MS,
   });
+  return loop;
 }
 
-/** A cell that is away is looked at in a later turn. So are the moves to it. */
+/** A cell that is away is looked at in a later turn. So is a move that cannot be settled. */
 async function settleFrom(
   { cells, owner, log }: KeptMoves,
   source: KeptMoves['cells'][number],
+  isStopped: () => boolean,
 ): Promise<void> {
+  const settle = async (move: OpenMove) => {
+    const target = cells.find(({ id }) => id === move.toCell);
+    if (target === undefined) return;
+    const between = { source: source.db, target: target.db, owner };
+    const outcome = await settleMove(between, move, { isForced: false });
+    log.warn(
+      { project: move.projectId, from: source.name, to: target.name, outcome },
+      'settled the move of a project whose mover is gone',
+    );
+  };
+  const failed = (project: string | undefined, error: unknown) =>
+    log.debug({ cell: source.name, project, err: error }, 'could not settle moves of projects');
   try {
-    for (const move of await abandonedMoves(source.db)) {
-      const target = cells.find(({ id }) => id === move.toCell);
-      if (target === undefined) continue;
-      const outcome = await settleMove({ source: source.db, target: target.db, owner }, move, {
-        isForced: false,
-      });
-      log.warn(
-        { project: move.projectId, from: source.name, to: target.name, outcome },
-        'settled the move of a project whose mover is gone',
-      );
-    }
-    for (const move of await uncleanMoves(source.db)) await removeMovedRows(source.db, move);
+    const each = { failed, isStopped };
+    await eachProject({ ...each, find: () => abandonedMoves(source.db), act: (_, [move]) => settle(move) });
+    await eachProject({
+      ...each,
+      find: () => uncleanMoves(source.db),
+      act: (_, [move]) => removeMovedRows(source.db, move),
+    });
   } catch (error) {
-    log.debug({ cell: source.name, err: error }, 'could not settle moves of projects');
+    failed(undefined, error);
   }
 }

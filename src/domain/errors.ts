@@ -181,6 +181,10 @@ export class AppError extends Error {
   }
 }
 
+/** The project was deleted, or moves to another cell. Nothing is to be done for it here. */
+export const isProjectAway = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === 'project_not_found' || error.code === 'project_moving');
+
 /** Refuses an id that names nothing. */
 export function found<T>(value: T | undefined, resource: string, id: string): T {
   if (value === undefined) throw new AppError('not_found', { resource, id });

@@ -1,3 +1,4 @@
+import { isProjectAway } from '../domain/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import type { Database } from '../store/database/database.ts';
@@ -65,8 +66,10 @@ export class JobRunner {
   }
 
   #failed(job: JobRow, error: unknown): void {
-    if (isTransient(error)) {
-      this.#deps.log.warn({ err: error, job: job.id }, 'rolled back a chunk of a job; retrying');
+    // That of a project that began to move meanwhile goes on where the project arrives.
+    const isAway = isProjectAway(error);
+    if (isAway || isTransient(error)) {
+      if (!isAway) this.#deps.log.warn({ err: error, job: job.id }, 'rolled back a chunk of a job; retrying');
       releaseJob(this.#deps.db, job.id).catch((failure: unknown) =>
         this.#deps.log.warn({ err: failure, job: job.id }, 'failed to release the job; it continues in 10 s'),
       );

@@ -154,6 +154,26 @@ export const metricTable = {
     'posthorn_export_failing',
     '1 if the last export of expired data by this node failed. Nothing is removed until it succeeds.',
   ),
+  upkeepFailures: counter(
+    'posthorn_upkeep_failures_total',
+    'Duties of upkeep that failed, all in all or for one project. The log names the error. The other duties and projects go on.',
+    {
+      name: 'duty',
+      values: [
+        'partitions',
+        'leftovers',
+        'audit',
+        'removal',
+        'templates',
+        'discard',
+        'ordering_keys',
+        'batches',
+        'expiry',
+        'endpoint_expiry',
+        'devices',
+      ],
+    },
+  ),
   brokerMessages: counter(
     'posthorn_broker_messages_total',
     'Messages of brokers, by what became of them. repeat: dropped, since it was stored before. unreadable: of those stored, the ones that can never be an event.',

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
+import { JobRunner } from '../../src/jobs/job-runner.ts';
 import { JOBS_CHANNEL, NEW_JOB } from '../../src/store/database/notify-nodes.ts';
+import type { JobType, JobWork } from '../../src/store/jobs/jobs.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { linesOf } from '../support/log-lines.ts';
 import { failedDeliveries } from '../support/samples/many-deliveries.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -142,4 +145,43 @@ test('a job that cannot run ends as failed with the reason and delays no other',
   const failed = await jobState({ uid: '01ZZZZZZZZZZZZZZZZZZZZZZZZ' }, hasEnded);
   expect(failed).toMatchObject({ status: 'failed', error: expect.stringContaining('internal error') });
   expect(await jobState(job, hasEnded)).toMatchObject({ status: 'completed' });
+});
+
+test('a job whose project begins to move waits, and those of other projects go on', async () => {
+  const [moving, other] = [await app.newProject(), await app.newProject()];
+  const state = (to: string | null) =>
+    app.database.query('update projects set cell_state = $2 where id = $1', [moving.projectId, to]);
+  const end = { cursor: null, done: 1, failed: 0 };
+  const work = async ({ project_id }: { project_id: string }) => {
+    if (project_id === moving.projectId && runs++ === 0) await state('draining');
+    return async () => end;
+  };
+  let runs = 0;
+  const jobs = ['a', 'b'].map((id, n) => ({ id, project: [moving, other][n]?.projectId }));
+  for (const { id, project } of jobs)
+    await app.database.query(
+      `insert into jobs (id, project_id, type, status, input, actor_type) values ($1, $2, 'batch_cancel', 'queued', '{}', 'instance')`,
+      [id, project],
+    );
+  const { log, lines } = linesOf('warn');
+  const works = { batch_cancel: work } as unknown as Record<JobType, JobWork>;
+  const runner = new JobRunner({ db: app.app.db, works, log });
+  runner.start();
+  const states = async () =>
+    (await app.database.query("select status from jobs where id in ('a', 'b') order by id")).map(
+      ({ status }) => status,
+    );
+  await eventually(states, ([, status]) => status === 'completed');
+  expect(await states()).toEqual(['queued', 'completed']);
+  await state(null);
+  await eventually(
+    async () => {
+      runner.wake();
+      return states();
+    },
+    ([status]) => status !== 'queued',
+  );
+  expect(await states()).toEqual(['completed', 'completed']);
+  expect(lines()).toEqual([]);
+  await runner.stop();
 });

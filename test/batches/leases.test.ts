@@ -11,19 +11,21 @@ import { asId, IdFactory, type MetaEventId, type SubscriptionId } from '../../sr
 import { metaQueueKey } from '../../src/domain/meta-event.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { discardHeld } from '../../src/engine/upkeep/discard-held.ts';
+import { Duty } from '../../src/engine/upkeep/duty.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import type { ConfigCache } from '../../src/routing/config-cache.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
-import { healMembers } from '../../src/store/batching/heal-members.ts';
+import { healMembers, lostMembers } from '../../src/store/batching/heal-members.ts';
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { isUndone } from '../../src/store/database/pg-errors.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { MetaEventRecorder } from '../../src/store/queue/meta-event-recorder.ts';
 import { startTestApp } from '../support/app.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { endedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { numbers, scene } from './scene.ts';
@@ -281,7 +283,8 @@ test('a batch goes on without a delivery that has lost its event, and ends with 
 });
 
 describe('deliveries whose batch has no row', () => {
-  const heal = () => healMembers(db, () => ids.next());
+  const heal = async () =>
+    Promise.all((await lostMembers(db)).map((lost) => healMembers(db, lost, ids.next())));
   const orphaned = async (subscription: object = {}) => {
     const made = await claimed(subscription);
     await app.database.query('delete from delivery_queue where delivery_id = $1', [made.batch.id]);
@@ -331,14 +334,16 @@ test('a batch that is held for twice the retention goes with its deliveries, and
   const { batch, free, rows, deliveries } = await claimed();
   await free(batch.id);
   const [open] = await app.database.query('select count(*)::int from delivery_queue where kind <> 2');
+  const { metrics } = createMetrics();
   const discarded = await discardHeld(
     {
       db,
       cache: { getOrNull: async () => null } as unknown as ConfigCache,
       metaEvents: new MetaEventRecorder({ ids, maxRetrySeconds: 1 }),
-      metrics: createMetrics().metrics,
+      metrics,
       metaEventsStored: () => {},
       released: () => {},
+      duty: new Duty({ metrics, log: quietLog }, { duty: 'discard', retryInMs: 0 }),
     },
     { nowMs: Date.now() + 70 * DAY_MS, retentionMs: 30 * DAY_MS },
     new AbortController().signal,

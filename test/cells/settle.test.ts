@@ -6,6 +6,7 @@ import { moveKeeper } from '../../src/cells/move-keeper.ts';
 import { asId } from '../../src/domain/ids.ts';
 import { abandonedMoves } from '../../src/store/cells/source-moves.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
@@ -85,6 +86,40 @@ test.each(STEPS)(
     await keeper.stop();
   },
 );
+
+test('a move that cannot be settled keeps no other project closed', async () => {
+  const { app, there } = cells;
+  const clients = [(await cells.project(0)).client, (await cells.project(0)).client];
+  for (const client of clients) {
+    const deps = killedAt('draining');
+    await expect(runMove(deps, await startMove(deps, cells.move(client)))).rejects.toThrow(Killed);
+  }
+  const ids = clients.map(({ projectId }) => projectId);
+  await app.database.query(
+    "update project_moves set lease_until = now() - interval '1 second' where project_id = any($1)",
+    [ids],
+  );
+  // The one that is found first.
+  const [first] = ids.toSorted();
+  const allow = await refuseWrites(app.database, 'project_moves', first);
+  const keeper = moveKeeper({
+    cells: [
+      { id: 1, name: 'source', db: app.app.db },
+      { id: 2, name: 'target', db: there.db },
+    ],
+    owner: 'keeper',
+    log: quietLog,
+  });
+  const open = () =>
+    app.database.query('select id from projects where id = any($1) and cell_state is null', [ids]);
+  keeper.start();
+  keeper.wake();
+  expect(await eventually(open, (rows) => rows.length > 0)).toEqual([{ id: ids.find((id) => id !== first) }]);
+  await allow();
+  keeper.wake();
+  await eventually(open, (rows) => rows.length === 2);
+  await keeper.stop();
+});
 
 test('a stopped move leaves the source as it was and nothing in the target, and the next one arrives', async () => {
   const { client } = await cells.project();

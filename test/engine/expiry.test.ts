@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
+import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf } from '../support/settled.ts';
@@ -67,6 +68,24 @@ test('deliveries behind a pause expire; a resend is made whenever it is made', a
   expect(await deliveryOf(client, event)).toMatchObject({ expires_at: null });
   await client.put(`/events/${event.uid}/replay`, undefined, 200);
   expect(await receiver.received(2, path)).toHaveLength(2);
+});
+
+test('a project whose expired deliveries cannot be ended keeps those of no other waiting', async () => {
+  const stuck = await scene();
+  const { client, endpoint, send } = await scene();
+  await client.put(`/endpoints/${endpoint.uid}/pause`);
+  // More than one look finds, and all older than those of the other project.
+  await app.database.query(
+    "insert into delivery_expiries select now() - interval '1 hour', $1, 'd' || n from generate_series(1, 501) n",
+    [stuck.client.projectId],
+  );
+  const allow = await refuseWrites(app.database, 'delivery_expiries', stuck.client.projectId);
+  await deliveryOf(client, await send({ ttl_seconds: 1 }), 'Discarded');
+  await allow();
+  await eventually(
+    () => app.database.query('select from delivery_expiries where project_id = $1', [stuck.client.projectId]),
+    (rows) => rows.length === 0,
+  );
 });
 
 // proves Subscriptions: ttl_seconds

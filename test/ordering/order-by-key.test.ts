@@ -1,9 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type DiscardHeldDeps, discardHeld } from '../../src/engine/upkeep/discard-held.ts';
+import { Duty } from '../../src/engine/upkeep/duty.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 import type { Released } from '../../src/store/ordering/release-next.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { type Answer, Receiver } from '../support/servers/receiver.ts';
 import { endedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -316,6 +319,8 @@ test('keys that are held for twice the retention go on', async () => {
   await discardHeld(
     {
       ...app.app,
+      cache: { getOrNull: async () => null },
+      duty: new Duty({ metrics: createMetrics().metrics, log: quietLog }, { duty: 'discard', retryInMs: 0 }),
       metaEventsStored: () => {},
       released: (places: readonly Released[]) => {
         for (const { projectId, ...place } of places) app.app.engine.sink.waiting(projectId, place);

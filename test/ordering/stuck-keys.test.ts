@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
+import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { shared } from '../support/shared.ts';
 import { heldScene } from './held-scene.ts';
 
 /** A key never waits for a delivery that no node can send. The janitor of a node that starts looks at all keys. */
-const { log, lines } = linesOf('error');
+const { log, lines } = linesOf('warn');
 const app = await shared(startTestApp({}, log));
 
 const LOST = 'released ordering keys that waited for a lost delivery';
@@ -60,4 +62,36 @@ test('deliveries of a key without a head go, and a held key whose failed deliver
     [10, 11, 12],
   ]);
   expect((await alerts(2)).map(({ event_type }) => event_type)).toEqual(['alert.raised', 'alert.cleared']);
+});
+
+test('neither a project that moves nor one whose key cannot be freed keeps the keys of another waiting', async () => {
+  const [moving, broken, fine] = await Promise.all([heldScene(app), heldScene(app), heldScene(app)]);
+  moving.refused.add(1);
+  await moving.send('a', 1);
+  await moving.held(1);
+  for (const { client, endpoint, send } of [broken, fine]) {
+    await client.put(`/endpoints/${endpoint.uid}/pause`, undefined, 202);
+    const head = await send('a', 1);
+    await send('a', 2);
+    await app.database.query('delete from delivery_queue where event_id = $1', [head.uid]);
+  }
+  const state = (to: string | null) =>
+    app.database.query('update projects set cell_state = $2 where id = $1', [moving.client.projectId, to]);
+  await state('draining');
+  const allow = await refuseWrites(app.database, 'ordering_keys', broken.client.projectId);
+  await fine.client.put(`/endpoints/${fine.endpoint.uid}/pause`, undefined, 202);
+  const node = await app.addNode();
+  await fine.drained();
+  expect(fine.seen('a')).toEqual([2]);
+  const failures = await eventually(
+    async () => lines().filter(({ msg }) => msg === 'upkeep failed; retrying later'),
+    (found) => found.length > 0,
+  );
+  expect(failures).toMatchObject([
+    { duty: 'ordering_keys', project: broken.client.projectId, err: { message: 'refused' } },
+  ]);
+  const { value } = await scrape(node.url);
+  expect(value('posthorn_upkeep_failures_total{duty="ordering_keys"}')).toBe(1);
+  expect(value('posthorn_upkeep_failures_total{duty="discard"}')).toBe(0);
+  await Promise.all([allow(), state(null)]);
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { LANE } from '../../src/domain/delivery.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 import { Listener } from './listener.ts';
@@ -189,6 +190,29 @@ test('a device that is gone for ten minutes is switched off, and deleted after 3
   expect(await project.get(`/eventdeliveries/${waiting.uid}`)).toMatchObject({
     device_metadata: { host_name: 'gone' },
   });
+});
+
+test('devices of a project that cannot be switched off keep those of no other on', async () => {
+  const clients = [await app.newProject(), await app.newProject()];
+  for (const client of clients) await (await Listener.start(client, { host_name: 'gone' })).close();
+  const ids = clients.map(({ projectId }) => projectId);
+  // The one that is found first.
+  const [first = ''] = ids.toSorted();
+  const allow = await refuseWrites(app.database, 'subscriptions', first);
+  await app.database.query(
+    "update devices set last_seen_at = now() - interval '11 minutes' where project_id = any($1)",
+    [ids],
+  );
+  const states = () =>
+    app.database.query(
+      "select project_id from subscriptions where type = 'cli' and status = 'inactive' and project_id = any($1)",
+      [ids],
+    );
+  expect(await eventually(states, (rows) => rows.length > 0)).toEqual([
+    { project_id: ids.find((id) => id !== first) },
+  ]);
+  await allow();
+  await eventually(states, (rows) => rows.length === 2);
 });
 
 test('a connection needs a key, a first message that makes sense, and a device', async () => {

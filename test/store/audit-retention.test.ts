@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import { removeExpiredAudit } from '../../src/store/upkeep/audit-retention.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, refuseWrites } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,7 +11,8 @@ const db = database.open();
 beforeAll(async () => {
   await database.query(
     `insert into projects (id, name, type, logo_url, config) values
-     ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}'), ('long', 'long', 'outgoing', '', '{}')`,
+     ('short', 'short', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}'), ('long', 'long', 'outgoing', '', '{}'),
+     ('broken', 'broken', 'outgoing', '', '{"retention_policy":{"policy":"24h","retention_policy_enabled":true}}')`,
   );
   // Entries go by their own age: what is open and needs its event holds none of them back.
   await database.query(
@@ -37,8 +38,12 @@ const store = (projectId: string | null, ageDays: number, count: number) =>
     ],
   );
 
+const failed: string[] = [];
 const tidy = () =>
-  removeExpiredAudit(db, { nowMs: Date.now(), retentionMs: 10 * DAY_MS }, new AbortController().signal);
+  removeExpiredAudit(
+    { db, signal: new AbortController().signal, failed: (projectId) => failed.push(projectId) },
+    { nowMs: Date.now(), retentionMs: 10 * DAY_MS },
+  );
 
 const left = async () =>
   Object.fromEntries(
@@ -66,4 +71,15 @@ test('entries of a project are removed at its own shorter retention, in chunks, 
   await store(null, 2, 6);
   await tidy();
   expect(await left()).toEqual({ short: 4, long: 5, instance: 6 });
+});
+
+test('a project whose entries cannot be removed keeps those of no other', async () => {
+  for (const project of ['broken', 'short']) await store(project, 2, 3);
+  const allow = await refuseWrites(database, 'audit_entries', 'broken');
+  await tidy();
+  expect(await left()).toEqual({ broken: 3 });
+  expect(failed).toEqual(['broken']);
+  await allow();
+  await tidy();
+  expect(await left()).toEqual({});
 });

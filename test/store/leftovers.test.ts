@@ -3,7 +3,7 @@ import { firstIdAt, idTime } from '../../src/domain/ids.ts';
 import { removeTemplates, removeTemplatesOfProject } from '../../src/store/upkeep/expired-templates.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, refuseWrites } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
 const DAY_MS = 86_400_000;
@@ -475,6 +475,18 @@ test('templates of attempts go two days before the deliveries that are left', as
   await db.query(`drop table ${oldest.name}`);
   await removeTemplates(db, expired, signal);
   expect(await left('attempt_templates', 'id')).toEqual(['5', '7']);
+});
+
+test('a table that cannot be cleaned up keeps no other as it is', async () => {
+  await insert('traffic', { subject_id: 'stuck', step: 1, start: daysAgo(3) });
+  await insert('sessions', { id: 'over', expires_at: daysAgo(1) });
+  const allow = await refuseWrites(database, 'traffic');
+  const error: unknown = await tidy().catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ errors: [{ message: 'refused' }] });
+  expect(await left('sessions', 'id')).not.toContain('over');
+  await allow();
+  await tidy();
+  expect(await left('traffic', 'subject_id')).not.toContain('stuck');
 });
 
 test('every table is either cleaned up or known not to need it', async () => {

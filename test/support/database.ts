@@ -54,3 +54,19 @@ export async function asAdmin(statement: string): Promise<void> {
     await client.end();
   }
 }
+
+/** Updates and deletes of a table fail, those of one project or of all, until the returned function is called. */
+export async function refuseWrites(
+  database: TestDatabase,
+  table: string,
+  projectId?: string,
+): Promise<() => Promise<unknown>> {
+  const of = projectId === undefined ? '' : `when (old.project_id = '${projectId}')`;
+  await database.query(
+    `create or replace function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  );
+  await database.query(
+    `create trigger refuse before update or delete on ${table} for each row ${of} execute function refuse()`,
+  );
+  return () => database.query(`drop trigger refuse on ${table}`);
+}

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/store/database/database.ts';
-import type { RemovalOptions } from '../../src/store/upkeep/remove-partitions.ts';
+import type { ProjectRemoval } from '../../src/store/upkeep/project-retention.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 
 /**
@@ -8,13 +8,16 @@ import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
  */
 export async function upkeep<T>(
   db: Database,
-  work: (options: RemovalOptions) => Promise<T>,
+  work: (options: ProjectRemoval) => Promise<T>,
   { exportDirectory = '', waitsMs = 40_000 }: { exportDirectory?: string; waitsMs?: number } = {},
 ): Promise<T> {
   const { signal } = new AbortController();
   const result = await withUpkeepLock(db, signal, async (session) => {
     await session.query(`set lock_timeout = ${waitsMs}`);
-    return work({ db, session, signal, exportDirectory });
+    const failed = (_: unknown, error: unknown) => {
+      throw error;
+    };
+    return work({ db, session, signal, exportDirectory, failed });
   });
   if (result === null) throw new Error('another node has the upkeep lock');
   return result;

@@ -17,6 +17,7 @@ import {
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { projectRetentions } from '../../store/upkeep/project-retention.ts';
+import type { Duty } from './duty.ts';
 
 /**
  * Ends open deliveries that have waited for twice the retention of their project, because of a paused
@@ -34,6 +35,7 @@ export interface DiscardHeldDeps {
   metaEventsStored(projectId: string): void;
   /** The next deliveries of ordering keys are due. */
   released(places: readonly Released[]): void;
+  duty: Duty;
 }
 
 const CHUNK = 500;
@@ -46,26 +48,25 @@ export async function discardHeld(
   time: { nowMs: number; retentionMs: number },
   signal: AbortSignal,
 ): Promise<number> {
-  const { db, cache } = deps;
-  const limits = new Map<ProjectId, number>();
-  for (const { id, retentionMs } of await projectRetentions(db))
-    limits.set(id, 2 * Math.min(retentionMs, time.retentionMs));
+  const { db, cache, duty } = deps;
   const instanceMs = 2 * time.retentionMs;
-  for (const id of await projectsHolding(db, firstIdAt(time.nowMs - instanceMs)))
-    if (!limits.has(id)) limits.set(id, instanceMs);
+  const withHolds = new Set(await projectsWithHolds(db));
+  const limits = new Map([...withHolds].map((id) => [id, instanceMs]));
+  for (const id of await projectsHolding(db, firstIdAt(time.nowMs - instanceMs))) limits.set(id, instanceMs);
+  for (const { projectId, retentionMs } of await projectRetentions(db))
+    limits.set(projectId, 2 * Math.min(retentionMs, time.retentionMs));
   let discarded = 0;
-  for (const [projectId, heldMs] of limits) {
-    const routing = await cache.getOrNull(projectId);
-    // Its deliveries go on in another cell.
-    if (routing?.isMoving === true) continue;
-    for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
-      ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
-  }
-  for (const projectId of await projectsWithHolds(db)) {
-    const beforeMs = time.nowMs - (limits.get(projectId) ?? instanceMs);
-    for (let keys = CHUNK; keys === CHUNK && !signal.aborted; )
-      keys = await endHolds(deps, projectId, beforeMs);
-  }
+  await duty.eachProject({
+    find: async () => [...limits].map(([projectId, heldMs]) => ({ projectId, heldMs })),
+    act: async (projectId, [{ heldMs }]) => {
+      const routing = await cache.getOrNull(projectId);
+      for (let ended = 1; ended > 0 && !signal.aborted; discarded += ended)
+        ended = await discardChunk(deps, { projectId, routing, heldMs, nowMs: time.nowMs });
+      for (let keys = CHUNK; keys === CHUNK && withHolds.has(projectId) && !signal.aborted; )
+        keys = await endHolds(deps, projectId, time.nowMs - heldMs);
+    },
+    isStopped: () => signal.aborted,
+  });
   return discarded;
 }
 

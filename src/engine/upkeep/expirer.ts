@@ -1,19 +1,19 @@
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Database } from '../../store/database/database.ts';
 import { dueExpiries, type Expiry, takeExpired } from '../../store/later/expiries.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type Ended, endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
+import { Duty, type DutyDeps } from './duty.ts';
 
 /**
  * Ends deliveries that have expired while they waited: for a retry, a gate or a consumer. One commit for each project of a
  * chunk. Before a send the sender looks for itself (src/engine/attempt/delivery-sender.ts). A look that finds a due expiry
  * wakes it.
  */
-export interface ExpirerDeps {
+export interface ExpirerDeps extends DutyDeps {
   db: Database;
   metaEvents: MetaEventRecorder;
   metrics: Metrics;
@@ -21,23 +21,24 @@ export interface ExpirerDeps {
   metaEventsStored(projectId: string): void;
   /** The next deliveries of ordering keys are due. */
   released(places: readonly Released[]): void;
-  log: Logger;
 }
 
 const CHUNK = 500;
+/** That of the look that wakes it. */
+const RETRY_MS = 1_000;
 const NONE: Ended = { count: 0, released: [] };
 
 export function expirer(deps: ExpirerDeps): Loop {
+  const duty = new Duty(deps, { duty: 'expiry', retryInMs: RETRY_MS });
   const loop: Loop = new Loop({
-    turn: async () => {
-      for (let read = CHUNK; read === CHUNK && !loop.isStopped; ) {
-        const due = await dueExpiries(deps.db, CHUNK);
-        read = due.length;
-        for (const [projectId, of] of Map.groupBy(due, (row) => row.project_id))
-          await expire(deps, projectId, of);
-      }
-    },
-    onError: (error) => deps.log.warn({ err: error }, 'failed to end expired deliveries; retrying in 1 s'),
+    turn: () =>
+      duty.eachProject({
+        find: (except) => dueExpiries(deps.db, { limit: CHUNK, except }),
+        most: CHUNK,
+        act: (projectId, due) => expire(deps, projectId, due),
+        isStopped: () => loop.isStopped,
+      }),
+    onError: (error) => duty.failed(error),
   });
   return loop;
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../../store/database/database.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
 import { healKeys, type Place, type StuckKey, stuckKeys } from '../../store/ordering/stuck-keys.ts';
+import type { Duty } from './duty.ts';
 
 /**
  * Looks for ordering keys whose deliveries would wait for ever, and lets their next deliveries go. A run looks at so many
@@ -12,31 +13,36 @@ export interface HealKeysDeps {
   db: Database;
   /** The next deliveries of ordering keys are due. */
   released(places: readonly Released[]): void;
+  duty: Duty;
 }
 
 export interface HealedKeys {
   /** Keys without a head that could be sent. */
   lost: number;
-  /** Keys that a failed delivery held until it was removed. */
-  expired: number;
   /** Where the next run begins. */
   next: Place | null;
 }
 
 export async function healStuckKeys(
-  { db, released }: HealKeysDeps,
+  { db, released, duty }: HealKeysDeps,
   from: Place | null,
   signal: AbortSignal,
 ): Promise<HealedKeys> {
-  const counts: HealedKeys = { lost: 0, expired: 0, next: from };
+  const healed: HealedKeys = { lost: 0, next: from };
   for (let page = 0; page < PAGES_PER_RUN && !signal.aborted; page++) {
-    const { stuck, next } = await stuckKeys(db, counts.next);
-    released(await heal(db, stuck));
-    for (const { state } of stuck) counts[state] += 1;
-    counts.next = next;
+    const { stuck, next } = await stuckKeys(db, healed.next);
+    await duty.eachProject({
+      find: async () => stuck,
+      act: async (_, keys) => {
+        released(await heal(db, keys));
+        healed.lost += keys.filter(({ state }) => state === 'lost').length;
+      },
+      isStopped: () => signal.aborted,
+    });
+    healed.next = next;
     if (next === null) break;
   }
-  return counts;
+  return healed;
 }
 
 async function heal(db: Database, stuck: readonly StuckKey[]): Promise<Released[]> {

@@ -2,20 +2,20 @@ import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
-import { healMembers } from '../../store/batching/heal-members.ts';
+import { healMembers, lostMembers } from '../../store/batching/heal-members.ts';
 import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
 import type { Place } from '../../store/ordering/stuck-keys.ts';
-import type { DiscardHeldDeps } from './discard-held.ts';
+import { Duty, type DutyName } from './duty.ts';
 import { healStuckKeys } from './heal-keys.ts';
-import { type RetentionReport, runRetention } from './retention-run.ts';
+import { type RetentionReport, type RetentionRunDeps, runRetention } from './retention-run.ts';
 
 /**
- * Regular upkeep: creates partitions ahead of need, removes data older than the retention, and frees ordering keys and
- * deliveries of batches that wait for nothing. It also runs on each start, otherwise a node that never runs for long would never clean up. The next run begins 10 min after the
- * last one ended, however long that took, such as the export of a large partition. A stop ends a run early.
+ * Regular upkeep, in two loops, so that the export of a large partition delays nothing but removal. One removes data older
+ * than the retention. The other creates partitions ahead of need, and frees ordering keys and deliveries of batches that
+ * wait for nothing. Both also run on each start, otherwise a node that never runs for long would never clean up. The next
+ * run begins 10 min after the last one ended. A stop ends a run early. A duty that fails stops no other.
  */
-export interface JanitorDeps extends DiscardHeldDeps {
-  config: { retentionHours: number; exportDir: string };
+export interface JanitorDeps extends Omit<RetentionRunDeps, 'duty'> {
   databaseClock: OffsetClock;
   ids: IdFactory;
   makePartitions(): Promise<void>;
@@ -29,58 +29,78 @@ const EVERY_MS = 600_000;
 export class Janitor {
   readonly #deps: JanitorDeps;
   readonly #stop = new AbortController();
-  readonly #loop: Loop;
+  readonly #loops: readonly Loop[];
   /** Ordering keys up to here were looked at. */
   #lookedUpTo: Place | null = null;
 
   constructor(deps: JanitorDeps) {
     this.#deps = deps;
-    this.#loop = new Loop({
-      turn: () => this.#tidy(),
-      onError: (error) => deps.log.warn({ err: error }, 'upkeep failed; retrying in 10 min'),
-      everyMs: EVERY_MS,
-    });
+    const loop = (duty: DutyName, turn: () => Promise<void>) =>
+      new Loop({ turn, onError: (error) => this.#duty(duty).failed(error), everyMs: EVERY_MS });
+    this.#loops = [loop('removal', () => this.#remove()), loop('partitions', () => this.#keep())];
   }
 
   start(): void {
-    this.#loop.start();
-    this.#loop.wake();
+    for (const loop of this.#loops) {
+      loop.start();
+      loop.wake();
+    }
   }
 
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#stop.abort();
-    return this.#loop.stop();
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
-  async #tidy(): Promise<void> {
-    const { config, databaseClock } = this.#deps;
-    await this.#deps.makePartitions();
-    const settings = { retentionHours: config.retentionHours, exportDirectory: config.exportDir };
-    const report = await runRetention({ ...this.#deps, settings }, databaseClock.now(), this.#stop.signal);
+  #duty(duty: DutyName): Duty {
+    return new Duty(this.#deps, { duty, retryInMs: EVERY_MS });
+  }
+
+  async #remove(): Promise<void> {
+    const duty = (name: DutyName) => this.#duty(name);
+    const nowMs = this.#deps.databaseClock.now();
+    const report = await runRetention({ ...this.#deps, duty }, nowMs, this.#stop.signal);
     if (report !== null) this.#report(report);
-    await this.#lookAtOrder();
-    await this.#lookAtBatches();
   }
 
-  async #lookAtOrder(): Promise<void> {
+  async #keep(): Promise<void> {
+    await this.#duty('partitions').run(() => this.#deps.makePartitions());
+    const order = this.#duty('ordering_keys');
+    await order.run(() => this.#lookAtOrder(order));
+    const batches = this.#duty('batches');
+    await batches.run(() => this.#lookAtBatches(batches));
+  }
+
+  async #lookAtOrder(duty: Duty): Promise<void> {
     const { db, ordering, log } = this.#deps;
-    const { lost, next } = await healStuckKeys(this.#deps, this.#lookedUpTo, this.#stop.signal);
+    const { lost, next } = await healStuckKeys({ ...this.#deps, duty }, this.#lookedUpTo, this.#stop.signal);
     this.#lookedUpTo = next;
     if (lost > 0) log.error({ keys: lost }, 'released ordering keys that waited for a lost delivery');
     for (const found of await wronglyAlerted(db)) ordering.look(found);
   }
 
-  async #lookAtBatches(): Promise<void> {
+  async #lookAtBatches(duty: Duty): Promise<void> {
     const { db, ids, released, log } = this.#deps;
-    const healed = await healMembers(db, () => ids.next());
-    if (healed.length > 0) log.error({ batches: healed.length }, 'released deliveries of lost batches');
-    released(healed);
+    let healed = 0;
+    await duty.eachProject({
+      find: () => lostMembers(db),
+      act: async (_, batches) => {
+        for (const lost of batches) {
+          released([await healMembers(db, lost, ids.next())]);
+          healed += 1;
+        }
+      },
+      isStopped: () => this.#stop.signal.aborted,
+    });
+    if (healed > 0) log.error({ batches: healed }, 'released deliveries of lost batches');
   }
 
-  #report({ removed, waiting, discarded, exportProblem }: RetentionReport): void {
+  #report({ partitions, discarded }: RetentionReport): void {
     const { metrics, log } = this.#deps;
-    metrics.exportFailing.set(exportProblem === null ? 0 : 1);
     if (discarded > 0) log.warn({ discarded }, 'discarded expired deliveries');
+    if (partitions === undefined) return;
+    const { removed, waiting, exportProblem } = partitions;
+    metrics.exportFailing.set(exportProblem === null ? 0 : 1);
     if (removed.length > 0) log.info({ partitions: removed }, 'removed expired partitions');
     if (waiting.length > 0)
       log.info({ partitions: waiting }, 'a long transaction blocks the removal of partitions');

@@ -1,5 +1,5 @@
 import { BATCH_LANE, LANE, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
-import type { BatchId } from '../../domain/ids.ts';
+import type { BatchId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { lockKeysOf, type Released } from '../ordering/release-next.ts';
@@ -9,8 +9,8 @@ import { lockKeysOf, type Released } from '../ordering/release-next.ts';
  * commit, so that only a fault leaves such ones. They go on in a batch of their own. Whether the lost one was sent is not
  * known, so that of deliveries at most once it counts as begun.
  */
-interface Orphans {
-  project_id: string;
+export interface Orphans {
+  projectId: ProjectId;
   key: QueueKey;
   batch_id: string;
   is_at_most_once: boolean;
@@ -38,9 +38,9 @@ with recursive k as (
     where key = k.key and ${FREE_MEMBER} order by due_at limit ${PER_KEY}
   ) q where ${isLost('q')}
 )
-select lost.project_id, lost.key, lost.batch_id, d.is_at_most_once, array_agg(lost.delivery_id) as ids
+select lost.project_id as "projectId", lost.key, lost.batch_id, d.is_at_most_once, array_agg(lost.delivery_id) as ids
 from lost join event_deliveries d on ${byKey('d.id', 'lost.delivery_id')}
-group by 1, 2, 3, 4`;
+group by lost.project_id, 2, 3, 4`;
 
 /** Those behind another of their ordering key wait for their turn: that one may still be leased. */
 const HEAL = `
@@ -63,13 +63,15 @@ insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, 
 select $4, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, now(), $5, array_agg(delivery_id order by delivery_id)
 from members having count(*) > 0`;
 
-/** Returns where the new batches wait. */
-export async function healMembers(db: Database, nextId: () => BatchId): Promise<Released[]> {
-  const found = await db.query<Orphans>(FIND);
-  for (const { project_id, ids, batch_id, is_at_most_once } of found)
-    await db.transaction(async (tx) => {
-      await lockKeysOf(tx, project_id, { ids, among: 'open' });
-      await tx.query(HEAL, [project_id, ids, batch_id, nextId(), is_at_most_once]);
-    });
-  return found.map(({ project_id, key }) => ({ projectId: project_id, key, lane: BATCH_LANE.formed }));
+/** By project, batch and mode of delivery. */
+export const lostMembers = (db: Database): Promise<Orphans[]> => db.query<Orphans>(FIND);
+
+/** Returns where the new batch waits. */
+export async function healMembers(db: Database, lost: Orphans, newId: BatchId): Promise<Released> {
+  const { projectId, key, ids, batch_id, is_at_most_once } = lost;
+  await db.transaction(async (tx) => {
+    await lockKeysOf(tx, projectId, { ids, among: 'open' });
+    await tx.query(HEAL, [projectId, ids, batch_id, newId, is_at_most_once]);
+  });
+  return { projectId, key, lane: BATCH_LANE.formed };
 }

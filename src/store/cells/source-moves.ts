@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { SILENT_SECONDS } from '../database/node-lease.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
@@ -71,16 +72,20 @@ export async function projectHere(db: Queryable, projectId: string): Promise<boo
   return rows.length > 0;
 }
 
+interface OfProject {
+  projectId: ProjectId;
+}
+
 /** Moves whose mover is silent. */
-export function abandonedMoves(db: Queryable): Promise<OpenMove[]> {
-  return db.query<OpenMove>(
+export function abandonedMoves(db: Queryable): Promise<(OpenMove & OfProject)[]> {
+  return db.query(
     `select ${COLUMNS} from project_moves where ${OPEN} and lease_until < clock_timestamp() order by project_id`,
   );
 }
 
 /** Moves that are done, and whose mover ended before it had removed all rows of the project (`removeMovedRows`). */
-export function uncleanMoves(db: Queryable): Promise<Move[]> {
-  return db.query<Move>(
+export function uncleanMoves(db: Queryable): Promise<(Move & OfProject)[]> {
+  return db.query(
     `select ${COLUMNS} from project_moves m
      where state = 'done' and owner is not null and lease_until < clock_timestamp()
        and exists (select from projects p where p.id = m.project_id and p.cell_state = 'moved')

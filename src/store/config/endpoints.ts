@@ -66,14 +66,18 @@ export class EndpointStore extends SealedTable<EndpointRow> {
   }
 
   /** Endpoints that have expired within the last day, and no alert says so yet. */
-  expiredUntold(db: Queryable, limit: number): Promise<{ projectId: ProjectId; id: EndpointId }[]> {
+  expiredUntold(
+    db: Queryable,
+    { limit, except }: { limit: number; except: readonly ProjectId[] },
+  ): Promise<{ projectId: ProjectId; id: EndpointId }[]> {
     return db.query(
       `select e.project_id as "projectId", e.id from endpoints e
        where e.expires_at <= now() and e.expires_at > now() - interval '1 day' and e.status <> 'inactive' and e.deleted_at is null and not exists (
          select from alerts a where a.subject_id = e.id and a.kind = 'disabled' and a.cleared_at is null)
          and exists (select from projects p where p.id = e.project_id and p.deleted_at is null and p.cell_state is null)
+         and e.project_id <> all($2)
        limit $1`,
-      [limit],
+      [limit, except],
     );
   }
 

@@ -138,9 +138,9 @@ export async function workOnJob(
     const run = await works[taken.type](taken);
     chunk = await jobTransaction(db, (tx) => runChunk(tx, taken, run));
   } catch (error) {
-    if (await endJobOfDeletedProject(db, taken.id)) return true;
-    on.error(taken, error);
-    return false;
+    // Other jobs may be due. This one is not taken again at once.
+    if (!(await endJobOfDeletedProject(db, taken.id))) on.error(taken, error);
+    return true;
   }
   await chunk?.committed?.();
   if (chunk?.delayMs !== undefined && chunk.delayMs > 0 && chunk.cursor !== null) on.delay(chunk.delayMs);

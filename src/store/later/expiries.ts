@@ -10,18 +10,21 @@ export const DUE_EXPIRIES = `expires_at <= now()
   and not exists (select from projects p where p.id = delivery_expiries.project_id and p.cell_state is not null)`;
 
 export interface Expiry {
-  project_id: ProjectId;
+  projectId: ProjectId;
   delivery_id: string;
   /** As text, because a row is found by it. */
   at: string;
 }
 
-/** Deliveries that may have expired, the longest expired first. */
-export function dueExpiries(db: Queryable, limit: number): Promise<Expiry[]> {
+/** Deliveries that may have expired, the longest expired first, but those of some projects. */
+export function dueExpiries(
+  db: Queryable,
+  { limit, except }: { limit: number; except: readonly ProjectId[] },
+): Promise<Expiry[]> {
   return db.query<Expiry>(
-    `select project_id, delivery_id, expires_at::text as at from delivery_expiries
-     where ${DUE_EXPIRIES} order by expires_at limit $1`,
-    [limit],
+    `select project_id as "projectId", delivery_id, expires_at::text as at from delivery_expiries
+     where ${DUE_EXPIRIES} and project_id <> all($2) order by expires_at limit $1`,
+    [limit, except],
   );
 }
 
@@ -46,7 +49,7 @@ export async function takeExpired(
     rows.map((row) => row.delivery_id),
   ];
   const mine = await tx.query<Expiry>(
-    `select x.project_id, x.delivery_id, x.expires_at::text as at
+    `select x.project_id as "projectId", x.delivery_id, x.expires_at::text as at
      from delivery_expiries x, ${OF_GIVEN} for update of x skip locked`,
     given(due),
   );

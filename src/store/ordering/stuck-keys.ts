@@ -1,3 +1,4 @@
+import type { ProjectId } from '../../domain/ids.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { type Released, releaseNext } from './release-next.ts';
 
@@ -8,13 +9,13 @@ import { type Released, releaseNext } from './release-next.ts';
  *   expired -> the head failed and holds the key, and was removed by age.
  */
 export interface StuckKey {
-  project_id: string;
+  projectId: ProjectId;
   id: string;
   state: 'lost' | 'expired';
 }
 
 /** Where a walk over all keys is. */
-export type Place = Pick<StuckKey, 'project_id' | 'id'>;
+export type Place = Pick<StuckKey, 'projectId' | 'id'>;
 
 const STATE = `case
   when k.head_id is null then case when exists (
@@ -40,11 +41,11 @@ export async function stuckKeys(
      ), judged as materialized (
        select project_id, id, ${STATE} as state, row_number() over (order by project_id, id) = ${PAGE} as is_last from page k
      )
-     select * from judged where state is not null or is_last`,
-    [after?.project_id ?? '', after?.id ?? ''],
+     select project_id as "projectId", id, state, is_last from judged where state is not null or is_last`,
+    [after?.projectId ?? '', after?.id ?? ''],
   );
-  const stuck = rows.flatMap(({ project_id, id, state }) =>
-    state === null ? [] : [{ project_id, id, state }],
+  const stuck = rows.flatMap(({ projectId, id, state }) =>
+    state === null ? [] : [{ projectId, id, state }],
   );
   return { stuck, next: rows.find(({ is_last }) => is_last) ?? null };
 }
@@ -65,7 +66,7 @@ export async function healKeys(
   tx: Queryable,
   keys: readonly Place[],
 ): Promise<{ healed: number; released: Released[] }> {
-  const names = [keys.map(({ project_id }) => project_id), keys.map(({ id }) => id)];
+  const names = [keys.map(({ projectId }) => projectId), keys.map(({ id }) => id)];
   await tx.query(`select from ${KEYS} order by k.project_id, k.id for update of k`, names);
   // A head that is not there, so that all keys end one.
   await tx.query(

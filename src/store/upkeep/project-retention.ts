@@ -1,35 +1,50 @@
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
+import { WriteError } from '../../platform/gzip-file.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { Queryable } from '../database/database.ts';
+import { eachProject } from '../database/each-project.ts';
 import { removeTemplatesOfProject } from './expired-templates.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
 import { RowRemover } from './row-remover.ts';
 
 /** Removes data of projects with a shorter retention than the instance (retention.ts). */
+export interface ProjectRemoval extends RemovalOptions {
+  /** The data of a project could not be removed. That of the others is. */
+  failed(projectId: ProjectId, error: unknown): void;
+}
+
 export interface ProjectRetention {
-  id: ProjectId;
+  projectId: ProjectId;
   retentionMs: number;
 }
 
 /** Projects with their own retention. */
 export async function projectRetentions(db: Queryable): Promise<ProjectRetention[]> {
-  const projects = await db.query<{ id: ProjectId; policy: string }>(
-    `select id, config #>> '{retention_policy,policy}' as policy from projects
+  const projects = await db.query<{ projectId: ProjectId; policy: string }>(
+    `select id as "projectId", config #>> '{retention_policy,policy}' as policy from projects
      where deleted_at is null and (config #>> '{retention_policy,retention_policy_enabled}')::boolean`,
   );
-  return projects.flatMap(({ id, policy }) => {
+  return projects.flatMap(({ projectId, policy }) => {
     const retentionMs = parseGoDuration(policy);
-    return retentionMs === null ? [] : [{ id, retentionMs }];
+    return retentionMs === null ? [] : [{ projectId, retentionMs }];
   });
 }
 
-export async function removeExpiredOfProjects(options: RemovalOptions, nowMs: number): Promise<void> {
+export async function removeExpiredOfProjects(options: ProjectRemoval, nowMs: number): Promise<void> {
   const { db, signal } = options;
   const remover = await RowRemover.open(options);
-  for (const { id, retentionMs } of await projectRetentions(db)) {
-    if (signal.aborted) return;
-    const below = firstIdAt(nowMs - retentionMs);
-    await remover.removeOfProject(id, below);
-    await removeTemplatesOfProject(db, { projectId: id, below }, signal);
-  }
+  await eachProject({
+    find: () => projectRetentions(db),
+    act: async (projectId, [{ retentionMs }]) => {
+      const below = firstIdAt(nowMs - retentionMs);
+      await remover.removeOfProject(projectId, below);
+      await removeTemplatesOfProject(db, { projectId, below }, signal);
+    },
+    failed: (projectId, error) => {
+      // The directory of all.
+      if (error instanceof WriteError) throw error;
+      options.failed(projectId, error);
+    },
+    isStopped: () => signal.aborted,
+  });
 }

@@ -98,6 +98,11 @@ export async function removeLeftovers(
   // Not every condition has both parameters, but each needs a type.
   const typed = '$1::float8 is not null and $2::float8 is not null';
   const values = [before.retentionMs, before.configMs];
-  for (const [table, condition] of LEFTOVERS)
-    await deleteInChunks(db, { table, where: `(${condition}) and ${typed}`, values }, signal);
+  const errors: unknown[] = [];
+  for (const [table, condition] of LEFTOVERS) {
+    const where = `(${condition}) and ${typed}`;
+    // One table that fails keeps its rows, and the others lose theirs.
+    await deleteInChunks(db, { table, where, values }, signal).catch((error) => errors.push(error));
+  }
+  if (errors.length > 0) throw new AggregateError(errors, 'unneeded rows could not be removed');
 }

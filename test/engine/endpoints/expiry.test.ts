@@ -73,7 +73,9 @@ describe('an endpoint with expires_at', () => {
     const kindsOf = (all: Json[]) => all.map(({ event_type, data }) => `${event_type} ${data.kind ?? ''}`);
     const untold = new EndpointStore(new Sealer([Buffer.from(SECRET_KEY)]));
     const waiting = async () =>
-      (await untold.expiredUntold(app.app.db, 100)).map(({ projectId }) => String(projectId));
+      (await untold.expiredUntold(app.app.db, { limit: 100, except: [] })).map(({ projectId }) =>
+        String(projectId),
+      );
     const raised = (await told(5)).filter(({ data }) => data.uid !== disabled.uid);
     expect(kindsOf(raised).toSorted()).toEqual([
       'alert.raised disabled',
