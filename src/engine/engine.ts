@@ -203,7 +203,7 @@ export class Engine {
         deliveries,
         batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom, now }),
         lapsed: (delivery) => this.#pull.lapsed(delivery),
-        metaEvents: new MetaEventSender({ cache, http, ids, now }),
+        metaEvents: new MetaEventSender({ cache, http, ids, now, maySend: () => lease.isFresh() }),
         recorder: metaEvents,
         cache,
         guard,

@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { asId, IdFactory, type ProjectId } from '../../src/domain/ids.ts';
+import { Expander } from '../../src/engine/queue/expander.ts';
+import { Sealer } from '../../src/platform/sealer.ts';
+import { ConfigCache } from '../../src/routing/config-cache.ts';
+import { EndpointStore } from '../../src/store/config/endpoints.ts';
+import { ProjectStore } from '../../src/store/config/projects.ts';
+import { SourceStore } from '../../src/store/config/sources.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
+import { refuseWrites } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { endedJob, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -65,19 +76,13 @@ test('the fan-out of a deleted project is dropped, and that of another project g
 
 test('a fan-out that cannot be stored waits, and those behind it go on', async () => {
   const stuck = await manySubscriptions(1_001);
-  await app.database.query(
-    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
-  );
-  await app.database.query(
-    `create trigger refuse before update or delete on expansions for each row
-     when (old.project_id = '${stuck.client.projectId}') execute function refuse()`,
-  );
+  const allow = await refuseWrites(app.database, 'expansions', stuck.client.projectId);
   const first = await stuck.send();
   const { client, send } = await manySubscriptions(1_001);
   const second = await send();
   await expanded(client, second);
   expect(await deliveriesOf(first)).toEqual({ all: 0, distinct: 0 });
-  await app.database.query('drop trigger refuse on expansions');
+  await allow();
   await expanded(stuck.client, first);
   expect(await deliveriesOf(first)).toEqual({ all: 1_001, distinct: 1_001 });
 });
@@ -159,4 +164,55 @@ test('replays that read config again need one connection each', async () => {
     return (await fetch(url, { method: 'PUT', headers: client.headers() })).status;
   };
   expect(await Promise.all(ids.map(replay))).toEqual(ids.map(() => 200));
+});
+
+test('an expansion of a project that opened again reads its config once', async () => {
+  const { client, send } = await manySubscriptions(1);
+  const event = await send();
+  const id = asId<ProjectId>(client.projectId);
+  let transactions = 0;
+  class CountingDatabase extends Database {
+    override transaction: Database['transaction'] = (work) => {
+      transactions += 1;
+      return super.transaction(work);
+    };
+  }
+  const connection = { connectionString: app.database.url };
+  const db = new CountingDatabase({ connection, connections: 4, log: quietLog });
+  const sealer = new Sealer([Buffer.from(SECRET_KEY)]);
+  const cache = new ConfigCache({
+    db,
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+    log: quietLog,
+  });
+  const state = (to: string | null) =>
+    app.database.query('update projects set cell_state = $2, version = version + 1 where id = $1', [id, to]);
+  await state('closed');
+  expect((await cache.getOrNull(id))?.isClosed).toBe(true);
+  await state(null);
+  await app.database.query(
+    `insert into expansions (id, event_id, project_id, subscription_ids, lane)
+     select $1, $1, $2, array_agg(id), 0 from subscriptions where project_id = $2`,
+    [event.uid, id],
+  );
+  const expander = new Expander({
+    db,
+    cache,
+    ids: new IdFactory(Date.now),
+    now: Date.now,
+    maxRetrySeconds: 1,
+    sweep: async () => {},
+    counts: { made: () => {} },
+    log: quietLog,
+  });
+  expander.start();
+  await eventually(
+    () => app.database.query('select from expansions'),
+    (rows) => rows.length === 0,
+  );
+  await expander.stop();
+  await db.close();
+  expect(transactions).toBeLessThan(5);
 });

@@ -14,11 +14,13 @@ import { back, ended, ourFault, type Sent } from './sent.ts';
 
 /** One try of one meta event: a request to the URL of the project's own config. */
 export interface MetaEventSenderDeps {
-  cache: ConfigCache;
-  http: HttpClient;
+  cache: Pick<ConfigCache, 'getOrNull'>;
+  http: Pick<HttpClient, 'send'>;
   ids: IdFactory;
   /** The database's time in milliseconds. */
   now(): number;
+  /** Whether this node may still send. Reading the config takes time, in which the lease may expire. */
+  maySend(): boolean;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -32,13 +34,14 @@ export class MetaEventSender {
   }
 
   async send(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent> {
-    const { cache, http, ids, now } = this.#deps;
+    const { cache, http, ids, now, maySend } = this.#deps;
     const routing = await cache.getOrNull(event.projectId);
     if (routing?.project.config.meta_event.is_enabled !== true)
       return ended(event, 'Discarded', 'Meta events are switched off.');
     if (routing.project.secret.revealOrNull() === null)
       return ourFault(event, "the project's secret for meta events cannot be opened");
     const request = this.#request(event, routing);
+    if (!maySend()) return back(event);
     const outcome = await http.send(
       { ...request, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
       signal,

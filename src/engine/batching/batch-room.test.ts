@@ -5,15 +5,19 @@ import { BatchRoom } from './batch-room.ts';
 function visited() {
   const room = new BatchRoom(100);
   const entered: string[] = [];
+  const gaveUp: string[] = [];
+  const stop = new AbortController();
   const enter = async (id: string, projectId: string, bytes: number) => {
-    void room.enter({ id, projectId }, bytes).then(() => entered.push(id));
+    void room.enter({ id, projectId }, bytes, stop.signal).then((isInside) => {
+      (isInside ? entered : gaveUp).push(id);
+    });
     await new Promise(setImmediate);
   };
   const leave = async (id: string) => {
     room.leave(id);
     await new Promise(setImmediate);
   };
-  return { room, entered, enter, leave };
+  return { room, entered, gaveUp, stop, enter, leave };
 }
 
 test('batches of a project that fill its share wait in order, and another project finds room', async () => {
@@ -62,4 +66,30 @@ test('a large batch enters while small ones of two projects keep the room full',
   expect(entered).not.toContain('large 2');
   await leave('large 1');
   expect(entered.at(-1)).toBe('large 2');
+});
+
+test('a batch that waits gives up with a stop, and takes no room', async () => {
+  const { room, entered, gaveUp, stop, enter, leave } = visited();
+  await enter('a1', 'a', 70);
+  await enter('a2', 'a', 70);
+  stop.abort();
+  await enter('a3', 'a', 1);
+  expect([entered, gaveUp.toSorted()]).toEqual([['a1'], ['a2', 'a3']]);
+  await leave('a1');
+  expect(entered).toEqual(['a1']);
+  expect(room.used).toBe(0);
+});
+
+test('a batch that gives up lets those behind it enter', async () => {
+  const room = new BatchRoom(100);
+  const [own, others] = [new AbortController(), new AbortController()];
+  const inside: string[] = [];
+  const enter = (id: string, bytes: number, { signal }: AbortController) =>
+    room.enter({ id, projectId: 'a' }, bytes, signal).then((isInside) => isInside && inside.push(id));
+  await enter('first', 50, others);
+  void enter('large', 90, own);
+  void enter('small', 10, others);
+  own.abort();
+  await new Promise(setImmediate);
+  expect(inside).toEqual(['first', 'small']);
 });

@@ -46,11 +46,30 @@ export class BatchRoom {
     return this.#room.used;
   }
 
-  async enter({ id, projectId }: { id: string; projectId: string }, bytes: number): Promise<void> {
+  /** False: the signal fired before there was room. */
+  async enter(
+    { id, projectId }: { id: string; projectId: string },
+    bytes: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (signal.aborted) return false;
     const place = { id, projectId, bytes };
     const isFirst = this.#waiting.every((other) => other.projectId !== projectId);
-    if (isFirst && this.#admits(place)) return;
-    await new Promise<void>((enter) => this.#waiting.push({ ...place, enter }));
+    if (isFirst && this.#admits(place)) return true;
+    return new Promise((resolve) => {
+      const giveUp = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting);
+        resolve(false);
+        this.#callNext();
+      };
+      const enter = () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(true);
+      };
+      const waiting = { ...place, enter };
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#waiting.push(waiting);
+    });
   }
 
   /** Its outcome is recorded, or it is not known any more. */
@@ -60,6 +79,10 @@ export class BatchRoom {
     this.#inside.delete(id);
     if (place === this.#excess) this.#excess = undefined;
     else this.#room.leave(place.projectId, place.bytes);
+    this.#callNext();
+  }
+
+  #callNext(): void {
     const blocked = new Set<string>();
     this.#waiting = this.#waiting.filter((next) => {
       if (blocked.has(next.projectId) || !this.#admits(next)) {

@@ -11,7 +11,7 @@ const about = { kind: 'batch', id: 'b', lane: BATCH_LANE.formed, deliveryIds };
 const batch = { ...leasedDelivery(), ...about } as unknown as LeasedBatch;
 
 /** Sends a batch with so many bytes of payloads until its deliveries are read, and notes each step. */
-async function steps(payloadBytes: number, taken: typeof members | null) {
+async function steps(payloadBytes: number, taken: typeof members | null, hasRoom = true) {
   const noted: string[] = [];
   const note = <T>(step: string, result: T) => {
     noted.push(step);
@@ -20,14 +20,14 @@ async function steps(payloadBytes: number, taken: typeof members | null) {
   const sender = new BatchSender({
     ids: new IdFactory(() => NOON),
     cache: { peek: () => undefined, getOrNull: async () => null },
-    room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, undefined) },
+    room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, hasRoom) },
     stored: {
       measure: () => note('measured', { payloadBytes, textBytes: 50_000 }),
       take: (_batch, hasBodies) => note(hasBodies ? 'read' : 'read without bodies', taken),
     },
   } as Partial<BatchSenderDeps> as BatchSenderDeps);
   const { finish } = await sender.send(batch, new AbortController().signal);
-  return { noted, parts: finish.group?.parts.map((part) => part.deliveryIds) };
+  return { noted, finish, parts: finish.group?.parts.map((part) => part.deliveryIds) };
 }
 
 /** Those of three deliveries, without their payloads. */
@@ -42,4 +42,10 @@ test('a batch that is larger than any may be is read without its payloads, and h
   const { noted, parts } = await steps(MAX_BATCH_BYTES + 1, members);
   expect(noted).toEqual(['measured', `room for ${REST} bytes of b`, 'read without bodies']);
   expect(parts).toEqual([['d0', 'd1'], ['d2']]);
+});
+
+test('a batch that a stop meets while it waits for room is not read, and goes back as it is', async () => {
+  const { noted, finish } = await steps(0, members, false);
+  expect(noted).toEqual(['measured', `room for ${REST} bytes of b`]);
+  expect(finish).toMatchObject({ delayMs: 0, lane: BATCH_LANE.formed, group: { members: [], parts: [] } });
 });

@@ -66,7 +66,9 @@ export class BatchSender {
     const { cache, stored, room, deliveries, ids } = this.#deps;
     const size = await stored.measure(batch);
     const isTooLarge = size.payloadBytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
-    await room.enter(batch, memoryOf(batch, isTooLarge ? { ...size, payloadBytes: 0 } : size));
+    const bytes = memoryOf(batch, isTooLarge ? { ...size, payloadBytes: 0 } : size);
+    if (!(await room.enter(batch, bytes, signal)))
+      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: 0 }));
     const members = await stored.take(batch, !isTooLarge);
     if (members === null)
       return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));

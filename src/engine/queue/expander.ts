@@ -1,4 +1,5 @@
-import type { IdFactory } from '../../domain/ids.ts';
+import { isProjectAway } from '../../domain/errors.ts';
+import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -72,7 +73,7 @@ export class Expander {
 
   /** Works on the oldest expansion that may be tried. False: there is none. */
   async #next(): Promise<boolean> {
-    const { db, cache, counts, sweep } = this.#deps;
+    const { db, counts, sweep } = this.#deps;
     let taken: Expansion | undefined;
     let stored: NewDelivery[] | null = null;
     try {
@@ -81,7 +82,7 @@ export class Expander {
         if (taken !== undefined) stored = await this.#storeChunk(tx, taken);
       });
       if (taken === undefined) return false;
-      if (stored === null) await cache.getOrNull(taken.project_id);
+      if (stored === null) await this.#readConfig(taken.project_id);
     } catch (error) {
       if (taken === undefined) throw error;
       this.#fail(taken, error);
@@ -95,7 +96,7 @@ export class Expander {
     return true;
   }
 
-  /** The deliveries of the chunk. Null: the config is not in memory. It is read outside of the transaction. */
+  /** The deliveries of the chunk. Null: no open config is in memory. It is read outside of the transaction. */
   async #storeChunk(tx: Queryable, expansion: Expansion): Promise<NewDelivery[] | null> {
     const { cache, ids, now, maxRetrySeconds } = this.#deps;
     const { project_id: projectId, event_id: id, event_type: eventType, subscription_ids } = expansion;
@@ -121,6 +122,16 @@ export class Expander {
       .map((subscription) => buildDelivery(event, subscription, context));
     await storeChunk(tx, expansion, { deliveries, done });
     return deliveries;
+  }
+
+  /** From the database: in memory a project may still be closed that is open again. */
+  async #readConfig(projectId: ProjectId): Promise<void> {
+    try {
+      await this.#deps.cache.refresh(projectId);
+    } catch (error) {
+      // Its expansions are dropped, or not found.
+      if (!isProjectAway(error)) throw error;
+    }
   }
 
   /** Those that are not tried yet. */

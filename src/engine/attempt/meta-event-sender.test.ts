@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
+import { answered } from '../../../test/support/samples/outcomes.ts';
+import { routingOf } from '../../../test/support/samples/routing.ts';
+import type { LeasedMetaEvent } from '../../domain/delivery.ts';
+import { IdFactory } from '../../domain/ids.ts';
+import { MetaEventSender } from './meta-event-sender.ts';
+
+const url = 'https://meta.example/';
+const routing = routingOf({
+  config: { meta_event: { is_enabled: true, type: 'http', url, event_type: ['*'], secret: '' } },
+});
+const event = { ...leasedDelivery(), kind: 'meta' } as unknown as LeasedMetaEvent;
+
+/** The lease of the node expires while it reads the config, or not. */
+async function sent({ expires }: { expires: boolean }) {
+  let isFresh = true;
+  const urls: string[] = [];
+  const sender = new MetaEventSender({
+    cache: {
+      getOrNull: async () => {
+        isFresh = !expires;
+        return routing;
+      },
+    },
+    http: {
+      send: async (request) => {
+        urls.push(request.url);
+        return answered(200);
+      },
+    },
+    ids: new IdFactory(() => NOON),
+    now: () => NOON,
+    maySend: () => isFresh,
+  });
+  const { kind, finish } = await sender.send(event, new AbortController().signal);
+  return { kind, urls, delayMs: finish.delayMs };
+}
+
+test('a meta event is sent under a fresh lease', async () => {
+  expect(await sent({ expires: false })).toEqual({ kind: 'success', urls: [url], delayMs: null });
+});
+
+test('a meta event goes back to the queue unsent where the lease expired while its config was read', async () => {
+  expect(await sent({ expires: true })).toEqual({ kind: 'untried', urls: [], delayMs: 0 });
+});
