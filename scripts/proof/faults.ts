@@ -71,7 +71,7 @@ const FAULTS: readonly Fault[] = [
     seen: 'nothing is sent until the next beat',
   },
   {
-    fault: 'clock of a node set, an hour each way',
+    fault: 'clock of a node set, an hour each way and 30 days ahead',
     file: 'test/crash/clock-jumps.test.ts',
     test: 'clock of the node',
     seen: 'nothing',

@@ -81,6 +81,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (!isOpen()) reply.header('connection', 'close');
     done(null, payload);
   });
+  const { ids } = options;
+  // While the clock of this node is in doubt, nothing gets an id.
+  app.addHook('onRequest', ({ method }, _reply, done) => {
+    if (method === 'GET' || ids.isReady()) done();
+    else void goOn(ids.ready(), done);
+  });
   describeRoutes(app);
   refuseAmbiguous(app);
   answerUnknownRoutes(app);
@@ -108,19 +114,16 @@ export async function authenticated(
     // The body is here now. Access that ended while it was on its way does not count.
     scope.addHook('preValidation', (request, _reply, done) => {
       if (authenticator.isFresh(request)) done();
-      else void enterAgain(authenticator, request, done);
+      else void goOn(authenticator.enter(request), done);
     });
     register(scope);
   });
 }
 
-async function enterAgain(
-  authenticator: Authenticator,
-  request: FastifyRequest,
-  done: (error?: Error) => void,
-): Promise<void> {
+/** After something that a synchronous hook had to wait for. */
+async function goOn(work: Promise<unknown>, done: (error?: Error) => void): Promise<void> {
   try {
-    await authenticator.enter(request);
+    await work;
   } catch (error) {
     done(error as Error);
     return;

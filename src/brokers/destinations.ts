@@ -68,7 +68,6 @@ export class Destinations implements MessageSender {
   async send(message: OutgoingMessage, signal?: AbortSignal): Promise<Outcome> {
     const deadline = new Deadline(message.timeoutMs, signal);
     const course: Course = {
-      startedAt: Date.now(),
       startedMs: performance.now(),
       timings: {},
     };
@@ -86,7 +85,6 @@ export class Destinations implements MessageSender {
         link.end(deadline);
         link = null;
         await deadline.wait(message.turn as Turn);
-        course.startedAt = Date.now();
         course.startedMs = performance.now();
       }
     } catch (error) {
@@ -185,7 +183,6 @@ export class Destinations implements MessageSender {
 const CLOSED = new ExchangeFailure('aborted', 'the connections to brokers are closed', true);
 
 interface Course {
-  startedAt: number;
   startedMs: number;
   timings: Omit<Timings, 'totalMs'>;
 }
@@ -212,8 +209,7 @@ async function sendOn(
   return receipt;
 }
 
-const timesOf = ({ startedAt, startedMs, timings }: Course) => ({
-  startedAt,
+const timesOf = ({ startedMs, timings }: Course) => ({
   timings: { ...timings, totalMs: performance.now() - startedMs },
   certificates: null,
 });

@@ -21,6 +21,54 @@ test('ids strictly increase, also within a millisecond and when the clock steps 
   expect(made.every(isId)).toBe(true);
 });
 
+/** A time that a test moves on and puts in doubt. */
+function doubtful() {
+  const time = { ms: 1_000, isSure: true, willBe: true };
+  const ids = new IdFactory(() => time.ms, {
+    isSure: () => time.isSure,
+    becomesSure: () => Promise.resolve((time.isSure = time.willBe)),
+  });
+  return { time, ids };
+}
+
+test('while the time is not sure ids stand still, and then they go on', () => {
+  const { time, ids } = doubtful();
+  const made = [ids.next()];
+  time.isSure = false;
+  for (time.ms = 5_000; time.ms < 5_010; time.ms += 1) made.push(ids.next());
+  expect(new Set(made.map(idTime))).toEqual(new Set([1_000]));
+  time.isSure = true;
+  made.push(ids.next());
+  expect(idTime(made.at(-1) ?? '')).toBe(time.ms);
+  expect(made.toSorted()).toEqual(made);
+});
+
+test('a first id has the time that was measured, also if it is in doubt by then', () => {
+  const { time, ids } = doubtful();
+  time.isSure = false;
+  expect(idTime(ids.next())).toBe(1_000);
+});
+
+test('what begins waits until the time is sure, and is refused if that takes long', async () => {
+  const { time, ids } = doubtful();
+  time.isSure = false;
+  expect(ids.isReady()).toBe(false);
+  await ids.ready();
+  expect(ids.isReady()).toBe(true);
+  time.willBe = false;
+  await expect(ids.ready()).rejects.toMatchObject({ code: 'database_unavailable', retryAfterSeconds: 1 });
+});
+
+test('ids tell how far they are ahead of a clock that was set back', () => {
+  const { time, ids } = doubtful();
+  ids.next();
+  time.ms = 400;
+  expect(idTime(ids.next())).toBe(1_000);
+  expect(ids.aheadMs).toBe(600);
+  time.ms = 1_200;
+  expect(ids.aheadMs).toBe(0);
+});
+
 test('an id contains its time to the millisecond', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 47 }), (ms) => {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { randomText } from '../platform/random.ts';
+import { AppError } from './errors.ts';
 
 /**
  * ULIDs: 48 bits of milliseconds, 80 bits of randomness, 26 characters of Crockford's base 32. Text order is
  * time order, so an id is also a cursor and a partition key, and contains a row's creation time. Ids of one
  * factory strictly increase: within a millisecond the random part increases by a random step, and when the
- * clock steps back the last time is kept. Uniqueness across nodes relies on the 80 random bits.
+ * clock steps back, or is not sure, the last time is kept. Uniqueness across nodes relies on the 80 random bits.
  */
 declare const of: unique symbol;
 type Id<Resource extends string> = string & { readonly [of]: Resource };
@@ -79,9 +80,23 @@ export function siblingId(id: string): string {
   return id.slice(0, TIME_CHARS) + randomText(RANDOM_CHARS, ALPHABET);
 }
 
-/** Generates ids with the time of `now`, which should be the database's. */
+/** Says whether the time of ids can be told. */
+interface Sureness {
+  isSure(): boolean;
+  /** Resolves when it is sure, or not for a while. */
+  becomesSure(): Promise<boolean>;
+}
+
+const ALWAYS: Sureness = { isSure: () => true, becomesSure: () => Promise.resolve(true) };
+const RETRY_SECONDS = 1;
+
+/**
+ * Generates ids with the time of `now`, which should be the database's. While it is not sure, nothing new begins: each way
+ * in waits with `ready`. Work that is under way gets ids of the last sure millisecond.
+ */
 export class IdFactory {
   readonly #now: () => number;
+  readonly #sureness: Sureness;
   #lastMs = 0;
   #timeText = '';
   /** The random part as two 40-bit halves, each within a double's exact range. */
@@ -90,16 +105,32 @@ export class IdFactory {
   #pool = Buffer.alloc(0);
   #used = 0;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, sureness = ALWAYS) {
     this.#now = now;
+    this.#sureness = sureness;
+  }
+
+  isReady(): boolean {
+    return this.#sureness.isSure();
+  }
+
+  /** The next beat makes the time sure. Without one the database is away. */
+  async ready(): Promise<void> {
+    if (!(await this.#sureness.becomesSure()))
+      throw new AppError('database_unavailable', { retry: RETRY_SECONDS });
+  }
+
+  /** How far the last id is ahead of the time: ids stand still until then. */
+  get aheadMs(): number {
+    return Math.max(0, this.#lastMs - this.#now());
   }
 
   /** The type of the id follows from the place that it is assigned to. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type comes from the caller
   next<T extends string = string>(): T {
-    const ms = Math.max(Math.floor(this.#now()), this.#lastMs);
-    if (ms === this.#lastMs) this.#countUp();
-    else this.#startMillisecond(ms);
+    const ms = Math.floor(this.#now());
+    if (ms > this.#lastMs && (this.#lastMs === 0 || this.isReady())) this.#startMillisecond(ms);
+    else this.#countUp();
     return (this.#timeText + encode40Bits(this.#high) + encode40Bits(this.#low)) as T;
   }
 

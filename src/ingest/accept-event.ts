@@ -177,6 +177,7 @@ export class EventAcceptor {
     const sources: NewEvent[] = [];
     for (const event of received)
       sources.push(event.sourceId === null ? event : await this.#runFunctions(event, event.sourceId));
+    if (!ids.isReady()) await ids.ready();
     // The first id holds those after it.
     const first = inFlight.take<EventId>();
     try {
@@ -266,9 +267,10 @@ export class EventAcceptor {
    * Never fails: the answer says how far it came, and why not further.
    */
   async acceptLot(lot: Lot): Promise<LotAnswer> {
-    const { cache, inFlight } = this.#deps;
+    const { cache, ids, inFlight } = this.#deps;
     const door = {
       room: this.#room,
+      ready: () => ids.ready(),
       prepare: (event: NewEvent) => this.#prepare(event),
       refresh: (projectId: ProjectId) => cache.refresh(projectId),
       store: async (item: PreparedLot) => {

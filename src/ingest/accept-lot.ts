@@ -11,6 +11,8 @@ const MAX_ROUNDS = 20;
 
 export interface LotDoor {
   room: WaitingRoom;
+  /** Until ids can be given. */
+  ready(): Promise<void>;
   prepare(event: NewEvent): Promise<PreparedEvent>;
   refresh(projectId: ProjectId): Promise<unknown>;
   /** Waits for a place in a batch, and stores it. */
@@ -44,6 +46,7 @@ export async function acceptLot(door: LotDoor, lot: Lot): Promise<LotAnswer> {
 }
 
 async function tryLot(door: LotDoor, lot: Lot): Promise<LotResult> {
+  await door.ready();
   const items: PreparedEvent[] = [];
   for (const { event } of lot.messages) items.push(await door.prepare(event));
   const result = await door.store({ lot, items });

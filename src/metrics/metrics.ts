@@ -123,6 +123,10 @@ export const metricTable = {
     'posthorn_standby_up',
     '1 if exports and time series are read from the standby at POSTHORN_READ_URL, 0 if it failed and the primary serves them. NaN without a standby.',
   ),
+  idClockAhead: gauge(
+    'posthorn_id_clock_ahead_seconds',
+    "How far the ids of this node are ahead of the database's clock. Above 0 it was set back, and ids stand still until it reaches them. Below 0 it jumped ahead, and ids follow once that has lasted a minute.",
+  ),
   databaseConnections: gauge(
     'posthorn_database_connections',
     'Connections of this node to the database.',

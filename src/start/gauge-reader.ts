@@ -1,8 +1,10 @@
 import type { StatusBoard } from '../brokers/status-board.ts';
 import { BATCH_LANE, LANE } from '../domain/delivery.ts';
+import type { IdFactory } from '../domain/ids.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { OffsetClock } from '../platform/time/offset-clock.ts';
 import type { Database } from '../store/database/database.ts';
 import { type QueueDepth, queueDepth } from '../store/queue/queue-depth.ts';
 
@@ -17,6 +19,8 @@ export interface GaugeReaderDeps {
   db: Database;
   engine: Pick<Engine, 'usage'>;
   brokers: Pick<StatusBoard, 'usage'>;
+  ids: Pick<IdFactory, 'aheadMs'>;
+  databaseClock: Pick<OffsetClock, 'aheadMs'>;
   metrics: Metrics;
   log: Logger;
 }
@@ -42,7 +46,7 @@ export class GaugeReader {
   }
 
   async read(): Promise<void> {
-    const { metrics, db, engine } = this.#deps;
+    const { metrics, db, engine, ids, databaseClock } = this.#deps;
     const isFresh = await this.#refresh();
     this.#setQueue(isFresh ? this.#last?.depth : undefined);
     const { size, used, waiting, sending } = engine.usage();
@@ -50,6 +54,7 @@ export class GaugeReader {
     metrics.windowUsed.set(used);
     metrics.deliveriesLeased.waiting.set(waiting);
     metrics.deliveriesLeased.sending.set(sending);
+    metrics.idClockAhead.set((ids.aheadMs - databaseClock.aheadMs) / 1000);
     this.#setBrokers();
     metrics.databaseWritable.set(isFresh && (await db.writeFault()) === null ? 1 : 0);
     const isStandbyUp = db.isStandbyUp();

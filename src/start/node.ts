@@ -114,7 +114,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   await migrate(db, rawLog);
   const databaseClock = await measuredClock(db);
   const { now } = databaseClock;
-  const ids = new IdFactory(now);
+  const ids = new IdFactory(now, databaseClock);
   const inFlight = new InFlightIds(ids);
   const publicUrl = () => address.url;
   const nodeId = () => engine.nodeId;
@@ -175,14 +175,16 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
     tracer: tracing.tracer,
   });
   const node = { ...observers, ...known, inFlight, cache, stores, changes, people, sandbox, engine };
-  return { ...node, authenticator, makePartitions, http, workload, destinations };
+  return { ...node, databaseClock, authenticator, makePartitions, http, workload, destinations };
 }
 
 /** The clock of the database, measured before the first id: ids never go back, so one from a fast clock would last. */
 async function measuredClock(db: Database): Promise<OffsetClock> {
   const clock = new OffsetClock(systemClock);
-  const sentAt = systemClock.now();
-  clock.measured(await databaseTime(db), sentAt);
+  do {
+    const [sentAt, sentElapsed] = [systemClock.now(), systemClock.elapsed()];
+    clock.measured(await databaseTime(db), sentAt, sentElapsed);
+  } while (!clock.isSure());
   return clock;
 }
 
@@ -245,7 +247,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     });
   const hasMetrics = servesMetrics(config);
   const renderMetrics = hasMetrics
-    ? metricsPage(registry, new GaugeReader({ db, engine, brokers: brokers.board, metrics, log }))
+    ? metricsPage(registry, new GaugeReader({ ...core, brokers: brokers.board }))
     : async () => '';
   const render = options.metricsOfAll ?? renderMetrics;
   await registerRoutes(server, {

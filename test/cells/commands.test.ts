@@ -8,6 +8,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { addFutureRow } from './two-cells.ts';
 
 const app = await shared(startTestApp());
 const second = await shared(createTestDatabase({ empty: true }));
@@ -102,6 +103,14 @@ test('a project moves there and back, and a move that was left behind is settled
   const node = await startNode({ DATABASE_URL: second.url, POSTHORN_DATA_DIR: app.dataDir });
   const dry = await run('project', 'move', id, '--to', '2', '--dry-run');
   expect(dry.stdout).toMatch(/would move from cell 1 to cell 2[^]* 1 {2}events\n[^]* 1 {2}delivery_queue\n/);
+  const future = await addFutureRow(app.database, id, 3_600_000);
+  for (const args of [['--dry-run'], []]) {
+    const { code, stdout, stderr } = await run('project', 'move', id, '--to', '2', ...args);
+    expect([code === 0, stdout, stderr]).toEqual([false, '', expect.stringContaining(future)]);
+    expect(stderr).toMatch(/the clock of a node or of the source was ahead/);
+  }
+  await project.get('/events');
+  await app.database.query('delete from audit_entries where id = $1', [future]);
 
   // A mover that dies once the project has closed, in another process.
   const deps = { source: app.app.db, target: second.open(), owner: 'dead' };

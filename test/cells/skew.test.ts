@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
-import { setClock, TwoCells } from './two-cells.ts';
+import { addFutureRow, setClock, TwoCells } from './two-cells.ts';
 
 const HOUR_MS = 3_600_000;
 /** More than a test takes, and far less than the clocks differ by. */
@@ -90,13 +90,31 @@ test('a retry, a lease, a breaker and the windows of limits keep their age, thou
   expect(counts).toEqual([1, 1, 1]);
 });
 
-test('a target whose clock is more than a minute behind is refused, and the project stays where it was', async () => {
+test('a row from the future is found before the project closes, also if it came during the move', async () => {
+  const { client } = await cells.project(1);
+  const steps: string[] = [];
+  const onStep = async (step: string) => {
+    steps.push(step);
+    if (step === 'draining') await addFutureRow(cells.app.database, client.projectId, 5 * HOUR_MS);
+  };
+  const moving = moveProject({ ...cells.deps(), onStep }, cells.move(client));
+  await expect(moving).rejects.toThrow(/was ahead when it was made: move the project after \d{4}-/);
+  expect(steps.at(-1)).toBe('drained');
+  expect(await cells.openIn(client)).toEqual(['source']);
+});
+
+test('a target whose clock is more than a minute behind is refused before the move begins', async () => {
   const behind = await createTestDatabase();
   try {
     await setClock(behind, -2 * HOUR_MS);
     const { client } = await cells.project(1);
-    const moving = moveProject({ ...cells.deps(), target: behind.open() }, cells.move(client));
-    await expect(moving).rejects.toThrow(/the clock of the target is \d+ s behind the newest row/);
+    const steps: string[] = [];
+    const onStep = (step: string) => void steps.push(step);
+    const moving = moveProject({ ...cells.deps(), target: behind.open(), onStep }, cells.move(client));
+    await expect(moving).rejects.toThrow(
+      /the clock of the target is \d+ s behind the newest row.*; set it right first$/,
+    );
+    expect(steps).toEqual([]);
     expect(await cells.openIn(client)).toEqual(['source']);
     expect(await behind.query('select 1 from projects where id = $1', [client.projectId])).toEqual([]);
   } finally {

@@ -1,3 +1,4 @@
+import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { startNode, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
@@ -92,4 +93,19 @@ export async function setClock(database: TestDatabase, aheadMs: number): Promise
     );
   await database.query(`alter database ${database.name} set search_path = clock, public, pg_catalog`);
   await database.query('set search_path = clock, public, pg_catalog');
+}
+
+/** As a node left it whose clock was ahead. Returns its id. */
+export async function addFutureRow(
+  database: TestDatabase,
+  projectId: string,
+  aheadMs: number,
+): Promise<string> {
+  const id = firstIdAt(Date.now() + aheadMs);
+  await database.query(
+    `insert into audit_entries select (jsonb_populate_record(a, jsonb_build_object('id', $2::text))).*
+     from audit_entries a where project_id = $1 limit 1`,
+    [projectId, id],
+  );
+  return id;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { idTime } from '../../src/domain/ids.ts';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient } from '../support/client.ts';
@@ -83,29 +84,36 @@ async function subscribeAll(client: ApiClient): Promise<Receiver> {
   return receiver;
 }
 
-/** Sends events of each kind to each node until it is stopped. */
+interface Accepted {
+  uid: string;
+  /** When the answer came, by the right clock. */
+  at: number;
+}
+
+/** Sends events of each kind to each node until it is stopped. Returns those of each node in order. */
 function startLoad(clients: readonly ApiClient[]) {
-  const accepted: string[] = [];
   const state = { isStopped: false };
-  const send = async (client: ApiClient): Promise<void> => {
+  const send = async (client: ApiClient): Promise<Accepted[]> => {
+    const accepted: Accepted[] = [];
     for (let n = 0; !state.isStopped; n++) {
       const body = { event_type: ['plain', 'limited', 'retried'][n % 3], data: { n } };
-      accepted.push((await client.post('/events/broadcast', body)).uid);
+      const { uid } = await client.post('/events/broadcast', body);
+      accepted.push({ uid, at: Date.now() });
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    return accepted;
   };
   const done = Promise.all(clients.map(send));
   const stop = async () => {
     state.isStopped = true;
-    await done;
-    return accepted;
+    return done;
   };
   return { stop };
 }
 
 async function expectAllDelivered(
   query: (text: string) => Promise<Record<string, number | string>[]>,
-  accepted: readonly string[],
+  accepted: readonly Accepted[],
 ): Promise<void> {
   await eventually(
     () => query('select count(*)::int as open from delivery_queue'),
@@ -123,6 +131,20 @@ function expectLimited(receiver: Receiver, most: number): void {
   const times = receiver.at('/limited').map(({ at }) => at);
   const gaps = times.slice(most).map((at, n) => at - (times[n] as number));
   expect(Math.min(...gaps)).toBeGreaterThan(LIMIT_SECONDS * 1_000 - JITTER_MS);
+}
+
+/** Neither an event nor another row has a time in the future. */
+async function expectDatedByDatabase(
+  query: (text: string) => Promise<Record<string, number | string>[]>,
+  accepted: readonly Accepted[],
+): Promise<void> {
+  expect(Math.max(...accepted.map(({ uid, at }) => idTime(uid) - at))).toBeLessThanOrEqual(1_000);
+  for (const table of ['events', 'event_deliveries', 'attempts', 'audit_entries']) {
+    const [row] = await query(`select max(id) as id from ${table}`);
+    expect([table, idTime(String(row?.['id'])) <= Date.now()]).toEqual([table, true]);
+  }
+  const later = 'select count(*)::int as count from attempts where requested_at > clock_timestamp()';
+  expect(await query(later)).toEqual([{ count: 0 }]);
 }
 
 /** How far the clock of the node and that of the database are ahead of ours, in seconds. */
@@ -144,10 +166,10 @@ async function progress(receiver: Receiver): Promise<void> {
 }
 
 test.each([
-  ['node', [3_600, -3_600, 0]],
+  ['node', [3_600, 0, -3_600, 2_592_000, 0]],
   ['database', [3_600, 3_615, 3_600]],
 ] as const)(
-  'the clock of the %s is set forward and back: all is delivered, each failure is tried once more, limits hold or are doubled once',
+  'the clock of the %s is set forward and back: all is delivered, each failure is tried once more, limits hold or are doubled once, and ids never fall',
   needs('faketime'),
   async (whose, settings) => {
     const scene = await setScene();
@@ -163,7 +185,11 @@ test.each([
       );
       await progress(receiver);
     }
-    await expectAllDelivered(query, await load.stop());
+    const ofNodes = await load.stop();
+    const accepted = ofNodes.flat();
+    await expectAllDelivered(query, accepted);
+    for (const uids of ofNodes.map((own) => own.map(({ uid }) => uid))) expect(uids.toSorted()).toEqual(uids);
+    if (whose === 'node') await expectDatedByDatabase(query, accepted);
     // Nodes hand limits over by the clock of the database. When it is set, a window may end early, and the next begins.
     expectLimited(receiver, whose === 'node' ? LIMIT : 2 * LIMIT);
   },

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EndpointAuth } from '../../src/dispatch/client/endpoint-auth.ts';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type {
@@ -96,6 +96,16 @@ describe('OAuth 2', () => {
     expect(await auth.headers('one', shared(server.url, { client_secret: 'new' }))).toEqual(bearer('t3'));
     expect(await auth.headers('three', config)).toEqual(bearer('t4'));
     expect(await auth.headers('three', config)).toEqual(bearer('t5'));
+  });
+
+  test('keeps its token though the clock of the machine is set', async () => {
+    const server = await tokenServer((n) => [200, { access_token: `t${n}`, expires_in: 60 }]);
+    const auth = endpointAuth();
+    const config = shared(server.url);
+    expect(await auth.headers('e', config)).toEqual(bearer('t1'));
+    const spy = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+    onTestFinished(() => spy.mockRestore());
+    expect(await auth.headers('e', config)).toEqual(bearer('t1'));
   });
 
   test('requests a new token after the endpoint refused it, but not for every refusal at once', async () => {

@@ -279,6 +279,7 @@ test('of lots that are matched while the config changes, none is committed as an
   const turns = new Turns(1);
   const door: LotDoor = {
     room: new WaitingRoom(),
+    ready: () => ids.ready(),
     prepare: (event) => turns.run('', () => prepare(event)),
     refresh: (projectId) => cache.refresh(projectId),
     store: (one) =>

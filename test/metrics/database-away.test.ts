@@ -22,7 +22,9 @@ test('a database that does not answer is reported without waiting for it', async
   const engine = { usage: () => ({ size: 2000, used: 3, waiting: 2, sending: 1 }) };
   const states = { connecting: 0, running: 0, waiting: 0 };
   const brokers = { usage: () => ({ states, lag: new Map() }) };
-  const gauges = new GaugeReader({ db, engine, brokers, metrics, log: quietLog });
+  const ids = { aheadMs: 0 };
+  const databaseClock = { aheadMs: 2_500 };
+  const gauges = new GaugeReader({ db, engine, brokers, ids, databaseClock, metrics, log: quietLog });
   await Promise.all([gauges.read(), gauges.read()]);
   // However many ask, one connection asks the database.
   expect(sockets.size).toBe(1);
@@ -33,6 +35,7 @@ test('a database that does not answer is reported without waiting for it', async
   expect(page).toMatch(/posthorn_ordering_keys_held NaN/i);
   // Values of the node itself are still there.
   expect(page).toContain('posthorn_window_used 3\n');
+  expect(page).toContain('posthorn_id_clock_ahead_seconds -2.5\n');
   expect(page).toContain('posthorn_deliveries_held{state="sending"} 1\n');
   for (const socket of sockets) socket.destroy();
   await db.close();

@@ -65,6 +65,31 @@ test('a node that cannot listen stops what it had started', async () => {
   expect(await known()).toBe(nodes);
 });
 
+test('a clock of a node that is set dates nothing in the future, and nothing is refused', async () => {
+  const realNow = Date.now.bind(Date);
+  const uids: string[] = [];
+  const send = async () => {
+    const { uid } = await app.project.post('/events/broadcast', { event_type: 'a', data: {} });
+    uids.push(uid);
+    expect(idTime(uid) - realNow()).toBeLessThan(1_000);
+  };
+  await send();
+  const spy = vi.spyOn(Date, 'now');
+  try {
+    for (const hours of [1, 720, -1, 0]) {
+      spy.mockImplementation(() => realNow() + hours * 3_600_000);
+      for (let n = 0; n < 5; n += 1) await send();
+      const endpoint = await app.project.post('/endpoints', { name: `after ${hours}`, url: receiver.url });
+      expect(idTime(endpoint.uid) - realNow()).toBeLessThan(1_000);
+    }
+  } finally {
+    spy.mockRestore();
+  }
+  await send();
+  expect(uids.toSorted()).toEqual(uids);
+  expect(realNow() - idTime(uids.at(-1) ?? '')).toBeLessThan(60_000);
+});
+
 // The last one: the clock of the shared node jumps with that of its process.
 test('a node whose clock is an hour ahead gives ids in the time of the database, and its jobs run', async () => {
   const realNow = Date.now.bind(Date);

@@ -155,7 +155,8 @@ export class ChangeReader {
     const key = positionKey(this.#deps.identity.timelines, lsn, this.#transaction.index++);
     const { schema, table } = change.relation;
     if (this.#wanted?.has(`${schema}.${table}`) === false) return;
-    await this.#lot.add(changeMessage(change, { key, lsn, xid, committedAtMs }, Date.now()));
+    const nowMs = Math.floor(this.#deps.context.clock.now());
+    await this.#lot.add(changeMessage(change, { key, lsn, xid, committedAtMs }, nowMs));
   }
 
   /**

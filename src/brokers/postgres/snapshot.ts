@@ -207,7 +207,7 @@ export class Round {
     const after = columns.map((_, n) => values[keys.length + n]);
     const dot = table.name.indexOf('.');
     const relation = { schema: table.name.slice(0, dot), table: table.name.slice(dot + 1), columns };
-    const nowMs = Date.now();
+    const nowMs = Math.floor(this.#context.clock.now());
     return changeMessage(
       { op: 'read', relation, before: null, after },
       {

@@ -23,6 +23,7 @@ import { copyHistory, copyRound, type Sessions } from './copy-history.ts';
 import { type MoveDeps, Mover } from './mover.ts';
 import { type Settled, settleMove } from './settle-move.ts';
 import { switchProject } from './switch-project.ts';
+import { refuseFuture } from './wait-for-clock.ts';
 
 /**
  * Moves a project from one cell to another while it works:
@@ -117,6 +118,7 @@ async function runSteps(mover: Mover, sessions: Sessions): Promise<MoveResult> {
   await drain(mover, drainedAtMs);
   const mark = await copyRound(mover, { sessions, shapes, since: copied });
   await mover.step('drained');
+  await refuseFuture(deps, move.projectId);
   const closing = performance.now();
   const closedAtMs = await closeProject(source, move, owner);
   await mover.step('closed');
@@ -207,6 +209,7 @@ export async function refuseObstacles(
   const name = await takenName(deps, projectId);
   if (name !== null)
     throw new StartupError(`the target has another project named ${name}: rename one of the two first`);
+  await refuseFuture(deps, projectId);
 }
 
 /** Both databases need the same columns, in any order. */

@@ -1,15 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { idTime } from '../../domain/ids.ts';
-import { StartupError } from '../../platform/startup-error.ts';
 import { copyRows, literal, type TableShape } from '../../store/cells/copy-rows.ts';
 import { changedSince } from '../../store/cells/history-chunks.ts';
-import { newestId } from '../../store/cells/newest-id.ts';
 import { historyTables, switchTables } from '../../store/cells/registry.ts';
 import { arrive } from '../../store/cells/target-moves.ts';
 import type { Database } from '../../store/database/database.ts';
 import { databaseTime } from '../../store/queue/nodes.ts';
 import type { Mark, Sessions, Shapes } from './copy-history.ts';
 import type { Mover } from './mover.ts';
+import { waitForClock } from './wait-for-clock.ts';
 
 /**
  * Brings the rest of a closed project: read in one snapshot, written in one transaction, whose last statement is the
@@ -26,7 +23,7 @@ export async function switchProject(
       target.transaction(async () => {
         await copyRest(mover, { sessions, shapes, mark, shift });
         await ready;
-        await waitForClock(mover);
+        await waitForClock(mover.deps, mover.move.projectId);
         await mover.step('written');
         await arrive(target, mover.move);
       }),
@@ -64,23 +61,4 @@ async function clockDifference({ source, target }: { source: Database; target: D
   const before = performance.now();
   const [ofSource, ofTarget] = await Promise.all([databaseTime(source), databaseTime(target)]);
   return Math.ceil(ofTarget - ofSource + (performance.now() - before));
-}
-
-const MOST_SKEW_MS = 60_000;
-/** The nodes of the target know its clock by so much. */
-const CLOCK_ERROR_MS = 100;
-
-/** Ids of the target are later than those that the project has. */
-async function waitForClock({ deps: { source, target }, move }: Mover): Promise<void> {
-  const newest = await newestId(source, move.projectId);
-  if (newest === null) return;
-  for (;;) {
-    const aheadMs = idTime(newest) + CLOCK_ERROR_MS - (await databaseTime(target));
-    if (aheadMs <= 0) return;
-    if (aheadMs > MOST_SKEW_MS)
-      throw new StartupError(
-        `the clock of the target is ${Math.round(aheadMs / 1000)} s behind the newest row of the project: set it right first`,
-      );
-    await sleep(aheadMs);
-  }
 }

@@ -26,7 +26,6 @@ export async function receive(
     address: null,
     certificates: null,
     timings: { firstByteMs: 0, totalMs: 0 },
-    startedAt: Date.now(),
   };
 }
 

@@ -63,13 +63,13 @@ export class EndpointAuth {
    */
   invalidate(endpointId: string): void {
     const kept = this.#kept.get(endpointId);
-    if (kept !== undefined && Date.now() - kept.fetchedAt >= MIN_AGE_MS) this.#kept.delete(endpointId);
+    if (kept !== undefined && performance.now() - kept.fetchedAt >= MIN_AGE_MS) this.#kept.delete(endpointId);
   }
 
   #token(endpointId: string, config: OAuth2Config): Promise<TokenResult> {
     const settings = hash('sha256', JSON.stringify(config));
     const known = this.#kept.get(endpointId);
-    if (known?.settings === settings && known.freshUntil > Date.now()) return known.pending;
+    if (known?.settings === settings && known.freshUntil > performance.now()) return known.pending;
     const pending = fetchToken(this.#http, config);
     const kept: Kept = {
       settings,
@@ -83,7 +83,7 @@ export class EndpointAuth {
 
   async #settle(kept: Kept): Promise<TokenResult> {
     const result = await kept.pending;
-    const now = Date.now();
+    const now = performance.now();
     kept.fetchedAt = now;
     if (result.kind === 'failed') {
       kept.freshUntil = now + FAILURE_HOLDS_MS;

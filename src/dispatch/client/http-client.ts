@@ -187,6 +187,5 @@ function errorBeforeStart(failure: ExchangeFailure): Outcome {
     address: null,
     certificates: null,
     timings: { totalMs: 0 },
-    startedAt: Date.now(),
   };
 }

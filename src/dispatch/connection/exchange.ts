@@ -57,7 +57,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly job: ExchangeJob;
   #line: Line | null = null;
   #controller: Dispatcher.DispatchController | null = null;
-  #startedAt = Date.now();
   #startedMs = performance.now();
   #firstByteMs: number | undefined;
   #totalMs: number | undefined;
@@ -86,7 +85,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   place(line: Line, waited: boolean): void {
     this.#line = line;
     if (!waited) return;
-    this.#startedAt = Date.now();
     this.#startedMs = performance.now();
     this.#timer.restart();
   }
@@ -118,7 +116,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     switch (turn.take()) {
       case 'now':
         // The attempt's time is that of its request.
-        this.#startedAt = Date.now();
         this.#startedMs = performance.now();
         return true;
       case 'later':
@@ -236,7 +233,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
       address: this.#address(),
       certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
-      startedAt: this.#startedAt,
     };
   }
 
@@ -250,7 +246,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
       address: this.#address(),
       certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
-      startedAt: this.#startedAt,
     };
   }
 

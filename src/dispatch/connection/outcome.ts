@@ -29,7 +29,6 @@ export interface ResponseOutcome {
   /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
-  startedAt: number;
 }
 
 export interface ErrorOutcome {
@@ -50,7 +49,6 @@ export interface ErrorOutcome {
   /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
-  startedAt: number;
 }
 
 export type Outcome = ResponseOutcome | ErrorOutcome;

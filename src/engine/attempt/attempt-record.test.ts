@@ -29,7 +29,6 @@ function answered(text: string): Outcome {
     address: null,
     certificates: null,
     timings: { totalMs: 1 },
-    startedAt: 0,
   };
 }
 
@@ -58,7 +57,6 @@ test('the text of an error is stored without credentials', () => {
     address: null,
     certificates: null,
     timings: { totalMs: 1 },
-    startedAt: 0,
   };
   expect(withoutCredentials(error, request, owner)).toEqual({ ...error, message: 'bad: ***' });
 });

@@ -27,7 +27,7 @@ export function requestResult(
   const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { ...at, random: Math.random() });
   const isOurs = outcome.kind === 'error' && outcome.ours;
   const succeeded = verdict === 'success';
-  const attempt = isOurs ? null : attemptRecord(at.attemptId, request, { outcome, owner, succeeded });
+  const attempt = isOurs ? null : attemptRecord(at, request, { outcome, owner, succeeded });
   return triedAs(
     // A request that our client refuses to send says nothing of the endpoint either. It is tried and recorded as any other.
     isOurs || isUnsendable(outcome) ? 'ours' : verdict,
@@ -39,9 +39,9 @@ export function requestResult(
 const isUnsendable = (outcome: Outcome): boolean =>
   outcome.kind === 'error' && outcome.code === 'invalid_request';
 
-/** The stored record of an attempt. Values of credential headers are stored as `***`. */
+/** The stored record of an attempt that has just ended. Values of credential headers are stored as `***`. */
 export function attemptRecord(
-  id: string,
+  { attemptId: id, nowMs }: { attemptId: string; nowMs: number },
   request: BuiltRequest,
   context: { outcome: Outcome; owner: HeaderOwner; succeeded: boolean },
 ): Attempt {
@@ -63,7 +63,7 @@ export function attemptRecord(
     responseHeaders: response === null ? null : maskedResponse(response.headers, owner),
     responseBody: response?.body ?? null,
     timings: outcome.timings,
-    requestedAtMs: outcome.startedAt,
+    requestedAtMs: Math.round(nowMs - outcome.timings.totalMs),
   };
 }
 

@@ -80,5 +80,6 @@ export async function tryEndpoint(
   };
   const shown = withoutCredentials(outcome, request, owner);
   const succeeded = shown.kind === 'response' && shown.status >= 200 && shown.status < 300;
-  return { kind: 'tried', attempt: attemptRecord(id, request, { outcome: shown, owner, succeeded }) };
+  const at = { attemptId: id, nowMs: deps.now() };
+  return { kind: 'tried', attempt: attemptRecord(at, request, { outcome: shown, owner, succeeded }) };
 }

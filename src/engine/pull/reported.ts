@@ -78,7 +78,7 @@ function attempted(
 function record(
   delivery: LeasedDelivery,
   made: { outcome: ResponseOutcome | ErrorOutcome; url: string; isBare?: boolean; succeeded: boolean },
-  { attemptId }: Context,
+  { attemptId, nowMs }: Context,
 ): Attempt {
   const { outcome, url, succeeded } = made;
   const answer = outcome.kind === 'response' && made.isBare !== true ? outcome : null;
@@ -95,19 +95,15 @@ function record(
     responseHeaders: answer?.headers ?? null,
     responseBody: answer?.body ?? null,
     timings: outcome.timings,
-    requestedAtMs: outcome.startedAt,
+    requestedAtMs: Math.round(nowMs - outcome.timings.totalMs),
   };
 }
 
-const times = ({ pulled }: LeasedDelivery, { nowMs }: Context) => {
-  const startedAt = pulled?.atMs ?? nowMs;
-  return {
-    startedAt,
-    timings: { totalMs: Math.max(0, nowMs - startedAt) },
-    address: null,
-    certificates: null,
-  };
-};
+const times = ({ pulled }: LeasedDelivery, { nowMs }: Context) => ({
+  timings: { totalMs: Math.max(0, nowMs - (pulled?.atMs ?? nowMs)) },
+  address: null,
+  certificates: null,
+});
 
 function failure(
   code: ErrorOutcome['code'],

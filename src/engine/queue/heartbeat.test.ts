@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { quietLog } from '../../../test/support/quiet-log.ts';
 import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock, settle } from '../../../test/support/samples/manual-clock.ts';
+import { createLogger } from '../../platform/logger.ts';
 import { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Lease } from './lease.ts';
@@ -14,6 +14,7 @@ function beatingNode() {
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const published: string[] = [];
+  const said: string[] = [];
   const database = { isAway: false, aheadMs: 0, hang: undefined as Promise<void> | undefined };
   const leased = leasedDelivery();
   const heartbeat = new Heartbeat({
@@ -22,7 +23,7 @@ function beatingNode() {
       published.push(inFlightFrom);
       await database.hang;
       if (database.isAway) throw new Error('away');
-      return clock.now() + database.aheadMs;
+      return NOON + clock.uptime() + database.aheadMs;
     },
     inFlight: { oldest: () => String(databaseClock.now() - NOON) },
     clock,
@@ -37,17 +38,18 @@ function beatingNode() {
     },
     claimer: { unsure: (rows) => void done.push(`unsure of ${rows.length}`) },
     rateLeases: { lapse: note('lapse') },
-    log: quietLog,
+    log: createLogger('warn', { write: (line) => void said.push(line) }),
   });
   /** The actions since the last call. */
   const sinceThen = () => done.splice(0);
-  return { clock, databaseClock, lease, heartbeat, database, published, sinceThen };
+  return { clock, databaseClock, lease, heartbeat, database, published, said, sinceThen };
 }
 
 async function startedNode() {
   const node = beatingNode();
   await node.heartbeat.start();
   node.sinceThen();
+  node.said.splice(0);
   return node;
 }
 
@@ -160,9 +162,74 @@ describe('a node whose beats fail', () => {
 
   test('counts a sleep of the machine as silence, though the monotonic clock stood still', async () => {
     const { clock, sinceThen } = await startedNode();
-    clock.jump(60_000);
+    clock.doze(60_000);
     await clock.advance(2_000);
     expect(sinceThen()).toContain('forget unsent');
+  });
+});
+
+describe('clocks that are set', () => {
+  test.each([3_600_000, -3_600_000, 1_500, -1_500])(
+    'a node whose clock is set by %d ms sends nothing before the next beat, and its time is right',
+    async (ms) => {
+      const { clock, databaseClock, lease, said } = await startedNode();
+      clock.jump(ms);
+      expect([lease.isFresh(), databaseClock.isSure()]).toEqual([false, false]);
+      await clock.advance(2_000);
+      expect([lease.isFresh(), databaseClock.isSure()]).toEqual([true, true]);
+      expect(databaseClock.now()).toBe(NOON + 2_000);
+      expect(said[0]).toContain('the clock of this node was set or the machine slept');
+    },
+  );
+
+  test('a caller that wants the time after a sleep gets it with the next beat, which comes at once', async () => {
+    const { clock, databaseClock, lease, sinceThen } = await startedNode();
+    clock.doze(3_000);
+    expect(await databaseClock.becomesSure()).toBe(true);
+    expect([databaseClock.now(), lease.isFresh()]).toEqual([NOON + 3_000, true]);
+    expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+  });
+
+  test('while beats fail a caller that wants the time hurries none', async () => {
+    const { clock, databaseClock, database, sinceThen } = await startedNode();
+    database.isAway = true;
+    await clock.advance(2_000);
+    clock.jump(5_000);
+    sinceThen();
+    const waiting = [databaseClock.becomesSure(), databaseClock.becomesSure()];
+    await settle();
+    expect(sinceThen()).toEqual([]);
+    await clock.advance(3_000);
+    expect([await Promise.all(waiting), sinceThen()]).toEqual([[false, false], ['beat']]);
+  });
+
+  test('a beat in which the clock is set is followed by another one at once', async () => {
+    const { clock, databaseClock, lease, database, sinceThen } = await startedNode();
+    const answer = Promise.withResolvers<void>();
+    database.hang = answer.promise;
+    await clock.advance(2_000);
+    clock.jump(5_000);
+    answer.resolve();
+    await settle();
+    expect([lease.isFresh(), databaseClock.isSure()]).toEqual([true, true]);
+    expect(sinceThen().filter((what) => what === 'beat').length).toBe(2);
+  });
+
+  test('a jump and a setting back of the clock of the database are said once each', async () => {
+    const { clock, databaseClock, database, lease, said } = await startedNode();
+    database.aheadMs = 3_600_000;
+    await clock.advance(60_000);
+    expect([databaseClock.now(), lease.isFresh()]).toEqual([NOON + 60_000, true]);
+    await clock.advance(4_000);
+    expect(databaseClock.now()).toBe(NOON + 64_000 + 3_600_000);
+    database.aheadMs = 0;
+    await clock.advance(4_000);
+    expect(databaseClock.now()).toBe(NOON + 68_000);
+    expect(said).toEqual([
+      expect.stringContaining('jumped ahead'),
+      expect.stringContaining('stayed ahead'),
+      expect.stringContaining('set back'),
+    ]);
   });
 });
 

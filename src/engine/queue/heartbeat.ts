@@ -2,7 +2,7 @@ import type { InFlightIds } from '../../domain/in-flight-ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { OffsetClock } from '../../platform/time/offset-clock.ts';
+import type { ClockChange, OffsetClock } from '../../platform/time/offset-clock.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Claimer } from './claimer.ts';
@@ -33,6 +33,11 @@ export interface HeartbeatDeps {
 }
 
 const BEAT_MS = 2_000;
+const CHANGES: Readonly<Record<ClockChange['kind'], string>> = {
+  ahead: 'the clock of the database jumped ahead; ids follow it if it stays there for a minute',
+  followed: 'the clock of the database stayed ahead; ids follow it',
+  'set back': 'the clock of the database was set back; ids stand still until it reaches them',
+};
 
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
@@ -52,6 +57,10 @@ export class Heartbeat {
       },
       everyMs: BEAT_MS,
       clock: deps.clock,
+    });
+    // While beats fail the next one is tried in its time.
+    deps.databaseClock.onDoubt(() => {
+      if (this.#connectedSince !== null) this.wake();
     });
   }
 
@@ -83,12 +92,17 @@ export class Heartbeat {
     const { clock, databaseClock, lease, dispatcher, rateLeases } = this.#deps;
     const sentAt = clock.now();
     const sentElapsed = clock.elapsed();
-    databaseClock.measured(await this.#deps.beat(this.#inFlightFrom), sentAt);
+    const theirs = await this.#deps.beat(this.#inFlightFrom);
+    const wasSure = databaseClock.isSure();
+    const change = databaseClock.measured(theirs, sentAt, sentElapsed);
     this.#inFlightFrom = this.#deps.inFlight.oldest();
     // By both clocks, like the lease. Until the answer: the database may have got this beat just before, and seen none for
     // as long.
     const last = this.#lastConfirmed ?? { at: sentAt, elapsed: sentElapsed };
-    const silentMs = Math.max(clock.elapsed() - last.elapsed, clock.now() - last.at);
+    const [wallMs, elapsedMs] = [clock.now() - last.at, clock.elapsed() - last.elapsed];
+    if (!wasSure) this.#ownClockChanged(wallMs - elapsedMs);
+    if (change !== null) this.#deps.log.warn({ seconds: seconds(change.ms) }, CHANGES[change.kind]);
+    const silentMs = Math.max(wallMs, elapsedMs);
     if (silentMs > SILENT_SECONDS * 1000) {
       this.#connectedSince = null;
       this.#giveBack();
@@ -102,6 +116,16 @@ export class Heartbeat {
     dispatcher.resume();
   }
 
+  #ownClockChanged(ms: number): void {
+    const { databaseClock, log } = this.#deps;
+    log.warn(
+      { seconds: seconds(ms) },
+      'the clock of this node was set or the machine slept; events and sends waited for this beat',
+    );
+    // It was during this beat.
+    if (!databaseClock.isSure()) this.wake();
+  }
+
   #giveBack(): void {
     const { dispatcher, claimer, log } = this.#deps;
     const waiting = dispatcher.forgetUnsent();
@@ -112,3 +136,5 @@ export class Heartbeat {
     claimer.unsure(waiting);
   }
 }
+
+const seconds = (ms: number): number => Math.round(ms / 1000);

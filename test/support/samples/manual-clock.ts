@@ -11,6 +11,7 @@ export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   #elapsed = 0;
   #wall = NOON;
+  #sleptMs = 0;
 
   now(): number {
     return this.#wall;
@@ -18,6 +19,10 @@ export class ManualClock implements Clock {
 
   elapsed(): number {
     return this.#elapsed;
+  }
+
+  uptime(): number {
+    return this.#elapsed + this.#sleptMs;
   }
 
   sleep(ms: number): Promise<void> {
@@ -50,9 +55,15 @@ export class ManualClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** The wall clock is set, or the machine slept: the monotonic clock stands still. */
+  /** The wall clock is set. */
   jump(ms: number): void {
     this.#wall += ms;
+  }
+
+  /** The machine sleeps. The monotonic clock stands still. */
+  doze(ms: number): void {
+    this.jump(ms);
+    this.#sleptMs += ms;
   }
 
   #moveTo(elapsed: number): void {
