@@ -49,11 +49,20 @@ export function queryValues(query: Query, name: string): string[] {
   return [query[name] ?? []].flat().filter((value) => value !== '');
 }
 
+/** The values of a parameter that may be repeated, if all of them are known words. */
+export function queryWords<Word extends string>(query: Query, name: string, known: readonly Word[]): Word[] {
+  const wanted = queryValues(query, name);
+  const unknown = wanted.find((word) => !(known as readonly string[]).includes(word));
+  if (unknown !== undefined) throw badQuery(name, `"${unknown}" is not one of ${known.join(', ')}`);
+  return wanted as Word[];
+}
+
 export function parsePageRequest(query: Query): PageRequest {
   const asked = Number(queryValue(query, 'perPage'));
   const perPage = Number.isInteger(asked) && asked > 0 ? Math.min(asked, MAX_PER_PAGE) : DEFAULT_PER_PAGE;
   const direction = queryValue(query, 'direction') === 'prev' ? 'prev' : 'next';
   const cursor = queryValue(query, direction === 'prev' ? 'prev_page_cursor' : 'next_page_cursor') ?? null;
-  const order = queryValue(query, 'sort')?.toUpperCase() === 'ASC' ? 'ASC' : 'DESC';
+  const order = queryValue(query, 'sort')?.toUpperCase() ?? 'DESC';
+  if (order !== 'ASC' && order !== 'DESC') throw badQuery('sort', 'must be ASC or DESC');
   return { perPage, direction: cursor === null ? 'next' : direction, cursor, order };
 }

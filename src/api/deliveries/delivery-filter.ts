@@ -9,7 +9,7 @@ import {
 } from '../../domain/delivery.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { badQuery } from '../../domain/errors.ts';
-import { queryFlag, queryValue, queryValues } from '../../domain/pagination.ts';
+import { queryFlag, queryValue, queryValues, queryWords } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
@@ -26,7 +26,7 @@ export const deliveryFilterQuery = {
   endpointId: Repeated('Only deliveries to these endpoints.'),
   eventId: Type.Optional(Type.String()),
   subscriptionId: Type.Optional(Type.String()),
-  eventType: Type.Optional(Type.String()),
+  eventType: Type.Optional(Type.String({ description: '`event_type` is another spelling.' })),
   status: Repeated('Only deliveries in these states.', oneOf(deliveryStatuses)),
   endedSince: Type.Optional(
     Type.String({
@@ -49,7 +49,7 @@ export const deliveryFilterQuery = {
   brokerMessageId: Type.Optional(Type.String()),
 };
 
-/** Other names that clients use. They are accepted, and not in the OpenAPI document. */
+/** Other names that clients use. Generators would make one name of both, so the OpenAPI document does not declare them. */
 export const deliveryFilterAliases: readonly string[] = ['event_type'];
 
 /** The filter of a request, within the scope of its caller. */
@@ -76,7 +76,7 @@ export async function deliveryFilter(
     eventId: queryValue(query, 'eventId'),
     subscriptionId,
     eventType: queryValue(query, 'eventType') ?? queryValue(query, 'event_type'),
-    statuses: words(query, 'status', deliveryStatuses),
+    statuses: queryWords(query, 'status', deliveryStatuses),
     endedFromMs: queryTime(query, 'endedSince'),
     isCancelled: queryFlag(query, 'cancelled'),
     outcomes: outcomes(query),
@@ -86,18 +86,6 @@ export async function deliveryFilter(
     idempotencyKey: queryValue(query, 'idempotencyKey'),
     brokerMessageId: queryValue(query, 'brokerMessageId'),
   };
-}
-
-/** The values of a parameter that may be repeated, if all of them are known words. */
-function words<Word extends string>(
-  query: Call<unknown>['query'],
-  name: string,
-  known: readonly Word[],
-): Word[] {
-  const wanted = queryValues(query, name);
-  const unknown = wanted.find((word) => !(known as readonly string[]).includes(word));
-  if (unknown !== undefined) throw badQuery(name, `"${unknown}" is not one of ${known.join(', ')}`);
-  return wanted as Word[];
 }
 
 function outcomes(query: Call<unknown>['query']): OutcomeFilter | undefined {
@@ -117,7 +105,7 @@ async function gates(
   project: ProjectRow,
   query: Call<unknown>['query'],
 ): Promise<DeliveryFilter['gates']> {
-  const names = words(query, 'waitingFor', deliveryGates);
+  const names = queryWords(query, 'waitingFor', deliveryGates);
   if (names.length === 0) return undefined;
   return { names, sets: gateSets(await context.cache.get(project.id), context.now()) };
 }

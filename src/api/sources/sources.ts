@@ -9,7 +9,7 @@ import {
 import { sourceTypes } from '../../domain/config/source.ts';
 import { found } from '../../domain/errors.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
-import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
+import { parsePageRequest, queryValue, queryWords } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { checkWorkload } from '../brokers/check-workload.ts';
@@ -66,7 +66,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
       const list = {
         page: parsePageRequest(query),
         name: queryValue(query, 'q'),
-        type: queryValue(query, 'type'),
+        type: queryWords(query, 'type', sourceTypes).at(-1),
         provider: queryValue(query, 'provider'),
       };
       const page = await db.reading(project.id, (tx) => sources.list(tx, project.id, list));

@@ -285,7 +285,8 @@ test('the list is filtered by type and provider and walked in both directions', 
   expect(await names('type=rest_api')).toEqual(['rest']);
   expect(await names('provider=github')).toEqual(['gh']);
   expect(await names('type=&provider=&q=')).toHaveLength(7);
-  expect(await names('type=nothing')).toEqual([]);
+  expect((await client.get('/sources?type=nothing', 400)).message).toContain('Query parameter type: ');
+  expect((await client.get('/sources?sort=upwards', 400)).message).toContain('Query parameter sort: ');
   expect(await names('q=s&sort=ASC&type=http')).toEqual(['s0', 's1', 's2', 's3', 's4']);
 
   const first = await client.get('/sources?q=s&type=http&perPage=2');
