@@ -11,7 +11,7 @@ import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import { describeRoutes } from './describe-routes.ts';
 import type { Authenticator } from './http/access/auth.ts';
-import { ANSWER_HEADERS } from './http/answer-headers.ts';
+import { ANSWER_HEADERS } from './http/answer/answer-headers.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import type { BodyRoom } from './server/body-room.ts';

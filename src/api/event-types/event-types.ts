@@ -12,6 +12,7 @@ import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import { getConfigVersion } from '../../store/config/projects.ts';
+import { bareQuery } from '../http/answer/envelope.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -49,13 +50,15 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
       );
     },
   });
-  for (const [suffix, id, format] of [
-    ['openapi', 'getEventTypesAsOpenApi', 'OpenAPI 3.1'],
-    ['asyncapi', 'getEventTypesAsAsyncApi', 'AsyncAPI 3'],
+  for (const [suffix, id, format, bareType] of [
+    ['openapi', 'getEventTypesAsOpenApi', 'OpenAPI 3.1', 'application/vnd.oai.openapi+json'],
+    ['asyncapi', 'getEventTypesAsAsyncApi', 'AsyncAPI 3', 'application/vnd.aai.asyncapi+json'],
   ] as const) {
     route.get(app, `${path}/${suffix}`, {
       id,
       summary: `Get the event types of the project as an ${format} document, with an example of each.`,
+      query: Type.Object(bareQuery),
+      bareType,
       message: 'Event types fetched',
       data: Type.Record(Type.String(), Type.Unknown()),
       portal: 'read',

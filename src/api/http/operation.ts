@@ -12,9 +12,10 @@ import { type Access, hidesPayload, requireAccess, roleOf } from './access/acces
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
+import { bareTypeOf, envelopes, wantsBytes } from './answer/envelope.ts';
 import { bodyLimits } from './body-limit.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
-import { REFUSAL_ID, WARNINGS, warningsOf } from './error-handler.ts';
+import { REFUSAL_ID, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
@@ -76,6 +77,8 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   data: Data;
   /** The schemas of `data` by status, where a variant answers with another one. */
   dataByStatus?: Readonly<Record<number, TSchema>>;
+  /** The media type of `data` without the envelope, for tools that know nothing of it. */
+  bareType?: string;
   /** The resource that clients send back in full, if it is not `data`. Its fields count as known. */
   resource?: TSchema;
   /** Warnings about values that are legal and certainly a mistake. */
@@ -181,7 +184,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       ...(operation.again !== undefined && { headers: IDEMPOTENCY_KEY }),
       ...(body !== undefined && { body }),
       response: {
-        ...envelopes(operation.dataByStatus ?? { [status]: data }, operation.beside),
+        ...envelopes(operation.dataByStatus ?? { [status]: data }, operation),
         default: { $ref: `${REFUSAL_ID}#`, description: 'Refused, or failed.' },
       },
     },
@@ -231,6 +234,8 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       const version = callerVersion(request.headers['x-convoy-version']);
       if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
+      const bare = bareTypeOf(operation, request);
+      if (bare !== undefined) return reply.type(bare).serializer(JSON.stringify).send(answer);
       const answered = operation.variant?.(call) ?? { status, message: call.isDryRun ? DRY_RUN : message };
       return reply.code(answered.status).send({
         status: true,
@@ -271,11 +276,6 @@ function warnOfUnshown(request: FastifyRequest, result: unknown): void {
   for (const { id, error } of unshown)
     request.log.error({ err: error, row: id, request: request.id }, 'a row cannot be shown');
   request.warnings = [...(request.warnings ?? []), ...unshown.map(unshownWarning)];
-}
-
-/** `Accept: application/json; payload=bytes` requests payloads as arrays of integers. */
-function wantsBytes(accept: string | undefined): boolean {
-  return accept !== undefined && /;\s*payload="?bytes"?\s*(;|,|$)/i.test(accept);
 }
 
 /** Refuses flags that are neither true nor false, and returns a warning for each unknown parameter. */
@@ -333,21 +333,6 @@ function securityOf(access: Access, method: Route['method']) {
   if (access === 'public') return { security: [] };
   if (access !== 'session') return {};
   return { security: [method === 'GET' ? { session: [] } : { session: [], csrf: [] }] };
-}
-
-function envelope(data: TSchema, beside: Record<string, TSchema> = {}): TSchema {
-  return Type.Object({
-    status: Type.Boolean(),
-    message: Type.String(),
-    data,
-    ...beside,
-    warnings: Type.Optional(WARNINGS),
-  });
-}
-
-function envelopes(dataByStatus: Readonly<Record<number, TSchema>>, beside?: Record<string, TSchema>) {
-  const entries = Object.entries(dataByStatus).map(([status, data]) => [status, envelope(data, beside)]);
-  return Object.fromEntries(entries) as Record<string, TSchema>;
 }
 
 function pathParameters(path: string): TSchema {

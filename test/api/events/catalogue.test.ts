@@ -83,6 +83,36 @@ test('the OpenAPI document has a webhook for each type, and can be imported agai
   expect(targets(again)).not.toContain(undefined);
 });
 
+test('a stock tool gets either document without the envelope, in its own media type', async () => {
+  const client = await scene();
+  for (const [name, type] of [
+    ['openapi', 'application/vnd.oai.openapi+json'],
+    ['asyncapi', 'application/vnd.aai.asyncapi+json'],
+  ] as const) {
+    const path = `/event-types/${name}`;
+    const read = async (query: string, accept: string): Promise<[string | undefined, Json]> => {
+      const answer = await client.raw('GET', `${path}${query}`, { headers: { accept } });
+      return [answer.headers.get('content-type')?.split(';')[0], await answer.json()];
+    };
+    const [plain, envelope] = await read('', '*/*');
+    expect([plain, envelope.status, envelope.data[name]]).toEqual([
+      'application/json',
+      true,
+      expect.stringMatching(/^3\./),
+    ]);
+    expect(await read('?bare=true', '*/*')).toEqual([type, envelope.data]);
+    expect(await read('', `text/html, ${type};version=3.1`)).toEqual([type, envelope.data]);
+    expect(await read('', 'application/json;bare=true')).toEqual(['application/json', envelope.data]);
+    expect((await read('?bare=false', 'application/json'))[1]).toEqual(envelope);
+    await client.get(`${path}?bare=1`, 400);
+  }
+  // Another operation has no such form.
+  const listed = await client.raw('GET', '/event-types', {
+    headers: { accept: 'application/json;bare=true' },
+  });
+  expect(await listed.json()).toHaveProperty('status', true);
+});
+
 test('the AsyncAPI document has a message for each type, and its references lead somewhere', async () => {
   const client = await scene();
   const document: Json = await client.get('/event-types/asyncapi');
