@@ -69,7 +69,7 @@ export const errorTable = {
   }),
   ...refusals(404, {
     unknown_source: 'There is no source {mask}; check the URL.',
-    not_found: 'There is no {resource} {id} in this project.',
+    not_found: 'There is no {resource} {id}{place}.',
     project_not_found: 'There is no project {id}.',
     route_not_found: 'There is no {method} {path}; /docs lists every operation.',
   }),
@@ -185,9 +185,14 @@ export class AppError extends Error {
 export const isProjectAway = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'project_not_found' || error.code === 'project_moving');
 
-/** Refuses an id that names nothing. */
-export function found<T>(value: T | undefined, resource: string, id: string): T {
-  if (value === undefined) throw new AppError('not_found', { resource, id });
+/** Refuses an id that names nothing. The place is empty for what belongs to no project. */
+export function found<T>(
+  value: T | undefined,
+  resource: string,
+  id: string,
+  place: '' | ' in this project' = ' in this project',
+): T {
+  if (value === undefined) throw new AppError('not_found', { resource, id, place });
   return value;
 }
 

@@ -55,7 +55,7 @@ export async function makeLinkFor(
 }
 
 async function accountOf(tx: Queryable, email: string): Promise<Found> {
-  const person = found(await findPersonByEmail(tx, normalEmail(email)), 'person', email);
+  const person = found(await findPersonByEmail(tx, normalEmail(email)), 'person', email, '');
   if (person.deactivated_at !== null) throw new AppError('person_deactivated', { email: person.email });
   return { person, notes: [] };
 }

@@ -13,7 +13,7 @@ export interface Self {
 export function endOwnSession(deps: PeopleDeps, { personId, actor }: Self, id: string): Promise<null> {
   return endingRights(deps, personId, () =>
     audited(deps, { projectId: null, actor }, async (tx) => {
-      const session = found(await endSession(tx, personId, id), 'session', id);
+      const session = found(await endSession(tx, personId, id), 'session', id, '');
       await notifyOfPerson(tx, personId);
       return { result: null, audit: [sessionEnded(session)] };
     }),

@@ -40,7 +40,7 @@ export async function changeAccount(
 ): Promise<Invited> {
   const { before, person, link } = await endingRights(deps, id, () =>
     audited(deps, { projectId: null, actor }, async (tx) => {
-      const before = found(await lockPerson(tx, id), 'person', id);
+      const before = found(await lockPerson(tx, id), 'person', id, '');
       const fields = accountFields(before, wanted);
       const isTaken = isTakenOver(before, fields, actor);
       const { is_email_verified } = isTaken ? await takeOver(tx, id) : before;

@@ -77,6 +77,8 @@ describe('the people of a project', () => {
     const { person, link } = await invite({ email: 'bob@example.com', role: 'viewer' }, 201);
     expect([person.email_verified, typeof link]).toEqual([false, 'string']);
     await invite({ email: 'BOB@example.com', role: 'admin' }, 409);
+    const nameless = await app.instance.post('/sign-in-links', { email: 'nobody@example.com' }, 404);
+    expect(nameless.message).toBe('There is no person nobody@example.com.');
     const malformed = [
       'bob',
       '@b',
@@ -95,6 +97,7 @@ describe('the people of a project', () => {
       await app.instance.post('/people', { email }, 400);
       await app.instance.put(`/people/${person.uid}`, { email }, 400);
     }
+    await app.instance.put(`/people/${person.uid}`, { email: '' }, 400);
     for (const email of ["o'brien+tag@example.com", 'jürgen@müller.example', 'root@mail-1'])
       expect((await invite({ email, role: 'viewer' }, 201)).person.email).toBe(email);
     await invite({ email: 'carl@example.com', role: 'owner' }, 400);

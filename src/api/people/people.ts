@@ -43,7 +43,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   registerMembers(app, context);
   registerAccounts(app, context);
   const invited = async ({ id, secret }: MadeBefore) => ({
-    person: toPerson(found(await getPerson(context.people.db, id), 'person', id)),
+    person: toPerson(found(await getPerson(context.people.db, id), 'person', id, '')),
     link: secret,
   });
   route.post(app, '/api/v1/projects/:projectID/people', {
@@ -168,9 +168,8 @@ function registerAccounts(app: FastifyInstance, context: ApiContext): void {
     data: Changed,
     access: 'instance',
     handle: async ({ actor, params, body }) => {
-      const email = body.email === undefined || body.email === '' ? undefined : checked(body.email);
       const wanted = {
-        email,
+        email: body.email === undefined ? undefined : checked(body.email),
         name: body.name,
         isInstanceAdmin: body.instance_admin,
         isActive: body.is_active,
