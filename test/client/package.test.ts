@@ -48,7 +48,7 @@ describe('the package', () => {
       (path) => !/^dist.*\.(js|d\.ts)$/.test(path),
     );
     const page = readFileSync(join(installed, 'README.md'), 'utf8');
-    const linked = [...page.matchAll(/\]\((examples\/[^)]+)\)/g)].map(([, path = '']) => path);
+    const linked = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => path);
     expect(linked).toHaveLength(4);
     expect(others.sort()).toEqual(['README.md', ...linked, 'package.json'].sort());
     expect(globSync('LICENSE', { cwd: installed })).toHaveLength(1);
