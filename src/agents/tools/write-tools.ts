@@ -93,7 +93,10 @@ const replay: Tool = {
     if ([endpoint_id, owner_id, source_id, unmatched, given['since']].every((filter) => filter === undefined))
       throw invalidParams('Give event_id, or one of endpoint_id, owner_id, source_id, unmatched and since.');
     const query = {
-      ...{ endpointId: endpoint_id, ownerId: owner_id, sourceId: source_id, unmatched },
+      endpointId: endpoint_id,
+      ownerId: owner_id,
+      sourceId: source_id,
+      unmatched,
       ...sentTo(given),
       ...periodQuery(given),
     };
