@@ -102,6 +102,27 @@ export function listTests(get: () => World): void {
       },
     );
 
+    it('of events of one customer is replayed to this customer alone', async () => {
+      const { page, open, app } = get();
+      const project = await app.newProject();
+      for (const owner_id of ['acme', 'globex'])
+        await subscribe(project, 'https://receiver.posthorn.invalid/', { endpoint: { owner_id } });
+      await project.post('/events/broadcast', { event_type: 'a', data: {} });
+      await open('events?customer=acme', project.projectId);
+      await page.getByRole('button', { name: 'Replay…' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('every match that the filters name: 1 new delivery to 1 endpoint').waitFor();
+      await dialog.getByRole('button', { name: 'Replay 1 event' }).click();
+      await page.waitForURL(/\/jobs\/\w+$/);
+      const ofOwner = async (owner: string) =>
+        (await project.get(`/eventdeliveries?ownerId=${owner}`)).content.length;
+      await eventually(
+        () => ofOwner('acme'),
+        (count) => count === 2,
+      );
+      expect(await ofOwner('globex')).toBe(1);
+    });
+
     it('of failures names the customer of each group', async () => {
       const { page, go } = get();
       await go('failures?customer=customer-9');
