@@ -12,6 +12,10 @@ import { readCredentials } from '../support/program.ts';
 import { type Answers, Reader } from './reader.ts';
 import { filesOf } from './record.ts';
 
+/** 0.1.0 left the statistics of a project empty. They are filled now. */
+const unlessFilled = (name: string, value: unknown) =>
+  name === 'statistics' && value === null ? undefined : value;
+
 /** The database of a release, restored by this version, and the answers that the release gave about it. */
 export class OldDatabase {
   readonly answers: Answers;
@@ -31,7 +35,7 @@ export class OldDatabase {
     const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-release-'));
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
     const text = gunzipSync(readFileSync(answers)).toString();
-    const old = new OldDatabase(database, dataDir, JSON.parse(text) as Answers);
+    const old = new OldDatabase(database, dataDir, JSON.parse(text, unlessFilled) as Answers);
     const { code, stderr } = await runPosthorn(['restore', backup], { env: old.#env });
     expect([code, stderr]).toEqual([0, '']);
     return old;

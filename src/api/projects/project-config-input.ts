@@ -58,7 +58,12 @@ export const PartialProjectConfig = Type.Object({
   ratelimit: Type.Optional(Type.Partial(ratelimit)),
   ssl: Type.Optional(Type.Partial(ssl)),
   signature: Type.Optional(SignatureInput),
-  meta_event: Type.Optional(Type.Partial(MetaEventConfig)),
+  meta_event: Type.Optional(
+    Type.Object({
+      ...Type.Partial(MetaEventConfig).properties,
+      pub_sub: Type.Optional(Type.Unknown({ description: 'Has no effect: meta events are sent by http.' })),
+    }),
+  ),
   circuit_breaker: Type.Optional(Type.Partial(CircuitBreaker)),
   retention_policy: Type.Optional(Type.Partial(RetentionPolicy)),
   portal: Type.Optional(Type.Partial(PortalTheme)),
@@ -100,7 +105,6 @@ const IGNORED = new Set([
   'config.replay_attacks',
   'config.is_retention_policy_enabled',
   'config.signature.hash',
-  'config.meta_event.pub_sub',
 ]);
 const MAX_NAMED = 10;
 const MAX_NAME_CHARS = 100;

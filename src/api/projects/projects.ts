@@ -6,7 +6,7 @@ import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { ProjectConfig } from '../../domain/config/project-config.ts';
 import { clouds } from '../../domain/config/workload.ts';
 import { AppError, found } from '../../domain/errors.ts';
-import { asId, idTime } from '../../domain/ids.ts';
+import { asId, idTime, type ProjectId } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
 import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
@@ -14,6 +14,7 @@ import { listApiKeys } from '../../store/config/api-keys.ts';
 import { listSchemas } from '../../store/config/event-types.ts';
 import { getConfigVersion, isNameTaken, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
+import { newestEventId } from '../../store/history/events.ts';
 import { roleOf } from '../http/access/access.ts';
 import { overCells } from '../http/access/over-cells.ts';
 import { checkUrl } from '../http/check-url.ts';
@@ -28,6 +29,16 @@ import { baseOf } from './merge-strategy.ts';
 import { mergeProjectConfig, PartialProjectConfig } from './project-config-input.ts';
 import { newVariables, shownVariables, Variables } from './variables.ts';
 
+export const ProjectStatistics = Type.Object(
+  {
+    events_exist: Type.Boolean(),
+    sources_exist: Type.Boolean(),
+    endpoints_exist: Type.Boolean(),
+    subscriptions_exist: Type.Boolean(),
+  },
+  { description: 'What the project has. Only in the answer of a project by its id.' },
+);
+
 export const Project = Type.Object({
   uid: Type.String(),
   name: Type.String(),
@@ -40,7 +51,7 @@ export const Project = Type.Object({
     description:
       'Clouds whose [credentials of the machine](brokers.md#credentials-of-the-machine) the operator allows.',
   }),
-  statistics: Nothing,
+  statistics: Type.Union([ProjectStatistics, Type.Null()]),
   retained_events: Type.Integer(),
   created_at: Time,
   updated_at: Time,
@@ -73,6 +84,11 @@ const UpdateProject = Type.Object({
   variables: Type.Optional(Variables),
 });
 
+/** Convoy's clients send it. */
+const organisationQuery = Type.Object({
+  orgID: Type.Optional(Type.String({ description: 'Has no effect: there are no organisations.' })),
+});
+
 type Shown = Pick<ApiContext, 'workload'>;
 
 function toProject(row: ProjectRow, { workload }: Shown): Static<typeof Project> {
@@ -102,6 +118,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
   route.get(app, '/api/v1/projects', {
     id: 'listProjects',
     summary: 'List the projects that the caller may use.',
+    query: organisationQuery,
     message: 'Projects fetched',
     data: Type.Array(ListedProject),
     access: 'any',
@@ -122,6 +139,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
   route.post(app, '/api/v1/projects', {
     id: 'createProject',
     summary: 'Create a project and its first key.',
+    query: organisationQuery,
     body: CreateProject,
     status: 201,
     message: 'Project created',
@@ -172,7 +190,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       const project = await context.projects.get(context.db, id);
       if (version === undefined || project === undefined) throw new AppError('project_not_found', { id });
       reply.header(CONFIG_VERSION_HEADER, version);
-      return toProject(project, context);
+      return { ...toProject(project, context), statistics: await statisticsOf(context, id) };
     },
   });
   route.put(app, '/api/v1/projects/:projectID', {
@@ -195,6 +213,22 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
     access: 'admin',
     handle: ({ by }) => deleteProject(context.changes, by),
   });
+}
+
+async function statisticsOf(
+  { db, cache }: ApiContext,
+  id: ProjectId,
+): Promise<Static<typeof ProjectStatistics>> {
+  const [{ endpoints, sources, subscriptions }, newest] = await Promise.all([
+    cache.refresh(id),
+    newestEventId(db, id),
+  ]);
+  return {
+    events_exist: newest !== '',
+    sources_exist: sources.size > 0,
+    endpoints_exist: [...endpoints.values()].some(({ row }) => row.delivery !== 'device'),
+    subscriptions_exist: subscriptions.size > 0,
+  };
 }
 
 function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefined): void {

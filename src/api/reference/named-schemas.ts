@@ -55,7 +55,7 @@ import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
 import { BreakerOpening } from '../projects/breaker-openings.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
-import { ListedProject, Project } from '../projects/projects.ts';
+import { ListedProject, Project, ProjectStatistics } from '../projects/projects.ts';
 import { TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
 import { View } from '../search/views.ts';
 import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
@@ -106,6 +106,7 @@ export const answerSchemas = {
   Job,
   PortalLink,
   OrderingKey,
+  ProjectStatistics,
   FunctionLimits,
   FunctionRequest,
   ListedProject,

@@ -90,7 +90,22 @@ describe('a project', () => {
       updated_at: time,
       deleted_at: null,
     });
-    expect(await client.get('')).toEqual(project);
+    const statistics = {
+      events_exist: false,
+      sources_exist: false,
+      endpoints_exist: false,
+      subscriptions_exist: false,
+    };
+    expect(await client.get('')).toEqual({ ...project, statistics });
+    await client.post('/sources', { name: 's', type: 'rest_api' });
+    const { uid } = await client.post('/endpoints', { name: 'e', url: 'https://example.org/' });
+    expect((await client.get('')).statistics).toEqual({
+      ...statistics,
+      sources_exist: true,
+      endpoints_exist: true,
+    });
+    await client.post('/events', { endpoint_id: uid, event_type: 'a', data: {} });
+    expect(new Set(Object.values((await client.get('')).statistics))).toEqual(new Set([true]));
   });
 
   test('can be made only with the instance key', async () => {
