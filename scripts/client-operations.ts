@@ -128,8 +128,11 @@ function methodName(id: string, tag: string): string {
   return rest;
 }
 
+/** The client reads the envelope, and there are no organisations. */
+const NOT_OURS = new Set(['bare', 'orgID']);
+
 function querySchema({ parameters = [] }: DocumentOperation): JsonSchema | undefined {
-  const query = parameters.filter((parameter) => parameter.in === 'query');
+  const query = parameters.filter((parameter) => parameter.in === 'query' && !NOT_OURS.has(parameter.name));
   if (query.length === 0) return undefined;
   return queryInput({
     type: 'object',

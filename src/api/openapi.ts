@@ -1,5 +1,6 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import Fastify, { type RouteOptions } from 'fastify';
+import { VERSION } from '../platform/version.ts';
 import { CSRF_HEADER, SESSION_COOKIE } from './http/access/session-cookie.ts';
 import { REFUSAL } from './http/error-handler.ts';
 import { withNulls } from './http/validation.ts';
@@ -25,7 +26,7 @@ const openApiOptions: FastifyDynamicSwaggerOptions = {
     openapi: '3.1.0',
     info: {
       title: 'Posthorn',
-      version: '1.0.0',
+      version: VERSION,
       description:
         'Takes events in and delivers them as webhooks: signed, retried, rate limited, recorded, visible.\n\nOperations with `x-acts` refuse unknown query parameters and body fields with 400. Other operations name them in `warnings`, or refuse them under `X-Posthorn-Strict: true`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

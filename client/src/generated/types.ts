@@ -428,7 +428,7 @@ export interface OAuth2 {
   scope?: string;
   /** Requested audience. */
   audience?: string;
-  /** Private key as JWK, EC or RSA. Needed for `client_assertion`. */
+  /** Private key as JWK: `kty`, `crv`, `x`, `y`, `d` of EC, or `kty`, `n`, `e`, `d`, `p`, `q`, `dp`, `dq`, `qi` of RSA. Needed for `client_assertion`. */
   signing_key?: Record<string, unknown>;
   /** Algorithm of the assertion. Default: `ES256`. */
   signing_algorithm?:
@@ -704,6 +704,14 @@ export interface OrderingKey {
   waiting: number;
 }
 
+/** What the project has. Only in the answer of a project by its id. */
+export interface ProjectStatistics {
+  events_exist: boolean;
+  sources_exist: boolean;
+  endpoints_exist: boolean;
+  subscriptions_exist: boolean;
+}
+
 export interface FunctionLimits {
   cpu_ms: number;
   heap_bytes: number;
@@ -736,8 +744,7 @@ export interface Project {
   variables: Record<string, string>;
   /** Clouds whose credentials of the machine the operator allows. */
   workload_credentials: Array<'aws' | 'google'>;
-  /** Always null. */
-  statistics: null;
+  statistics: ProjectStatistics | null;
   retained_events: number;
   /** RFC 3339, UTC, milliseconds. */
   created_at: string;
@@ -1662,7 +1669,14 @@ export interface CreateFilter {
   /** Event type of the filter. */
   event_type: string;
   /** When the filter was enabled. Null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown> | Date;
+  enabled_at?:
+    | string
+    | null
+    | {
+        set?: boolean;
+        time?: string | null;
+      }
+    | Date;
   /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
   /** Conditions on the headers. */
@@ -1678,7 +1692,14 @@ export interface UpdateFilter {
   /** For older callers. Both forms are read. */
   is_flattened?: boolean | null;
   /** When the filter was enabled. Null disables it. Also `{set, time}`. */
-  enabled_at?: string | null | Record<string, unknown> | Date;
+  enabled_at?:
+    | string
+    | null
+    | {
+        set?: boolean;
+        time?: string | null;
+      }
+    | Date;
   /** Conditions on the payload. */
   body?: Record<string, unknown> | null;
   /** Conditions on the headers. */
@@ -1817,6 +1838,8 @@ export interface PartialProjectConfig {
     url?: string | null;
     /** Secret that signs meta events. */
     secret?: string | null;
+    /** Has no effect: meta events are sent by http. */
+    pub_sub?: unknown;
   } | null;
   circuit_breaker?: {
     /** Seconds between two checks of a failing endpoint. */
@@ -1874,7 +1897,7 @@ export interface PubSubInput {
     /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
     credentials?: 'workload' | '' | null;
     /** The key file as base64. Not with credentials. */
-    service_account?: string | number[] | null;
+    service_account?: string | null;
     /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string | null;
   } | null;
@@ -1942,7 +1965,7 @@ export interface BrokerInput {
     /** workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key. */
     credentials?: 'workload' | '' | null;
     /** The key file as base64. Not with credentials. */
-    service_account?: string | number[] | null;
+    service_account?: string | null;
     /** Another server with the same protocol, as an http or https URL. */
     endpoint?: string | null;
   } | null;
@@ -2156,7 +2179,7 @@ export interface OAuth2Input {
   scope?: string | null;
   /** Requested audience. */
   audience?: string | null;
-  /** Private key as JWK, EC or RSA. Needed for `client_assertion`. */
+  /** Private key as JWK: `kty`, `crv`, `x`, `y`, `d` of EC, or `kty`, `n`, `e`, `d`, `p`, `q`, `dp`, `dq`, `qi` of RSA. Needed for `client_assertion`. */
   signing_key?: Record<string, unknown> | null;
   /** Algorithm of the assertion. Default: `ES256`. */
   signing_algorithm?:
@@ -2914,6 +2937,7 @@ export interface DeliveryFilterQuery extends DateQuery {
   endpointId?: string | string[];
   eventId?: string;
   subscriptionId?: string;
+  /** `event_type` is another spelling. */
   eventType?: string;
   /** Only deliveries in these states. */
   status?: Array<'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry'>;
@@ -3041,6 +3065,16 @@ export interface ReplayEventQuery {
 }
 
 export interface BatchReplayEventsQuery extends EventFilterQuery, JobQuery {
+  /** Has no effect on this call. */
+  perPage?: number;
+  /** Has no effect on this call. */
+  direction?: 'next' | 'prev';
+  /** Has no effect on this call. */
+  next_page_cursor?: string;
+  /** Has no effect on this call. */
+  prev_page_cursor?: string;
+  /** Has no effect on this call. */
+  sort?: 'ASC' | 'DESC';
   /** Send without regard to order by key. A held key stays held. */
   order?: 'ignore';
   /** Send only to the endpoints of this owner. */
@@ -3051,7 +3085,18 @@ export interface BatchReplayEventsQuery extends EventFilterQuery, JobQuery {
   only_endpoint?: boolean;
 }
 
-export type CountBatchReplayEventsQuery = EventFilterQuery;
+export interface CountBatchReplayEventsQuery extends EventFilterQuery {
+  /** Has no effect on this call. */
+  perPage?: number;
+  /** Has no effect on this call. */
+  direction?: 'next' | 'prev';
+  /** Has no effect on this call. */
+  next_page_cursor?: string;
+  /** Has no effect on this call. */
+  prev_page_cursor?: string;
+  /** Has no effect on this call. */
+  sort?: 'ASC' | 'DESC';
+}
 
 export interface ExplainEventQuery {
   /** Send only to the endpoints of this owner. */
@@ -3070,21 +3115,54 @@ export interface ResendEventDeliveryQuery {
 }
 
 export interface BatchRetryEventDeliveriesQuery extends DeliveryFilterQuery, JobQuery {
+  /** Has no effect on this call. */
+  perPage?: number;
+  /** Has no effect on this call. */
+  direction?: 'next' | 'prev';
+  /** Has no effect on this call. */
+  next_page_cursor?: string;
+  /** Has no effect on this call. */
+  prev_page_cursor?: string;
+  /** Has no effect on this call. */
+  sort?: 'ASC' | 'DESC';
   /** Send without regard to order by key. A held key stays held. */
   order?: 'ignore';
 }
 
-export type CountBatchRetryEventDeliveriesQuery = DeliveryFilterQuery;
+export interface CountBatchRetryEventDeliveriesQuery extends DeliveryFilterQuery {
+  /** Has no effect on this call. */
+  perPage?: number;
+  /** Has no effect on this call. */
+  direction?: 'next' | 'prev';
+  /** Has no effect on this call. */
+  next_page_cursor?: string;
+  /** Has no effect on this call. */
+  prev_page_cursor?: string;
+  /** Has no effect on this call. */
+  sort?: 'ASC' | 'DESC';
+}
 
 export type CancelEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
 
-export type SendNowEventDeliveriesQuery = DeliveryFilterQuery & JobQuery;
+export interface SendNowEventDeliveriesQuery extends DeliveryFilterQuery, JobQuery {
+  /** Has no effect on this call. */
+  perPage?: number;
+  /** Has no effect on this call. */
+  direction?: 'next' | 'prev';
+  /** Has no effect on this call. */
+  next_page_cursor?: string;
+  /** Has no effect on this call. */
+  prev_page_cursor?: string;
+  /** Has no effect on this call. */
+  sort?: 'ASC' | 'DESC';
+}
 
 export interface ListFailuresQuery extends DateQuery {
   /** Only deliveries to these endpoints. */
   endpointId?: string | string[];
   /** Only deliveries to endpoints of this owner. */
   ownerId?: string;
+  /** `event_type` is another spelling. */
   eventType?: string;
 }
 
@@ -3151,6 +3229,8 @@ export interface ListPortalLinksQuery extends PageQuery {
   ownerId?: string;
   /** Part of the name. */
   name?: string;
+  /** Another spelling of `name`. */
+  q?: string;
   /** Only links that open one of these endpoints. */
   endpointId?: string | string[];
 }

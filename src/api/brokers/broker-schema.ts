@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import { type BrokerField, isSecretField, MAX_CHARS } from '../../domain/resources/broker-field.ts';
 import { type BrokerFieldsKind, brokerFields, fieldsFor } from '../../domain/resources/broker-fields.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
+import { UNDECLARED } from '../http/validation.ts';
 
 /** The schemas of the settings of a kind of broker, from the description of its fields. */
 const MAX_ITEMS = 100;
@@ -70,7 +71,8 @@ function inputOf(field: BrokerField): TSchema {
     case 'bytes':
       return Type.Unsafe<unknown>({
         ...(hint && { description: hint }),
-        anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }],
+        // Generators fail on a choice of both.
+        anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'integer' }, $comment: UNDECLARED }],
       });
   }
 }

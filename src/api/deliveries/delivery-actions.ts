@@ -14,7 +14,7 @@ import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/h
 import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { pageNames } from '../http/fields.ts';
+import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { parseJson } from '../http/validation.ts';
@@ -35,7 +35,6 @@ import { registerSendNow } from './send-now.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
-const Filters = Type.Object(deliveryFilterQuery);
 const JobFilters = Type.Object({ ...deliveryFilterQuery, ...jobQuery });
 
 const RETRYABLE = ['Failure', 'Discarded'] as const;
@@ -174,9 +173,9 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',
     summary: 'Start a job that sends every failed or discarded delivery matching the filters again.',
-    query: Type.Object({ ...deliveryFilterQuery, ...jobQuery, ...orderOption }),
+    query: Type.Object({ ...ignoredPageQuery, ...deliveryFilterQuery, ...jobQuery, ...orderOption }),
     acts: true,
-    alsoKnown: [...pageNames, ...deliveryFilterAliases],
+    alsoKnown: deliveryFilterAliases,
     message: 'Batch retry started',
     variant: dryRunAnswer,
     data: Job,
@@ -192,8 +191,8 @@ function registerBatches(app: FastifyInstance, context: ApiContext): void {
   route.get(app, `${path}/countbatchretryevents`, {
     id: 'countBatchRetryEventDeliveries',
     summary: 'Count the deliveries that a batch retry with these filters would send.',
-    query: Filters,
-    alsoKnown: [...pageNames, ...deliveryFilterAliases],
+    query: Type.Object({ ...ignoredPageQuery, ...deliveryFilterQuery }),
+    alsoKnown: deliveryFilterAliases,
     message: 'Event deliveries counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',

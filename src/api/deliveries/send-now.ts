@@ -7,7 +7,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { countDeliveries, type DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
-import { pageNames } from '../http/fields.ts';
+import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
@@ -32,9 +32,9 @@ export function registerSendNow(app: FastifyInstance, context: ApiContext): void
     id: 'sendNowEventDeliveries',
     summary:
       'Start a job that makes every waiting delivery matching the filters due now. A pause and a rate limit still hold it; an open circuit breaker gets one probe, whose success releases the rest. With a rate, so many per second become due. Deliveries of delayed events only if `waitingFor`, `eventId` or `deliveryId` names them.',
-    query: Type.Object({ ...deliveryFilterQuery, ...jobQuery }),
+    query: Type.Object({ ...ignoredPageQuery, ...deliveryFilterQuery, ...jobQuery }),
     acts: true,
-    alsoKnown: [...pageNames, ...deliveryFilterAliases],
+    alsoKnown: deliveryFilterAliases,
     message: 'Sending started',
     variant: dryRunAnswer,
     data: Job,

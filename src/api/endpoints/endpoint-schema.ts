@@ -45,7 +45,8 @@ export const OAuth2 = Type.Object(
     signing_key: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
-        description: 'Private key as JWK, EC or RSA. Needed for `client_assertion`.',
+        description:
+          'Private key as JWK: `kty`, `crv`, `x`, `y`, `d` of EC, or `kty`, `n`, `e`, `d`, `p`, `q`, `dp`, `dq`, `qi` of RSA. Needed for `client_assertion`.',
       }),
     ),
     signing_algorithm: Type.Optional(

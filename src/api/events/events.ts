@@ -18,7 +18,7 @@ import { endpointView } from '../endpoints/endpoint-view.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { mapPage, Nothing, PageOf, pageNames, pageQuery } from '../http/fields.ts';
+import { ignoredPageQuery, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
@@ -103,6 +103,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
     id: 'batchReplayEvents',
     summary: 'Start a job that replays every event matching the filters. Duplicates are skipped.',
     query: Type.Object({
+      ...ignoredPageQuery,
       ...eventFilterQuery,
       ...jobQuery,
       ...orderOption,
@@ -114,7 +115,6 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
       ),
     }),
     acts: true,
-    alsoKnown: pageNames,
     message: 'Batch replay started',
     variant: dryRunAnswer,
     data: Nothing,
@@ -147,8 +147,7 @@ function registerReplay(app: FastifyInstance, context: ApiContext): void {
   route.get(app, `${path}/countbatchreplayevents`, {
     id: 'countBatchReplayEvents',
     summary: 'Count the events that a batch replay with these filters would send.',
-    query: Type.Object(eventFilterQuery),
-    alsoKnown: pageNames,
+    query: Type.Object({ ...ignoredPageQuery, ...eventFilterQuery }),
     message: 'Events counted',
     data: Type.Object({ num: Type.Integer() }),
     portal: 'read',

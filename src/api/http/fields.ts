@@ -37,8 +37,13 @@ export const pageQuery = {
   sort: Type.Optional(oneOf(['ASC', 'DESC'], '`DESC` by default: newest first.')),
 };
 
-/** Their names. Convoy's clients send them with batches too, where they have no effect. */
-export const pageNames: readonly string[] = Object.keys(pageQuery);
+/** Convoy's clients send them with batches too, where they have no effect. */
+export const ignoredPageQuery = Object.fromEntries(
+  Object.entries(pageQuery).map(([name, schema]) => [
+    name,
+    Type.Optional(Type.Unsafe<unknown>({ ...schema, description: 'Has no effect on this call.' })),
+  ]),
+);
 
 /** A parameter that may be repeated. */
 export const Repeated = <Item extends TSchema = TString>(

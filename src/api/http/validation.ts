@@ -72,7 +72,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
+export const UNDECLARED = 'not in the OpenAPI document';
+
 interface ObjectSchema {
+  $comment?: string;
   type?: unknown;
   description?: string;
   required?: readonly string[];
@@ -101,7 +105,7 @@ export function dropNulls(schema: ObjectSchema, value: unknown): void {
 
 /** The same schema as callers may use it: with null wherever `dropNulls` removes it. For the OpenAPI document. */
 export function withNulls(given: object): ObjectSchema {
-  const schema = given as ObjectSchema;
+  const schema = declared(given);
   if (schema.items !== undefined) return { ...schema, items: withNulls(schema.items) };
   if (schema.properties === undefined) return schema;
   const fields = Object.entries(schema.properties).map(([name, property]) => {
@@ -110,6 +114,12 @@ export function withNulls(given: object): ObjectSchema {
     return [name, isRequired || allowsNull(inner) ? inner : orNull(inner)];
   });
   return { ...schema, properties: Object.fromEntries(fields) as Record<string, ObjectSchema> };
+}
+
+function declared({ anyOf, ...schema }: ObjectSchema): ObjectSchema {
+  if (anyOf === undefined) return schema;
+  const branches = anyOf.filter(({ $comment }) => $comment !== UNDECLARED);
+  return branches.length === 1 ? { ...schema, ...branches[0] } : { ...schema, anyOf: branches };
 }
 
 /** The description stays with the field. That of an object belongs to its name in the document, if it has one. */

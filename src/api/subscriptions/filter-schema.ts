@@ -26,11 +26,17 @@ export const Filter = Type.Object({
   raw_path: Conditions,
 });
 
+/** The form of convoy-go. */
+const ENABLED_AT = {
+  type: 'object',
+  properties: { set: { type: 'boolean' }, time: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+};
+
 const changes = {
   enabled_at: Type.Optional(
     Type.Unsafe<unknown>({
       description: 'When the filter was enabled. Null disables it. Also `{set, time}`.',
-      anyOf: [{ type: 'string' }, { type: 'null' }, { type: 'object' }],
+      anyOf: [{ type: 'string' }, { type: 'null' }, ENABLED_AT],
     }),
   ),
   ...ScopeConditions.properties,
