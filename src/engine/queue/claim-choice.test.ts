@@ -15,7 +15,7 @@ async function chooseLimited(perSecond: number) {
   const keys = new DueKeys(clock);
   const key = asId<EndpointId>('endpoint');
   const dueAt = clock.elapsed();
-  keys.add({ projectId: 'project', key, lane: 0, dueAt, notifiedAt: dueAt, isOwn: true });
+  keys.add({ projectId: 'project', key, lane: 0, dueAt, notifiedAt: dueAt, isOwn: true, misses: 0 });
   const group = new RateGroup({ epoch: 1, quietMs: 60_000, sends: {} }, clock);
   const choice = new ClaimChoice({
     clock,
@@ -66,6 +66,7 @@ function choiceOf(
       dueAt: 0,
       notifiedAt: 0,
       isOwn: true,
+      misses: 0,
     });
   return new ClaimChoice({
     clock,

@@ -198,6 +198,35 @@ test('a key of which large rows were left is claimed again at once, until none w
   expect(claims).toBe(2);
 });
 
+test('a key whose due rows others hold is claimed again at once, then later each time, and forgotten when none is left', async () => {
+  const clock = new ManualClock();
+  const lease = new Lease(clock);
+  const claimedAt: number[] = [];
+  const claimer = new Claimer({
+    nodeId: 'node',
+    clock,
+    lease,
+    db: {
+      hot: async () => {
+        claimedAt.push(clock.elapsed());
+        return [
+          { n: 1, is_cut: false, is_missed: claimedAt.length < 6, next_due_in_ms: null, delivery_id: null },
+        ];
+      },
+    },
+    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
+    decideGate: openGate,
+  } as unknown as ClaimerDeps);
+  claimer.waiting('project', { key: asId<EndpointId>('held'), lane: 0 }, 0);
+  for (let ms = 0; ms < 2_000; ms += 10) {
+    lease.confirmed(clock.now(), clock.elapsed());
+    await clock.advance(10);
+  }
+  await claimer.stop();
+  const waits = claimedAt.slice(1).map((at, n) => at - claimedAt[n]!);
+  expect(waits).toEqual([20, 40, 80, 160, 320]);
+});
+
 test('a slow round lets more rows under a rate limit be claimed ahead', async () => {
   const clock = new ManualClock();
   const lease = new Lease(clock);

@@ -66,6 +66,9 @@ const PASSED_OVER_MS = 20;
 /** A timer takes 24 days at most. */
 const LONGEST_TIMER_MS = 3_600_000;
 
+/** The node that holds the rows ends its statement soon, or it is stuck. */
+const missedMs = (misses: number): number => Math.min(SWEEP_MS, ROOM_PACE_MS * 2 ** misses);
+
 export class Claimer {
   readonly #deps: ClaimerDeps;
   readonly #clock: Clock;
@@ -145,7 +148,8 @@ export class Claimer {
     if (!LANE_SHARES.has(lane)) return;
     const dueAt = this.#clock.elapsed() + Math.max(0, dueInMs);
     const known = this.#keys.get(lane, key);
-    if (known === undefined) this.#keys.add({ projectId, key, lane, dueAt, notifiedAt: dueAt, isOwn });
+    if (known === undefined)
+      this.#keys.add({ projectId, key, lane, dueAt, notifiedAt: dueAt, isOwn, misses: 0 });
     else {
       known.notifiedAt = Math.min(known.notifiedAt, dueAt);
       known.isOwn ||= isOwn;
@@ -295,7 +299,7 @@ export class Claimer {
    */
   #take(
     { due, limited, probe }: Chosen,
-    { want, deliveries, isCut, nextDueInMs }: Claim,
+    { want, deliveries, isCut, isMissed, nextDueInMs }: Claim,
     silences: number,
   ): number {
     const { dispatcher } = this.#deps;
@@ -304,6 +308,8 @@ export class Claimer {
     if (probe === undefined) limited?.group.roundTook(now - this.#startedAt);
     if (deliveries.length < want.count && !isCut)
       nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
+    due.misses = isMissed && deliveries.length === 0 ? due.misses + 1 : 0;
+    if (isMissed) nextAt = Math.min(nextAt, now + missedMs(due.misses));
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
     else this.#keys.moveTo(due, nextAt);
     if (due.lane === BATCH_LANE.formed && deliveries.length > 0) this.#deps.batchesClaimed(due.key);

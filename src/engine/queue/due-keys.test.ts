@@ -10,6 +10,7 @@ const dueKey = (key: string, dueAt: number, projectId = 'p'): DueKey => ({
   dueAt,
   notifiedAt: dueAt,
   isOwn: true,
+  misses: 0,
 });
 
 const names = (dues: DueKey[]) => dues.map(({ key }) => key);

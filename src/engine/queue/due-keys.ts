@@ -26,6 +26,8 @@ export interface DueKey extends Due {
   notifiedAt: number;
   /** This node caused it, so others may not know. */
   isOwn: boolean;
+  /** Claims one after another that found all its due rows held by others. */
+  misses: number;
 }
 
 interface Entry<T extends Due> {

@@ -33,6 +33,8 @@ export interface Claim<T extends Leased = Leased> {
   deliveries: T[];
   /** Due rows were left because they are large. */
   isCut: boolean;
+  /** Due rows were left because others held their locks. They may give them back untaken. */
+  isMissed: boolean;
   nextDueInMs: number | null;
 }
 
@@ -108,14 +110,19 @@ with picked as materialized (
   returning q.delivery_id, q.event_id, q.project_id, q.key, q.lane, q.fence, q.is_started,
     q.is_second_request, q.pulled_at, q.pulled_headers, q.ordering_id, q.place, extract(epoch from now() - q.due_at)::float8 * 1000 as late_ms
 ), asked as materialized (
-  select want.*, exists (select from fitting where fitting.n = want.n and not fitting.fits) as is_cut, (
+  select want.*, exists (select from fitting where fitting.n = want.n and not fitting.fits) as is_cut,
+    (select count(*) from picked where picked.n = want.n) < want.count and exists (
+      select from delivery_queue q
+      where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at <= now()
+        and not exists (select from picked where picked.n = want.n and picked.delivery_id = q.delivery_id)
+    ) as is_missed, (
       select extract(epoch from q.due_at - now())::float8 * 1000 from delivery_queue q
       where q.key = want.key and q.lane = want.lane and q.node_id is null and q.due_at > now()
       order by q.due_at limit 1
     ) as next_due_in_ms
-  from ${want.numbered('want', 'n', ['key', 'lane'])}
+  from ${want.numbered('want', 'n', ['key', 'lane', 'count'])}
 )
-select asked.n, asked.is_cut, asked.next_due_in_ms, claimed.*
+select asked.n, asked.is_cut, asked.is_missed, asked.next_due_in_ms, claimed.*
 from asked
 left join (
   select leased.*, ${columns} from leased ${join}
@@ -131,6 +138,7 @@ interface LeaseStatement<T extends Leased> {
 interface Answer {
   n: number;
   is_cut: boolean;
+  is_missed: boolean;
   next_due_in_ms: number | null;
   delivery_id: string | null;
 }
@@ -143,11 +151,12 @@ export async function leaseDue<T extends Leased>(
 ): Promise<Claim<T>[]> {
   const answers = await db.hot<Answer>(statement.name, statement.text, parameters.values(wanted));
   const claims = wanted.wants.map(
-    (want): Claim<T> => ({ want, deliveries: [], isCut: false, nextDueInMs: null }),
+    (want): Claim<T> => ({ want, deliveries: [], isCut: false, isMissed: false, nextDueInMs: null }),
   );
   for (const answer of answers) {
     const claim = claims[answer.n - 1] as Claim<T>;
     claim.isCut = answer.is_cut;
+    claim.isMissed = answer.is_missed;
     claim.nextDueInMs = answer.next_due_in_ms;
     if (answer.delivery_id !== null) claim.deliveries.push(statement.fromRow(answer as never));
   }

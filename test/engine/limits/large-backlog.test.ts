@@ -82,6 +82,30 @@ test('a row larger than the places is claimed alone', async () => {
   expect(await claimed([[key, 2]])).toEqual([[1, true]]);
 });
 
+test('a claim says that others hold due rows, which they may give back', async () => {
+  const key = await waiting(small(0), small(1), small(2));
+  const missed = async (count: number) => {
+    const [claim] = await claimDeliveries(api.app.db, {
+      nodeId: NODE,
+      wants: [{ key, lane: 0, count }],
+      free: 1,
+    });
+    return [claim?.deliveries.length, claim?.isMissed];
+  };
+  await api.app.db.transaction(async (tx) => {
+    await tx.query('select from delivery_queue where key = $1 for update', [key]);
+    expect(await missed(1)).toEqual([0, true]);
+  });
+  // More are due than were asked for.
+  expect(await missed(1)).toEqual([1, false]);
+  await api.app.db.transaction(async (tx) => {
+    await tx.query('select from delivery_queue where key = $1 and node_id is null limit 1 for update', [key]);
+    expect(await missed(10)).toEqual([1, true]);
+  });
+  expect(await missed(10)).toEqual([1, false]);
+  expect(await missed(10)).toEqual([0, false]);
+});
+
 test('wants of a round share the free places of the window, and those that are due longest come first', async () => {
   const [older, younger] = [await waiting(large(0)), await waiting(large(0))];
   const wishes: Wish[] = [
