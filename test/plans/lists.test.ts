@@ -349,6 +349,13 @@ describe('300,000 deliveries that wait for a retry', () => {
       ],
       false,
     ]);
+    const waiting = async (query = '') => {
+      const { retry, pull, complete: isWhole } = await client.get(`/eventdeliveries/waitingtotals?${query}`);
+      return [retry, pull, isWhole];
+    };
+    expect(await waiting()).toEqual([16_766, 0, false]);
+    expect(await waiting(`endpointId=${endpointIds[1]}`)).toEqual([100, 0, false]);
+    expect(await waiting('eventType=none')).toEqual([0, 0, false]);
     const plans: Plan[] = [];
     await db.reading(client.projectId, async (tx) => {
       const explain = explaining(tx, plans);

@@ -1369,7 +1369,20 @@ export interface CustomerHealth {
   discarded: number;
   /** Deliveries that have not ended. */
   open: number;
-  waiting_for: GetWaitingTotalsResult;
+  waiting_for: {
+    moving: number;
+    pending: number;
+    paused: number;
+    circuit_breaker: number;
+    rate_limit: number;
+    delayed: number;
+    retry: number;
+    order: number;
+    batch: number;
+    sending: number;
+    pull: number;
+    node: number;
+  };
   oldest_at: string | null;
   failing_since: string | null;
   /** The minute of the first success since its last failure, while it is `recovered`. */
@@ -1403,7 +1416,20 @@ export interface EndpointHealth {
   discarded: number;
   /** Deliveries that have not ended. */
   open: number;
-  waiting_for: GetWaitingTotalsResult;
+  waiting_for: {
+    moving: number;
+    pending: number;
+    paused: number;
+    circuit_breaker: number;
+    rate_limit: number;
+    delayed: number;
+    retry: number;
+    order: number;
+    batch: number;
+    sending: number;
+    pull: number;
+    node: number;
+  };
   oldest_at: string | null;
   failing_since: string | null;
   /** The minute of the first success since its last failure, while it is `recovered`. */
@@ -2478,6 +2504,8 @@ export interface GetWaitingTotalsResult {
   sending: number;
   pull: number;
   node: number;
+  /** Whether all open deliveries were counted. If not, a part of each endpoint was, and the counts are lower bounds. */
+  complete: boolean;
 }
 
 export interface ForceResendEventDeliveriesBody {

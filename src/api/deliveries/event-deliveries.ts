@@ -5,26 +5,21 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
-import { gateSets } from '../../routing/waiting-for.ts';
 import { getAttempt, listAttempts } from '../../store/attempts/read-attempts.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import {
-  countDeliveriesByGate,
-  getDelivery,
-  listDeliveries,
-  type StoredDelivery,
-} from '../../store/history/event-deliveries.ts';
+import { getDelivery, listDeliveries, type StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { getEvent } from '../../store/history/events.ts';
 import { toEvent } from '../events/event-schema.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
+import { countOpen } from './count-open.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
-import { WaitingTotals, waitingTotals } from './waiting-totals.ts';
+import { CountedTotals, waitingTotals } from './waiting-totals.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
@@ -55,16 +50,14 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     query: Type.Object(deliveryFilterQuery),
     alsoKnown: deliveryFilterAliases,
     message: 'Totals fetched',
-    data: WaitingTotals,
+    data: CountedTotals,
     portal: 'read',
     access: 'viewer',
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
-      const sets = gateSets(await context.cache.get(project.id), context.now());
-      const rows = await db.reading(project.id, (tx) =>
-        countDeliveriesByGate(tx, project.id, { ...filter, sets }),
-      );
-      return waitingTotals(rows);
+      const routing = await context.cache.get(project.id);
+      const { rows, isComplete } = await countOpen(db, routing, { ...filter, nowMs: context.now() });
+      return { ...waitingTotals(rows), complete: isComplete };
     },
   });
   route.get(app, `${path}/:eventDeliveryID`, {

@@ -2,9 +2,17 @@ import type { Static } from 'typebox';
 import { type DeliveryGate, deliveryGates } from '../../domain/delivery.ts';
 import { Type } from '../../platform/type.ts';
 
-export const WaitingTotals = Type.Object(
-  Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const)),
-);
+const gates = Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const));
+
+export const WaitingTotals = Type.Object(gates);
+
+export const CountedTotals = Type.Object({
+  ...gates,
+  complete: Type.Boolean({
+    description:
+      'Whether all open deliveries were counted. If not, a part of each endpoint was, and the counts are lower bounds.',
+  }),
+});
 
 /** Open deliveries by what they wait for. */
 export function waitingTotals(

@@ -4,7 +4,6 @@ import type { DeliveryGate } from '../../domain/delivery.ts';
 import { idTime, type ProjectId } from '../../domain/ids.ts';
 import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
-import { gateSets } from '../../routing/waiting-for.ts';
 import {
   type EndpointWindow,
   endpointsInRange,
@@ -15,13 +14,8 @@ import {
 } from '../../store/counts/endpoint-window.ts';
 import type { Database } from '../../store/database/database.ts';
 import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
-import {
-  countDeliveriesByGate,
-  sampleDeliveriesByGate,
-  type WaitingCount,
-} from '../../store/history/event-deliveries.ts';
-import { hasMoreOpen, type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
-import { queueKeys } from '../deliveries/find-failures.ts';
+import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
+import { countOpen } from '../deliveries/count-open.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { Range } from '../projects/timeseries.ts';
 
@@ -65,9 +59,6 @@ interface Asked {
 }
 
 const DAY_MS = 86_400_000;
-/** More open deliveries of a project are not all counted. */
-const MOST_OPEN = 200_000;
-const SAMPLED = 50_000;
 /** Endpoints whose cause is read. The state of others follows from their counts. */
 const MOST_SUSPECTS = 1_000;
 
@@ -86,7 +77,7 @@ export async function readHealth(
     counts: await endpointsInRange(tx, projectId, { ...range, endpointIds, step }),
     troubles: await lastTroubles(tx, projectId, endpointIds),
   }));
-  const open = await readOpen(db, routing, { endpointIds, nowMs });
+  const open = await countOpen(db, routing, { endpointIds: [...endpointIds], nowMs });
   const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
   const found = endpointIds
     .flatMap((id) => routing.endpoints.get(id) ?? [])
@@ -108,29 +99,6 @@ export async function readHealth(
     return { ...whole, state: stateOf(whole, routing, nowMs) };
   });
   return { endpoints, isComplete: open.isComplete };
-}
-
-/** All open deliveries of the endpoints by gate, or a sample of each queue key if the project has too many to count. */
-async function readOpen(
-  db: Database,
-  routing: ProjectRouting,
-  { endpointIds, nowMs }: { endpointIds: readonly string[]; nowMs: number },
-): Promise<{ rows: WaitingCount[]; isComplete: boolean }> {
-  const projectId = routing.project.id;
-  const sets = gateSets(routing, nowMs);
-  if (!(await db.reading(projectId, (tx) => hasMoreOpen(tx, projectId, MOST_OPEN)))) {
-    const counted = db.reading(projectId, (tx) =>
-      countDeliveriesByGate(tx, projectId, { endpointIds: [...endpointIds], sets }),
-    );
-    const rows = await unlessTooSlow(counted);
-    if (rows !== null) return { rows, isComplete: true };
-  }
-  const keys = queueKeys(routing, endpointIds);
-  const most = Math.max(1, Math.floor(SAMPLED / keys.length));
-  const rows = await db.reading(projectId, (tx) =>
-    sampleDeliveriesByGate(tx, projectId, { sets, keys, most }),
-  );
-  return { rows, isComplete: false };
 }
 
 type Found = Pick<Health, 'endpoint' | 'counts' | 'waiting' | 'trouble'>;

@@ -69,7 +69,7 @@ const SHOWN = 100;
 
 async function readStatus(posthorn: Posthorn) {
   const startDate = new Date(Date.now() - HOURS * HOUR_MS).toISOString();
-  const [health, waiting, { totals }] = await Promise.all([
+  const [health, { complete, ...waiting }, { totals }] = await Promise.all([
     posthorn.dashboard.getHealth({ startDate, limit: SHOWN }),
     posthorn.eventDeliveries.getWaitingTotals(),
     posthorn.dashboard.getTimeSeries({ startDate }),
@@ -79,11 +79,12 @@ async function readStatus(posthorn: Posthorn) {
     by_state: health.by_state,
     endpoints: health.endpoints.filter(({ state }) => state !== 'ok' && state !== 'recovered'),
     waiting,
+    complete,
     last_24_hours: counts,
   };
 }
 
-function sentences({ by_state, waiting, last_24_hours: past }: Status): string[] {
+function sentences({ by_state, waiting, complete, last_24_hours: past }: Status): string[] {
   const listed = (counts: object) =>
     Object.entries(counts as Record<string, number>)
       .filter(([, count]) => count > 0)
@@ -96,7 +97,7 @@ function sentences({ by_state, waiting, last_24_hours: past }: Status): string[]
     troubled === 0
       ? 'Every endpoint takes its deliveries.'
       : `${counted(troubled, 'endpoint')} in trouble: ${listed(byTrouble)}.`,
-    `${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
+    `${complete ? '' : 'At least '}${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
     `Last ${HOURS} hours: ${past.delivered} delivered, ${past.failed} failed, ${past.failed_attempts} of ${counted(past.attempts, 'attempt')} failed.`,
   ];
 }

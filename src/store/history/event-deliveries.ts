@@ -270,6 +270,8 @@ export interface WaitingCount {
   oldest: string;
 }
 
+type WaitingFilter = Omit<DeliveryFilter, 'gates'> & { sets: GateSets };
+
 const WAITING_COUNT = (gate: string) =>
   `select d.endpoint_id, ${gate} as gate, count(*) as count, min(d.id) as oldest`;
 
@@ -277,7 +279,7 @@ const WAITING_COUNT = (gate: string) =>
 export async function countDeliveriesByGate(
   db: Queryable,
   projectId: string,
-  { sets, ...filter }: Omit<DeliveryFilter, 'gates'> & { sets: GateSets },
+  { sets, ...filter }: WaitingFilter,
 ): Promise<WaitingCount[]> {
   const { from, where } = deliveryWalk(projectId, { ...filter, gates: { names: [...deliveryGates], sets } });
   const gate = gateColumn(where, sets);
@@ -291,9 +293,9 @@ export async function countDeliveriesByGate(
 export async function sampleDeliveriesByGate(
   db: Queryable,
   projectId: string,
-  { sets, keys, most }: { sets: GateSets; keys: readonly string[]; most: number },
+  { sets, keys, most, ...filter }: WaitingFilter & { keys: readonly string[]; most: number },
 ): Promise<WaitingCount[]> {
-  const where = new Where().add('d.project_id = ?', projectId);
+  const { where } = deliveryWalk(projectId, { ...filter, gates: { names: [...deliveryGates], sets } });
   const gate = gateColumn(where, sets);
   const sampled = where.place(
     `(select q.* from unnest(?::text[]) k(key) cross join lateral (

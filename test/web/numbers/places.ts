@@ -63,7 +63,7 @@ export const places: Record<'overview' | 'endpoints' | 'customers' | 'failures' 
       answer: /\/timeseries\?/,
       read: figures('Statistics'),
       expected: ({ totals }) => [
-        `Accepted ${count(totals.accepted)}`,
+        `Accepted, about ${count(totals.accepted)}`,
         `Delivered ${count(totals.delivered)}`,
         `Failed attempts ${count(totals.failed_attempts)}`,
         `Failed ${count(totals.failed)}`,
@@ -152,7 +152,7 @@ export const places: Record<'overview' | 'endpoints' | 'customers' | 'failures' 
       answer: /\/timeseries\?.*endpointId=/,
       read: figures('Statistics'),
       expected: ({ totals }) => [
-        `Accepted ${count(totals.accepted)}`,
+        `Accepted, about ${count(totals.accepted)}`,
         `Delivered ${count(totals.delivered)}`,
         `Failed ${count(totals.failed)}`,
         `p50 latency ${ms(totals.latency?.p50)}`,

@@ -41,7 +41,7 @@ export function DayNumbers({ of, accepted, list, filter }: Props) {
         none={`No attempts ${inTime(TIME)}.`}
         marks={({ breaker_openings: openings }) => endpointMarks(openings)}
         figures={(own, { totals }) => [
-          { name: 'Accepted', value: count(totals.accepted), note: accepted },
+          { name: 'Accepted, about', value: count(totals.accepted), note: accepted },
           ...Object.values(own),
         ]}
         onZoom={(time) => go(rows(time))}

@@ -7,7 +7,7 @@ import { withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { span, useNow } from '../../ui/text/time.tsx';
 
-type Gate = keyof GetWaitingTotalsResult;
+type Gate = Exclude<keyof GetWaitingTotalsResult, 'complete'>;
 
 /** Behind a closed gate. */
 const HELD: readonly Gate[] = ['circuit_breaker', 'pending', 'paused', 'order'];
@@ -32,7 +32,7 @@ export function OpenCounts() {
   return (
     <QueryView query={open} label="Counting open deliveries" rows={2}>
       {({ waiting, oldest }) => {
-        const figure = (name: string, gates: readonly Gate[], note = 'deliveries now'): Figure => ({
+        const figure = (name: string, gates: readonly Gate[], note = deliveriesNow(waiting)): Figure => ({
           name,
           value: count(gates.reduce((sum, gate) => sum + (waiting[gate] ?? 0), 0)),
           note,
@@ -64,6 +64,10 @@ export function OpenCounts() {
 /** "329 circuit breaker, 3 paused". */
 function heldBy(waiting: GetWaitingTotalsResult): string {
   const gates = HELD.filter((gate) => (waiting[gate] ?? 0) > 0);
-  if (gates.length === 0) return 'deliveries now';
-  return gates.map((gate) => `${count(waiting[gate])} ${gate.replace('_', ' ')}`).join(', ');
+  if (gates.length === 0) return deliveriesNow(waiting);
+  const counts = gates.map((gate) => `${count(waiting[gate])} ${gate.replace('_', ' ')}`).join(', ');
+  return waiting.complete ? counts : `at least ${counts}`;
 }
+
+const deliveriesNow = ({ complete }: GetWaitingTotalsResult): string =>
+  complete ? 'deliveries now' : 'deliveries now, at least';

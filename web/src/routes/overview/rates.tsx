@@ -30,7 +30,7 @@ export function Rates({ time, range, onZoom }: Props) {
       }
       figures={({ delivered, failed, half, most }, data) => [
         {
-          name: 'Accepted',
+          name: 'Accepted, about',
           value: count(data.totals.accepted),
           note: `events, ${rate(data, data.totals.accepted)}`,
           href: withSearch(at('events'), { time }),

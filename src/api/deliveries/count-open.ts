@@ -1,0 +1,43 @@
+import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { gateSets } from '../../routing/waiting-for.ts';
+import type { Database } from '../../store/database/database.ts';
+import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
+import {
+  countDeliveriesByGate,
+  type DeliveryFilter,
+  sampleDeliveriesByGate,
+  type WaitingCount,
+} from '../../store/history/event-deliveries.ts';
+import { hasMoreOpen } from '../../store/history/failure-groups.ts';
+import { queueKeys } from './find-failures.ts';
+
+/** More open deliveries of a project are not all counted. */
+const MOST_OPEN = 200_000;
+const SAMPLED = 50_000;
+
+export interface OpenCounts {
+  rows: WaitingCount[];
+  /** All open deliveries of the filter were counted. */
+  isComplete: boolean;
+}
+
+/** The open deliveries of a filter by gate, or of a sample of each queue key if the project has too many to count. */
+export async function countOpen(
+  db: Database,
+  routing: ProjectRouting,
+  { nowMs, ...filter }: DeliveryFilter & { nowMs: number },
+): Promise<OpenCounts> {
+  const projectId = routing.project.id;
+  const sets = gateSets(routing, nowMs);
+  if (!(await db.reading(projectId, (tx) => hasMoreOpen(tx, projectId, MOST_OPEN)))) {
+    const counted = db.reading(projectId, (tx) => countDeliveriesByGate(tx, projectId, { ...filter, sets }));
+    const rows = await unlessTooSlow(counted);
+    if (rows !== null) return { rows, isComplete: true };
+  }
+  const keys = queueKeys(routing, filter.endpointIds ?? []);
+  const most = Math.max(1, Math.floor(SAMPLED / keys.length));
+  const rows = await db.reading(projectId, (tx) =>
+    sampleDeliveriesByGate(tx, projectId, { ...filter, sets, keys, most }),
+  );
+  return { rows, isComplete: false };
+}
