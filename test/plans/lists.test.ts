@@ -75,6 +75,20 @@ async function fill(): Promise<void> {
   );
 }
 
+/** The random sample of an analysis may miss what is rare. So that each run has the same plans, this one always does. */
+async function analyse(): Promise<void> {
+  const rare = `event_deliveries where project_id = $1 and status = $2`;
+  const failed = await app.database.query(`select id from ${rare}`, [app.projectId, 'Failure']);
+  const become = (status: string) =>
+    app.database.query('update event_deliveries set status = $1 where id = any($2)', [
+      status,
+      failed.map(({ id: failure }) => failure),
+    ]);
+  await become('Success');
+  await app.database.query('analyze events, event_deliveries, delivery_queue, event_keys');
+  await become('Failure');
+}
+
 interface Plan {
   'Node Type': string;
   'Actual Rows': number;
@@ -175,8 +189,7 @@ const eventLists: [string, EventFilter & { page?: Partial<PageRequest> }, number
 for (const state of ['before', 'after']) {
   describe(`${state} the tables are analysed`, () => {
     beforeAll(async () => {
-      if (state === 'after')
-        await app.database.query('analyze events, event_deliveries, delivery_queue, event_keys');
+      if (state === 'after') await analyse();
     });
 
     test.each(deliveryLists)('deliveries by %s are read by index', async (_, filter, most) => {
@@ -350,8 +363,8 @@ describe('300,000 deliveries that wait for a retry', () => {
       false,
     ]);
     const waiting = async (query = '') => {
-      const { retry, pull, complete: isWhole } = await client.get(`/eventdeliveries/waitingtotals?${query}`);
-      return [retry, pull, isWhole];
+      const { node, retry, complete: isWhole } = await client.get(`/eventdeliveries/waitingtotals?${query}`);
+      return [node, retry, isWhole];
     };
     expect(await waiting()).toEqual([16_766, 0, false]);
     expect(await waiting(`endpointId=${endpointIds[1]}`)).toEqual([100, 0, false]);

@@ -215,7 +215,7 @@ export class Database implements HotQueryable {
   async #read<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const reading = this.transaction(async (tx) => {
       await tx.query(
-        `set transaction read only; set local statement_timeout = ${this.readingMs}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`,
+        `set transaction read only; set local statement_timeout = ${this.readingMs}; set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_sort = off`,
       );
       return work(tx);
     });
