@@ -21,6 +21,7 @@ async function start(url: string): Promise<string> {
     log: pino({ level: 'silent' }),
     maxBodyBytes: 1 << 20,
     bodies: new BodyRoom(1 << 20),
+    jsonBounds: { depth: 100, names: 100_000 },
     trustedProxies: [],
   });
   server.post('/', async (request, reply) => {

@@ -17,6 +17,7 @@ export async function makeOpenApi(): Promise<string> {
     log: createLogger('silent'),
     maxBodyBytes: 1,
     bodies: new BodyRoom(1),
+    jsonBounds: { depth: 100, names: 100_000 },
     trustedProxies: [],
   });
   await registerRoutes(server, {

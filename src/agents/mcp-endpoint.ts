@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuseOtherOrigin } from '../api/http/access/session-cookie.ts';
 import type { ApiContext } from '../api/http/context.ts';
+import { jsonBytes } from '../api/http/read-body.ts';
 import { AppError } from '../domain/errors.ts';
 import {
   errorMessage,
@@ -42,7 +43,8 @@ export function registerMcp(
   };
   app.post(PATH, { schema: { hide: true } }, async (request, reply) => {
     refuseOtherOrigins(request, context.publicUrl());
-    return answer(request, reply, (message) => respond(methods, message, agentCall(app, request)));
+    const body = jsonBytes(request);
+    return answer(request, reply, body, (message) => respond(methods, message, agentCall(app, request)));
   });
 }
 
@@ -65,12 +67,13 @@ function isUnnamed(origin: string): boolean {
 async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
+  body: Buffer,
   handle: (message: RpcRequest) => Promise<object>,
 ): Promise<unknown> {
   let id: RpcMessage['id'] = null;
   reply.type('application/json').header('cache-control', 'no-store').serializer(JSON.stringify);
   try {
-    const message = parseMessage(request.body);
+    const message = await parseMessage(body);
     id = message.id;
     checkRevision(message, request.headers);
     if (id === null) return reply.code(202).serializer(String).send('');

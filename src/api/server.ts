@@ -7,6 +7,7 @@ import Fastify, {
 } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { JsonBounds } from '../platform/json/json-shape.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import { describeRoutes } from './describe-routes.ts';
@@ -28,6 +29,7 @@ export interface ServerOptions {
   log: Logger;
   maxBodyBytes: number;
   bodies: BodyRoom;
+  jsonBounds: JsonBounds;
   trustedProxies: string[];
   /** Whether requests are taken. Absent: while this server listens. */
   isOpen?(): boolean;
@@ -68,6 +70,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   unreadable.watch(app.server);
   closeIdlePatiently(app.server);
   excusePauses(app.server, REQUEST_MS);
+  app.decorate('jsonBounds', options.jsonBounds);
   readBodies(app, options.bodies);
   app.setValidatorCompiler(createValidatorCompiler());
   app.setSerializerCompiler(() => stringifyWithRaw);

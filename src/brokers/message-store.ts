@@ -8,6 +8,7 @@ import type { EventAcceptor } from '../ingest/accept-event.ts';
 import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/broker-message.ts';
 import type { LotMessage } from '../ingest/lot.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { JsonBounds } from '../platform/json/json-shape.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -36,6 +37,7 @@ export interface MessageStoreDeps {
   now(): number;
   /** That of the instance. */
   retentionMs: number;
+  jsonBounds: JsonBounds;
   metrics: Metrics;
   budget: ByteBudget;
 }
@@ -152,13 +154,13 @@ export class MessageStore {
     { id, projectId }: StoreJob['source'],
     { key, ...message }: ReceivedMessage,
   ): Promise<LotMessage> {
-    const { cache, sandbox, sealer, ids, now, retentionMs } = this.#deps;
+    const { cache, sandbox, sealer, ids, now, retentionMs, jsonBounds } = this.#deps;
     const routing = cache.peek(projectId) ?? (await cache.get(projectId));
     const source = routing.sources.get(id);
     if (source === undefined) throw new AppError('not_found', { resource: 'source', id });
     const refresh = () => cache.refresh(projectId);
     const about = { source, routing, refresh };
-    const reader = { ...about, sandbox, sealer, seed: ids.next(), nowMs: now(), retentionMs };
+    const reader = { ...about, sandbox, sealer, seed: ids.next(), nowMs: now(), retentionMs, jsonBounds };
     return {
       key,
       event: await readBrokerMessage(reader, message),

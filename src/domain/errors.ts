@@ -26,6 +26,9 @@ const refusals = <Code extends string>(status: number, messages: Readonly<Record
 export const errorTable = {
   ...refusals(400, {
     bad_json: 'The request body is not valid JSON: {detail}',
+    too_deep: 'The JSON nests deeper than {limit} levels, the limit that POSTHORN_MAX_JSON_DEPTH sets.',
+    too_many_names:
+      'The JSON has more than {limit} names of fields, the limit that POSTHORN_MAX_JSON_NAMES sets. Each occurrence counts.',
     body_required: 'This request needs a JSON body. Send an object with Content-Type: application/json.',
     validation_failed: '{fields}',
     bad_query: 'Query parameter {name}: {detail}',

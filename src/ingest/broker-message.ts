@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
 import { readTime } from '../domain/time.ts';
 import { isObject, isTexts } from '../platform/json/is-object.ts';
+import { excessOf, type JsonBounds } from '../platform/json/json-shape.ts';
 import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
@@ -22,6 +23,7 @@ import {
   retentionOf,
 } from './event-times.ts';
 import type { NewEvent } from './new-event.ts';
+import { excessError } from './request/json-bounds.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
 /**
@@ -50,6 +52,7 @@ export interface MessageReader {
   nowMs: number;
   /** That of the instance. */
   retentionMs: number;
+  jsonBounds: JsonBounds;
   /** Reads the count of hops: an endpoint may send to the broker of a source of ours. */
   sealer: Sealer;
 }
@@ -67,6 +70,8 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   const limit = routing.project.config.max_payload_read_size;
   if (message.body.length > limit)
     return unreadable(raw, `The message is larger than the ${limit} bytes that the project takes.`);
+  const excess = excessOf(message.body, reader.jsonBounds);
+  if (excess !== undefined) return unreadable(raw, excessError(excess, reader.jsonBounds).message);
   const { sandbox, seed, nowMs } = reader;
   const made = await applySourceFunctions(sandbox, source, { event: raw, seed, nowMs });
   if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import type { IdFactory } from '../domain/ids.ts';
+import type { JsonBounds } from '../platform/json/json-shape.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -21,6 +22,7 @@ export interface DecodeDeps {
   now(): number;
   /** That of the instance. */
   retentionMs: number;
+  jsonBounds: JsonBounds;
   sandbox: Sandbox;
   sealer: Sealer;
 }
@@ -47,12 +49,15 @@ export async function decodeStoredEvent(
   const failed = { stored, event: { ...event, functionFailure: stored.failure_reason }, content: null };
   const source = routing.sources.get(stored.source_id ?? '');
   if (source === undefined) return failed;
-  const { sandbox, sealer, ids, now, cache, retentionMs } = deps;
+  const { sandbox, sealer, ids, now, cache, retentionMs, jsonBounds } = deps;
   const context = { seed: ids.next(), nowMs: now() };
   const refresh = () => cache.refresh(stored.project_id);
   const made =
     stored.event_type === UNREADABLE
-      ? await readAgain({ sandbox, sealer, source, routing, refresh, retentionMs, ...context }, event)
+      ? await readAgain(
+          { sandbox, sealer, source, routing, refresh, retentionMs, jsonBounds, ...context },
+          event,
+        )
       : await applySourceFunctions(sandbox, source, { event, ...context });
   if (made === null) return failed;
   const content = made.functionFailure === null ? contentOf(deps.sealer, { stored, made, routing }) : null;

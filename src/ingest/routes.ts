@@ -4,6 +4,7 @@ import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { isResponseType } from '../domain/config/source.ts';
 import { AppError, badQuery, wrongState } from '../domain/errors.ts';
 import { isMediaType } from '../domain/http-header.ts';
+import type { JsonBounds } from '../platform/json/json-shape.ts';
 import { compactJson } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
@@ -33,6 +34,7 @@ export interface IngestDeps {
   finder: SourceFinder;
   acceptor: EventAcceptor;
   sealer: Sealer;
+  jsonBounds: JsonBounds;
   changes: ConfigChanges;
   log: Logger;
   publicUrl(): string;
@@ -101,7 +103,8 @@ async function ingest(
   if (!verified.ok) throw new AppError(compiled.refusal, { reason: verified.reason });
   if (row.cloudevents && hasCloudEvents(incoming.headers))
     return ingestCloudEvents(deps, request, { reply, incoming });
-  const payload = await decode(incoming, limitOf(request));
+  const limit = limitOf(request);
+  const payload = decoded(await readBody(incoming.body, incoming.headers, limit, deps.jsonBounds), limit);
   const asked = payload.kind === 'json' ? compiled.handshake(payload.value) : null;
   if (asked !== null) return reply.code(asked.status).type(asked.type).serializer(String).send(asked.body);
   const code =
@@ -124,7 +127,8 @@ async function ingestCloudEvents(
   { reply, incoming }: { reply: FastifyReply; incoming: IngestRequest },
 ): Promise<FastifyReply> {
   const found = request.source as FoundSource;
-  const body = decoded(await decodeBody(incoming.body, incoming.headers, limitOf(request)), limitOf(request));
+  const limit = limitOf(request);
+  const body = decoded(await decodeBody(incoming.body, incoming.headers, limit, deps.jsonBounds), limit);
   const hops = readHops(deps.sealer, request.headers[HOPS_NAME]);
   const events = cloudEventsOf(incoming, body.bytes).map(({ cloud, payload }): NewEvent => {
     const { trace, expires_at, ...parts } = cloudParts(found.row, newEvent(found, incoming, payload), cloud);
@@ -170,10 +174,6 @@ function ingestRequest(deps: IngestDeps, request: FastifyRequest): IngestRequest
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
     url: `${deps.publicUrl()}${request.url}`,
   };
-}
-
-async function decode(request: IngestRequest, limit: number): Promise<Payload> {
-  return decoded(await readBody(request.body, request.headers, limit), limit);
 }
 
 function decoded<T extends { kind: string }>(body: T | Exclude<Body, Payload>, limit: number): T {

@@ -167,6 +167,18 @@ export const settings = {
     doc: 'Largest request body of the API in bytes. A call whose schema needs less takes less.',
     parse: integer(1024, 1_073_741_824),
   },
+  maxJsonDepth: {
+    env: 'POSTHORN_MAX_JSON_DEPTH',
+    fallback: '100',
+    doc: 'Most levels of lists and objects in the JSON of a request or a message.',
+    parse: integer(8, 512),
+  },
+  maxJsonNames: {
+    env: 'POSTHORN_MAX_JSON_NAMES',
+    fallback: '100000',
+    doc: 'Most names of fields in the JSON of a request or a message. Each occurrence counts.',
+    parse: integer(1_000, 10_000_000),
+  },
   mcp: {
     env: 'POSTHORN_MCP',
     fallback: 'off',

@@ -91,10 +91,17 @@ export class Cells {
   /** The server that listens for all cells. */
   async openServer() {
     const { config, log, parts } = this.#deps;
-    const { maxBodyBytes, trustedProxies } = config;
+    const { maxBodyBytes, trustedProxies, maxJsonDepth: depth, maxJsonNames: names } = config;
     const { bodies } = parts;
     const ids = new IdFactory(Date.now);
-    const server = await createServer({ ids, log, maxBodyBytes, bodies, trustedProxies });
+    const server = await createServer({
+      ids,
+      log,
+      maxBodyBytes,
+      bodies,
+      jsonBounds: { depth, names },
+      trustedProxies,
+    });
     registerHealth(server, () => this.#readiness());
     if (servesMetrics(config)) {
       collectProcessMetrics(this.#process);

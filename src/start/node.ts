@@ -148,7 +148,9 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   });
   const rules = peopleRules(config);
   const limits = { ...rules, callsPerSecond: config.apiRate, portalCallsPerSecond: config.portalRate };
-  const known = { db, ids, now, sealer, publicUrl, retentionMs: config.retentionHours * 3_600_000 };
+  const jsonBounds = { depth: config.maxJsonDepth, names: config.maxJsonNames };
+  const retentionMs = config.retentionHours * 3_600_000;
+  const known = { db, ids, now, sealer, publicUrl, retentionMs, jsonBounds };
   const { forgetCallers, home } = place;
   const authenticator = new Authenticator({ ...known, home, cache, ...limits });
   const informed = { metaEvents, alerts, forgetCallers };
@@ -235,6 +237,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     log,
     maxBodyBytes: config.maxBodyBytes,
     bodies: parts.bodies,
+    jsonBounds: core.jsonBounds,
     trustedProxies: config.trustedProxies,
     ...(isOpen && { isOpen }),
   });

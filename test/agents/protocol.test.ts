@@ -205,6 +205,12 @@ describe('refused', () => {
     ['a name of Object', [200, -32601], request('constructor')],
     ['a tool without a name', [200, -32602], request('tools/call', {})],
   ];
+  test('a message that nests too deep', async () => {
+    const nested = JSON.parse('['.repeat(100) + ']'.repeat(100)) as unknown;
+    const answer = await post(request('ping', { nested }));
+    expect([answer.status, answer.json.code]).toEqual([400, 'too_deep']);
+  });
+
   test.each(refusals)('%s', async (_name, refusal, body, headers = {}) => {
     const answer = await post(body, { headers });
     expect([answer.status, answer.json.error.code]).toEqual(refusal);

@@ -7,7 +7,13 @@ import { storedRows } from '../support/stored-rows.ts';
 
 /** Rules of every call: bodies, types, unknown ids and routes, methods, limits, request ids. */
 const MAX_BODY_BYTES = 20_000;
-const app = await shared(startTestApp({ POSTHORN_MAX_BODY_BYTES: String(MAX_BODY_BYTES) }));
+const MAX_NAMES = 1_000;
+const app = await shared(
+  startTestApp({
+    POSTHORN_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
+    POSTHORN_MAX_JSON_NAMES: String(MAX_NAMES),
+  }),
+);
 
 /** A call that must fail with the envelope and store nothing; the envelope. */
 async function refused(call: () => Promise<Response>, status: number): Promise<Json> {
@@ -132,6 +138,50 @@ describe('a body', () => {
     expect((await refused(() => post('/endpoints', body), 413)).message).toContain(String(MAX_BODY_BYTES));
     expect((await refused(() => chunked('/endpoints', body), 413)).code).toBe('body_too_large');
     expect((await chunked('/endpoints', '{"name":"e","url":"http://127.0.0.1:1"}')).status).toBe(201);
+  });
+});
+
+describe('the JSON of a body', () => {
+  const deep = (levels: number) => '['.repeat(levels - 1) + ']'.repeat(levels - 1);
+  const wide = (names: number) => `[${'{"k":0},'.repeat(names - 1)}0]`;
+  const structured = { 'content-type': 'application/cloudevents+json' };
+  const binary = { 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': 's', 'ce-type': 't' };
+  const paths: [string, Record<string, string>][] = [
+    ['/endpoints', {}],
+    ['/events/broadcast', {}],
+    ['/events/broadcast', structured],
+    ['/events/broadcast', { ...binary, 'content-type': 'application/json' }],
+    ['/subscriptions/test_filter', {}],
+  ];
+
+  // proves Instance: POSTHORN_MAX_JSON_DEPTH
+  // proves Instance: POSTHORN_MAX_JSON_NAMES
+  test.each(paths)('has bounds before it is parsed: %s %o', async (path, headers) => {
+    const code = async (value: string) =>
+      (await refused(() => post(path, `{"x":${value}}`, headers), 400)).code;
+    expect(await code(deep(101))).toBe('too_deep');
+    expect(await code(wide(MAX_NAMES + 1))).toBe('too_many_names');
+    for (const within of [deep(100), wide(MAX_NAMES)]) {
+      const response = await post(path, `{"x":${within}}`, headers);
+      expect(['too_deep', 'too_many_names']).not.toContain(((await response.json()) as Json).code);
+    }
+  });
+
+  test('has the same bounds where there is no credential, and none in a call that takes no body', async () => {
+    const body = `{"email":${deep(101)}}`;
+    const headers = { 'content-type': 'application/json' };
+    const signIn = await fetch(`${app.url}/auth/sign-in`, { method: 'POST', headers, body });
+    expect([signIn.status, ((await signIn.json()) as Json).code]).toEqual([400, 'too_deep']);
+    const signOut = await fetch(`${app.url}/auth/sign-out`, { method: 'POST', headers, body });
+    expect(signOut.status).toBe(200);
+  });
+
+  test('that has thousands of mistakes names the first one', async () => {
+    const ids = `{"ids":[${'1,'.repeat(9_000)}1]}`;
+    const { fields } = await refused(() => post('/eventdeliveries/forceresend', ids), 400);
+    expect(fields).toHaveLength(1);
+    const { fields: few } = await refused(() => post('/eventdeliveries/forceresend', '{"ids":[1,2]}'), 400);
+    expect(few).toHaveLength(2);
   });
 });
 

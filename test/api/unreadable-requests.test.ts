@@ -17,6 +17,7 @@ async function start() {
     log: quietLog,
     maxBodyBytes: 1_000,
     bodies: new BodyRoom(1_000),
+    jsonBounds: { depth: 100, names: 100_000 },
     trustedProxies: [],
   });
   app.get('/now', async () => 'now');

@@ -21,6 +21,7 @@ function read(
     seed: 's',
     nowMs: NOON,
     retentionMs: 3_600_000,
+    jsonBounds: { depth: 100, names: 1_000 },
   } as MessageReader;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return readBrokerMessage(reader, { body: Buffer.from(text), headers, id: null });

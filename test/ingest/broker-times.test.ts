@@ -18,6 +18,7 @@ function read(fields: object): Promise<NewEvent> {
     seed: 's',
     nowMs: NOON + 0.4,
     retentionMs: HOUR_MS,
+    jsonBounds: { depth: 100, names: 1_000 },
   } as MessageReader;
   const body = Buffer.from(JSON.stringify({ event_type: 'a', data: {}, endpoint_id: 'e', ...fields }));
   return readBrokerMessage(reader, { body, headers: {}, id: null });
@@ -68,4 +69,23 @@ test('a message whose times cannot be is kept as unreadable, with the reason', a
     expect(event.eventType).toBe('broker.unreadable');
     expect(event.functionFailure).toContain(reason);
   }
+});
+
+test('a message that nests too deep or has too many names is kept as an event that failed', async () => {
+  const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
+  const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, 0]));
+  const outcome = async (data: unknown) => {
+    const { eventType, functionFailure } = await read({ data });
+    return [eventType, functionFailure];
+  };
+  expect(await outcome(nested(99))).toEqual(['a', null]);
+  expect(await outcome(nested(100))).toEqual([
+    'broker.unreadable',
+    'The JSON nests deeper than 100 levels, the limit that POSTHORN_MAX_JSON_DEPTH sets.',
+  ]);
+  expect(await outcome(named(997))).toEqual(['a', null]);
+  expect(await outcome(named(998))).toEqual([
+    'broker.unreadable',
+    expect.stringContaining('more than 1000 names'),
+  ]);
 });

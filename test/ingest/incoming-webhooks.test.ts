@@ -181,6 +181,21 @@ test('the limit holds for declared, chunked and compressed bodies, and nothing i
   });
 });
 
+test('JSON that nests too deep or has too many names is refused, compressed too, and nothing is stored', async () => {
+  const source = await makeSource();
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const wide = (names: number) => `[${'{"":0},'.repeat(names)}0]`;
+  const code = async (body: string, headers = {}) =>
+    ((await (await post(source, body, headers)).json()) as Json).code;
+  const gzip = { 'content-encoding': 'gzip' };
+  expect(await code(deep(101))).toBe('too_deep');
+  expect(await (await post(source, gzipSync(deep(101)), gzip)).json()).toMatchObject({ code: 'too_deep' });
+  expect(await code(wide(100_001), { 'content-type': 'application/json' })).toBe('too_many_names');
+  expect(await code(deep(101), { 'content-type': 'text/plain' })).toBeUndefined();
+  expect(await code(deep(100))).toBeUndefined();
+  expect((await eventsOf(source)).length).toBe(2);
+});
+
 // proves Sources: custom_response.body, custom_response.content_type
 test('a custom response is sent verbatim, to duplicates too', async () => {
   const source = await makeSource({

@@ -3,6 +3,8 @@
 /** The errors of the server; docs/errors.md describes them. */
 export type ErrorCode =
   | 'bad_json'
+  | 'too_deep'
+  | 'too_many_names'
   | 'body_required'
   | 'validation_failed'
   | 'bad_query'

@@ -1,4 +1,5 @@
 import { isObject } from '../../platform/json/is-object.ts';
+import { parseInSlices } from '../../platform/json/parse-in-slices.ts';
 
 /** Messages of JSON-RPC 2.0, as far as MCP uses them: one request or notification a call, no batches. */
 export interface RpcRequest {
@@ -43,8 +44,8 @@ export class RpcError extends Error {
 
 export const invalidParams = (message: string) => new RpcError(RPC.params, message);
 
-export function parseMessage(body: unknown): RpcMessage {
-  const message = parsed(Buffer.isBuffer(body) ? body.toString() : '');
+export async function parseMessage(body: Buffer): Promise<RpcMessage> {
+  const message = await parsed(body.toString());
   const bad = (text: string) => new RpcError(RPC.request, text, { httpStatus: 400 });
   if (Array.isArray(message)) throw bad('Batches are not supported. Send one message a request.');
   if (!isObject(message) || message['jsonrpc'] !== '2.0')
@@ -57,9 +58,9 @@ export function parseMessage(body: unknown): RpcMessage {
   return { id: id as RpcMessage['id'], method, params };
 }
 
-function parsed(text: string): unknown {
+async function parsed(text: string): Promise<unknown> {
   try {
-    return JSON.parse(text);
+    return await parseInSlices(text);
   } catch {
     throw new RpcError(RPC.parse, 'The body is not JSON.', { httpStatus: 400 });
   }

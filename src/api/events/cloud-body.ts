@@ -7,7 +7,7 @@ import type { CloudForm } from '../../ingest/cloudevents/cloud-form.ts';
 import { fieldsOf } from '../../ingest/cloudevents/event-fields.ts';
 import { Type } from '../../platform/type.ts';
 import type { Call } from '../http/call.ts';
-import { bodyText, parseJson } from '../http/validation.ts';
+import type { GivenJson } from '../http/read-body.ts';
 import type { EventKind } from './batch-schema.ts';
 import type { CheckedEvent, eventChecker } from './check-event.ts';
 import type { BatchItem } from './send-batch.ts';
@@ -65,10 +65,12 @@ class CloudItem implements BatchItem {
 }
 
 /** The body of a call of this kind, from the CloudEvents of its request. */
-export function cloudBody(kind: EventKind): (request: FastifyRequest, form: CloudForm) => unknown {
-  return (request, form) => {
-    if (form === 'batch') return batch(bodyText(request.body));
-    const event = form === 'binary' ? binary(request) : structured(bodyText(request.body));
+export function cloudBody(
+  kind: EventKind,
+): (request: FastifyRequest, form: CloudForm, json?: GivenJson) => unknown {
+  return (request, form, json) => {
+    if (form === 'batch' && json !== undefined) return new CloudBatch(json.value, json.text);
+    const event = json === undefined ? binary(request) : readStructured(json.value, json.text);
     request.payload = event;
     return bodyOf(kind, request.query as Query, event);
   };
@@ -77,9 +79,6 @@ export function cloudBody(kind: EventKind): (request: FastifyRequest, form: Clou
 function binary({ headers, body }: FastifyRequest): CloudEvent {
   return readBinary(headers, Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 }
-
-const batch = (text: string): CloudBatch => new CloudBatch(parseJson(text), text);
-const structured = (text: string): CloudEvent => readStructured(parseJson(text), text);
 
 function bodyOf(kind: EventKind, query: Query, event: CloudEvent): object {
   const place = targetFields[kind];

@@ -11,6 +11,7 @@ import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';
 import type { PeopleDeps } from '../../people/people-deps.ts';
+import type { JsonBounds } from '../../platform/json/json-shape.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
@@ -56,6 +57,7 @@ export interface ApiContext {
   now(): number;
   /** That of the instance. */
   retentionMs: number;
+  jsonBounds: JsonBounds;
   metaEvents: MetaEventRecorder;
   changes: ConfigChanges;
   people: PeopleDeps;

@@ -4,7 +4,6 @@ import { CONFIG_VERSION_HEADER, RepeatedCall } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
-import { type CloudForm, cloudForm } from '../../ingest/cloudevents/cloud-form.ts';
 import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
@@ -17,9 +16,9 @@ import { bodyLimits } from './body-limit.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
 import { REFUSAL_ID, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
+import { type BodyForms, readBody } from './read-body.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
-import { bodyText, dropNulls, parseJson } from './validation.ts';
 import {
   callerVersion,
   downgradeResponse,
@@ -47,7 +46,8 @@ type Status = 200 | 201 | 202;
  * One operation of the API, declared once. Its schemas validate the request, type the handler and generate
  * the OpenAPI document. The handler returns `data`, and the envelope is added here.
  */
-export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string> {
+export interface Operation<Body extends TSchema, Data extends TSchema, Path extends string = string>
+  extends BodyForms {
   id: string;
   summary: string;
   /** Registers a PUT as a POST too, for clients of Convoy. */
@@ -65,10 +65,6 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
   documentedBody?: TSchema;
   /** Its `data` is a payload, whose limit is that of the project. */
   carriesPayload?: true;
-  /** Parses a multipart/form-data body. Only such operations accept one. */
-  fromMultipart?(body: Buffer, contentType: string): unknown;
-  /** Reads CloudEvents as the body. Only such operations accept them. */
-  fromCloudEvents?(request: FastifyRequest, form: CloudForm): unknown;
   /** 200 by default. */
   status?: Status;
   message: string;
@@ -163,6 +159,15 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       ? undefined
       : unknownFieldsOf(body, acts ? Type.Object({}) : (operation.resource ?? data));
   const checkQuery = queryCheck(operation, acts);
+  const takeBody = (request: FastifyRequest, given: unknown): void => {
+    if (body !== undefined) {
+      const version = callerVersion(request.headers['x-convoy-version']);
+      request.body = upgradeRequest(changes, version, given);
+      request.warnings?.push(...(unknownFields?.(request.body) ?? []));
+    }
+    if (acts) refuseWarnings(request);
+    else refuseIfStrict(request);
+  };
   const viewerView = compileViewerView(data);
   const portalView = operation.portal === undefined ? undefined : compilePortalView(data);
   app.route({
@@ -197,14 +202,12 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
           throw new Error(`operation ${at.id} has no caller`);
         }
         request.warnings = checkQuery(request.query as Call<unknown>['query']);
-        if (body !== undefined) {
-          const version = callerVersion(request.headers['x-convoy-version']);
-          request.body = upgradeRequest(changes, version, parseBody(request, body, operation));
-          request.warnings.push(...(unknownFields?.(request.body) ?? []));
+        const given = body === undefined ? undefined : readBody(request, body, operation);
+        if (given instanceof Promise) void takeLater(given, (read) => takeBody(request, read), done);
+        else {
+          takeBody(request, given);
+          done();
         }
-        if (acts) refuseWarnings(request);
-        else refuseIfStrict(request);
-        done();
       } catch (error) {
         done(error as Error);
       }
@@ -246,6 +249,20 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       });
     },
   });
+}
+
+async function takeLater(
+  given: Promise<unknown>,
+  take: (read: unknown) => void,
+  done: (error?: Error) => void,
+): Promise<void> {
+  try {
+    take(await given);
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
 }
 
 /** The response of an operation. A call that was made before changes nothing, and gets the same one again. */
@@ -340,37 +357,12 @@ function pathParameters(path: string): TSchema {
   return Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
 }
 
-/** Bodies are parsed here and not by the server, so that calls without a body schema ignore any body. */
-function parseBody(
-  request: FastifyRequest,
-  schema: TSchema,
-  from: Pick<Operation<TSchema, TSchema>, 'fromMultipart' | 'fromCloudEvents'>,
-): unknown {
-  const type = request.headers['content-type'];
-  if (
-    from.fromMultipart !== undefined &&
-    Buffer.isBuffer(request.body) &&
-    /^multipart\/form-data\b/i.test(type ?? '')
-  )
-    return from.fromMultipart(request.body, type ?? '');
-  const form = from.fromCloudEvents === undefined ? null : cloudForm(request.headers);
-  if (form !== null) return from.fromCloudEvents?.(request, form);
-  if (type !== undefined && !/^application\/json\b/i.test(type))
-    throw new AppError('unsupported_media_type', { type });
-  const text = bodyText(request.body);
-  request.bodyText = text;
-  const value = parseJson(text);
-  dropNulls(schema, value);
-  return value;
-}
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     query?: TObject | undefined;
     body?: TSchema | undefined;
   }
   interface FastifyRequest {
-    bodyText?: string;
     /** The data of a CloudEvent. */
     payload?: EventPayload;
     /** Warnings about the query and the body. */

@@ -59,3 +59,17 @@ test('a body of very many unknown fields names the first twenty, and a long name
   expect(unknown(many)).toHaveLength(20);
   expect(unknown({ ['x'.repeat(100_000)]: 1 })).toEqual([`unknown field ${'x'.repeat(64)}...`]);
 });
+
+test('the search ends with the twentieth unknown field', () => {
+  const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${n}`, n]));
+  let reads = 0;
+  const counted = new Proxy(fields, {
+    get: (target, name) => {
+      reads += 1;
+      return target[name as string];
+    },
+  });
+  expect(unknown(counted)).toHaveLength(20);
+  expect(unknown({ items: [counted, counted] })).toHaveLength(20);
+  expect(reads).toBe(40);
+});

@@ -37,7 +37,7 @@ export function unknownFieldsOf(body: TSchema, answer: TSchema): (value: unknown
   return (value) => {
     const found: { place: Place; at: string }[] = [];
     if (known !== null) walk(value, known, { at: '', parent: '', found });
-    return found.slice(0, MAX_NAMED).map(({ place, at }) => describe(place, at, places));
+    return found.map(({ place, at }) => describe(place, at, places));
   };
 }
 
@@ -106,13 +106,17 @@ function walk(
   const { at, parent, found } = here;
   if (Array.isArray(value)) {
     if (known.items === null) return;
-    for (const [index, item] of value.entries())
+    for (const [index, item] of value.entries()) {
+      if (found.length >= MAX_NAMED) return;
       walk(item, known.items, { at: joined(at, index), parent, found });
+    }
     return;
   }
   if (typeof value !== 'object' || value === null) return;
-  for (const [name, child] of Object.entries(value)) {
+  const fields = value as Record<string, unknown>;
+  for (const name in fields) {
     if (found.length >= MAX_NAMED) return;
+    const child = fields[name];
     const next = known.written.get(name);
     if (next === undefined) {
       // Clients in other languages send null for "not given".

@@ -56,8 +56,7 @@ function article(type: string): string {
 }
 
 /** The text of a body that must be there. */
-export function bodyText(body: unknown): string {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+export function bodyText(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new AppError('bad_json', { detail: 'it is not UTF-8' });
   const text = bytes.toString('utf8');
   if (text.trim() === '') throw new AppError('body_required');
@@ -68,9 +67,12 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
+    throw badJson(error);
   }
 }
+
+export const badJson = (error: unknown): AppError =>
+  new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
 
 /** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
 export const UNDECLARED = 'not in the OpenAPI document';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Body, parseBody, readBody } from './body.ts';
 
 const limit = 10_000;
+const BOUNDS = { depth: 100, names: 1_000 };
 const typed = (contentType: string) => ({ 'content-type': contentType });
 const parse = (text: string | Buffer, contentType: string, maxBytes = limit) =>
   parseBody(Buffer.from(text), typed(contentType), maxBytes);
@@ -133,7 +134,7 @@ describe('other bodies', () => {
 describe('content encoding', () => {
   const json = Buffer.from(JSON.stringify({ text: 'x'.repeat(500) }));
   const read = (raw: Buffer, encoding: string | string[], maxBytes = limit): Promise<Body> =>
-    readBody(raw, { 'content-type': 'application/json', 'content-encoding': encoding }, maxBytes);
+    readBody(raw, { 'content-type': 'application/json', 'content-encoding': encoding }, maxBytes, BOUNDS);
 
   it.each([
     ['gzip', gzipSync(json)],
@@ -155,9 +156,9 @@ describe('content encoding', () => {
 
   it('applies to forms too, and an empty body needs no coding', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' };
-    expect(await readBody(gzipSync('a=1'), headers, limit)).toMatchObject({ text: '{"a":"1"}' });
-    expect(await readBody(Buffer.alloc(0), headers, limit)).toMatchObject({ text: '{}' });
-    expect(await readBody(gzipSync(''), headers, limit)).toMatchObject({ text: '{}' });
+    expect(await readBody(gzipSync('a=1'), headers, limit, BOUNDS)).toMatchObject({ text: '{"a":"1"}' });
+    expect(await readBody(Buffer.alloc(0), headers, limit, BOUNDS)).toMatchObject({ text: '{}' });
+    expect(await readBody(gzipSync(''), headers, limit, BOUNDS)).toMatchObject({ text: '{}' });
   });
 
   it.each([
@@ -226,8 +227,8 @@ describe('any body', () => {
     await fc.assert(
       fc.asyncProperty(contentType, encoding, raw, fc.nat(400), async (type, coding, bytes, maxBytes) => {
         const headers = { 'content-type': type, 'content-encoding': coding };
-        const body = await readBody(bytes, headers, maxBytes);
-        expect(await readBody(bytes, headers, maxBytes)).toEqual(body);
+        const body = await readBody(bytes, headers, maxBytes, BOUNDS);
+        expect(await readBody(bytes, headers, maxBytes, BOUNDS)).toEqual(body);
         if (body.kind === 'json') {
           // An empty body becomes the two bytes of an empty object.
           expect(Buffer.byteLength(body.text)).toBeLessThanOrEqual(Math.max(maxBytes, 2));

@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import type { JsonBounds } from '../../platform/json/json-shape.ts';
+import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.ts';
 import { contentCodings, decodeContent } from './content-encoding.ts';
 import { formFields } from './form-fields.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
+import { refuseExcess } from './json-bounds.ts';
 import { multipartBoundary, parseMultipart } from './multipart.ts';
 
 /** A usable payload, as the event stores it. */
@@ -21,33 +24,56 @@ const maxFields = 10_000;
 const maxJsonDepth = 512;
 
 /** From the bytes as received to the payload. Verify first, because signatures cover the raw bytes. */
-export async function readBody(raw: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
-  const decoding = await decodeBody(raw, headers, maxBytes);
-  return decoding.kind === 'decoded' ? parseBody(decoding.bytes, headers, maxBytes) : decoding;
+export async function readBody(
+  raw: Buffer,
+  headers: IngestHeaders,
+  maxBytes: number,
+  jsonBounds: JsonBounds,
+): Promise<Body> {
+  const decoding = await decodeBody(raw, headers, maxBytes, jsonBounds);
+  if (decoding.kind !== 'decoded') return decoding;
+  const { bytes } = decoding;
+  if (bytes.length <= SLICE_CHARS || !isJsonType(mediaTypeOf(headers)))
+    return parseBody(bytes, headers, maxBytes);
+  const text = jsonText(bytes);
+  const json = text === null ? null : await payloadOf(text, parseInSlices(text));
+  return json ?? opaque(bytes, headers);
 }
 
-/** The bytes without their content coding. */
+/** The bytes without their content coding. Throws if they are JSON that is out of its bounds. */
 export async function decodeBody(
   raw: Buffer,
   headers: IngestHeaders,
   maxBytes: number,
+  jsonBounds: JsonBounds,
 ): Promise<{ kind: 'decoded'; bytes: Buffer } | Exclude<Body, Payload>> {
   if (raw.length > maxBytes) return { kind: 'too_large' };
   const codings = contentCodings(headerValues(headers, 'content-encoding'));
-  if (codings.length === 0 || raw.length === 0) return { kind: 'decoded', bytes: raw };
-  return decodeContent(raw, codings, maxBytes);
+  const isPlain = codings.length === 0 || raw.length === 0;
+  const decoding = isPlain
+    ? ({ kind: 'decoded', bytes: raw } as const)
+    : await decodeContent(raw, codings, maxBytes);
+  if (decoding.kind === 'decoded' && isJsonType(mediaTypeOf(headers)))
+    refuseExcess(decoding.bytes, jsonBounds);
+  return decoding;
 }
 
 /** The bytes, and the JSON made from a form, are within `maxBytes`. Never throws. */
 export function parseBody(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Body {
   if (bytes.length > maxBytes) return { kind: 'too_large' };
   if (bytes.length === 0) return { kind: 'json', text: '{}', value: {} };
-  const [contentType = ''] = headerValues(headers, 'content-type');
-  const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(headers);
   if (mediaType === 'application/x-www-form-urlencoded') return parseForm(bytes, maxBytes);
-  if (mediaType === 'multipart/form-data') return parseMultipartBody(bytes, contentType, maxBytes);
-  if (isJsonType(mediaType)) return jsonPayload(bytes) ?? opaque(bytes, contentType);
-  return opaque(bytes, contentType);
+  if (mediaType === 'multipart/form-data') return parseMultipartBody(bytes, headers, maxBytes);
+  if (isJsonType(mediaType)) return jsonPayload(bytes) ?? opaque(bytes, headers);
+  return opaque(bytes, headers);
+}
+
+const typeOf = (headers: IngestHeaders): string => headerValues(headers, 'content-type')[0] ?? '';
+
+/** The content type without its parameters, in lower case. Empty: there is none. */
+export function mediaTypeOf(headers: IngestHeaders): string {
+  return typeOf(headers).split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 /** Without a content type JSON is likely, and a wrong guess costs nothing. */
@@ -55,24 +81,45 @@ export function isJsonType(mediaType: string): boolean {
   return mediaType === '' || mediaType === 'application/json' || /^[^/]+\/(.+\+)?json$/.test(mediaType);
 }
 
-function opaque(bytes: Buffer, contentType: string): Payload {
+function opaque(bytes: Buffer, headers: IngestHeaders): Payload {
+  const contentType = typeOf(headers);
   const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'base64');
   const type = contentType === '' ? 'application/octet-stream' : contentType;
   return { kind: 'opaque', bytes, contentType: type, asJson: JSON.stringify(text) };
 }
 
+type JsonPayload = Extract<Payload, { kind: 'json' }>;
+
 /** Null if it is not valid JSON. */
-export function jsonPayload(bytes: Buffer): Extract<Payload, { kind: 'json' }> | null {
-  if (!isUtf8(bytes)) return null;
-  const decoded = bytes.toString('utf8');
-  const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
-  if (nestsDeeperThan(text, maxJsonDepth)) return null;
+export function jsonPayload(bytes: Buffer): JsonPayload | null {
+  const text = jsonText(bytes);
+  if (text === null) return null;
   try {
     return { kind: 'json', text, value: JSON.parse(text) as unknown };
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+    return noJson(error);
   }
+}
+
+async function payloadOf(text: string, parsed: Promise<unknown>): Promise<JsonPayload | null> {
+  try {
+    return { kind: 'json', text, value: await parsed };
+  } catch (error) {
+    return noJson(error);
+  }
+}
+
+function noJson(error: unknown): null {
+  if (error instanceof SyntaxError) return null;
+  throw error;
+}
+
+/** Null if it cannot be JSON. */
+function jsonText(bytes: Buffer): string | null {
+  if (!isUtf8(bytes)) return null;
+  const decoded = bytes.toString('utf8');
+  const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
+  return nestsDeeperThan(text, maxJsonDepth) ? null : text;
 }
 
 function nestsDeeperThan(json: string, limit: number): boolean {
@@ -100,11 +147,11 @@ function parseForm(bytes: Buffer, maxBytes: number): Body {
   return jsonOfFields(formFields(bytes.toString('utf8')), maxBytes);
 }
 
-function parseMultipartBody(bytes: Buffer, contentType: string, maxBytes: number): Body {
-  const boundary = multipartBoundary(contentType);
-  if (boundary === null) return opaque(bytes, contentType);
+function parseMultipartBody(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Body {
+  const boundary = multipartBoundary(typeOf(headers));
+  if (boundary === null) return opaque(bytes, headers);
   const reading = parseMultipart(bytes, boundary);
-  if (reading.kind === 'malformed') return opaque(bytes, contentType);
+  if (reading.kind === 'malformed') return opaque(bytes, headers);
   return reading.kind === 'too_many' ? { kind: 'too_large' } : jsonOfFields(reading.fields, maxBytes);
 }
 
