@@ -704,7 +704,7 @@ export interface OrderingKey {
   waiting: number;
 }
 
-/** What the project has. Only in the answer of a project by its id. */
+/** The kinds of things that the project has. Only the read of one project shows them. */
 export interface ProjectStatistics {
   events_exist: boolean;
   sources_exist: boolean;

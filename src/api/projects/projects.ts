@@ -36,7 +36,7 @@ export const ProjectStatistics = Type.Object(
     endpoints_exist: Type.Boolean(),
     subscriptions_exist: Type.Boolean(),
   },
-  { description: 'What the project has. Only in the answer of a project by its id.' },
+  { description: 'The kinds of things that the project has. Only the read of one project shows them.' },
 );
 
 export const Project = Type.Object({
