@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { countStatements } from '../support/count-statements.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -91,6 +92,13 @@ test('the worst endpoint comes first, with its cause, what waits and the same nu
     const totalsOfGates = await project.get(`/eventdeliveries/waitingtotals?${of}`);
     expect({ ...one.waiting_for, complete: true }).toEqual(totalsOfGates);
   }
+});
+
+test('one reading serves it, so it waits once for the other reads of its project', async () => {
+  const { project } = await scene();
+  const readings = countStatements(/^set transaction read only/);
+  await project.get('/health');
+  expect(readings()).toBe(1);
 });
 
 test('an endpoint has recovered when enough succeeded after its last failure, for an hour, in every window', async () => {

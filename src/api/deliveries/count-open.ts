@@ -1,7 +1,7 @@
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
-import type { Database } from '../../store/database/database.ts';
-import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import { unlessTooSlowIn } from '../../store/database/unless-too-slow.ts';
 import {
   countDeliveriesByGate,
   type DeliveryFilter,
@@ -23,21 +23,19 @@ export interface OpenCounts {
 
 /** The open deliveries of a filter by gate, or of a sample of each queue key if the project has too many to count. */
 export async function countOpen(
-  db: Database,
+  tx: Queryable,
   routing: ProjectRouting,
   { nowMs, ...filter }: DeliveryFilter & { nowMs: number },
 ): Promise<OpenCounts> {
   const projectId = routing.project.id;
   const sets = gateSets(routing, nowMs);
-  if (!(await db.reading(projectId, (tx) => hasMoreOpen(tx, projectId, MOST_OPEN)))) {
-    const counted = db.reading(projectId, (tx) => countDeliveriesByGate(tx, projectId, { ...filter, sets }));
-    const rows = await unlessTooSlow(counted);
+  if (!(await hasMoreOpen(tx, projectId, MOST_OPEN))) {
+    const counted = () => countDeliveriesByGate(tx, projectId, { ...filter, sets });
+    const rows = await unlessTooSlowIn(tx, counted);
     if (rows !== null) return { rows, isComplete: true };
   }
   const keys = queueKeys(routing, filter.endpointIds ?? []);
   const most = Math.max(1, Math.floor(SAMPLED / keys.length));
-  const rows = await db.reading(projectId, (tx) =>
-    sampleDeliveriesByGate(tx, projectId, { ...filter, sets, keys, most }),
-  );
+  const rows = await sampleDeliveriesByGate(tx, projectId, { ...filter, sets, keys, most });
   return { rows, isComplete: false };
 }

@@ -56,7 +56,10 @@ export function registerEventDeliveries(app: FastifyInstance, context: ApiContex
     handle: async ({ project, query, scope }) => {
       const filter = await deliveryFilter(context, { project, scope }, query);
       const routing = await context.cache.get(project.id);
-      const { rows, isComplete } = await countOpen(db, routing, { ...filter, nowMs: context.now() });
+      const nowMs = context.now();
+      const { rows, isComplete } = await db.reading(project.id, (tx) =>
+        countOpen(tx, routing, { ...filter, nowMs }),
+      );
       return { ...waitingTotals(rows), complete: isComplete };
     },
   });

@@ -12,8 +12,8 @@ import {
   type LastTrouble,
   lastTroubles,
 } from '../../store/counts/endpoint-window.ts';
-import type { Database } from '../../store/database/database.ts';
-import { unlessTooSlow } from '../../store/database/unless-too-slow.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import { unlessTooSlowIn } from '../../store/database/unless-too-slow.ts';
 import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
 import { countOpen } from '../deliveries/count-open.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -62,22 +62,28 @@ const DAY_MS = 86_400_000;
 /** Endpoints whose cause is read. The state of others follows from their counts. */
 const MOST_SUSPECTS = 1_000;
 
+/** One reading: each further one would wait behind all lists that the project asks for meanwhile. */
 export async function readHealth(
-  context: ApiContext,
+  { db, cache, now }: ApiContext,
   projectId: ProjectId,
   asked: Asked,
 ): Promise<HealthReport> {
-  const { endpointIds, range } = asked;
-  if (endpointIds.length === 0) return { endpoints: [], isComplete: true };
-  const { db, cache, now } = context;
+  if (asked.endpointIds.length === 0) return { endpoints: [], isComplete: true };
   const routing = await cache.get(projectId);
   const nowMs = now();
+  return db.reading(projectId, (tx) => healthOf(tx, routing, { ...asked, nowMs }));
+}
+
+async function healthOf(
+  tx: Queryable,
+  routing: ProjectRouting,
+  { endpointIds, range, nowMs }: Asked & { nowMs: number },
+): Promise<HealthReport> {
+  const projectId = routing.project.id;
   const step = range.step === 'minute' ? 'minute' : 'hour';
-  const { counts, troubles } = await db.reading(projectId, async (tx) => ({
-    counts: await endpointsInRange(tx, projectId, { ...range, endpointIds, step }),
-    troubles: await lastTroubles(tx, projectId, endpointIds),
-  }));
-  const open = await countOpen(db, routing, { endpointIds: [...endpointIds], nowMs });
+  const counts = await endpointsInRange(tx, projectId, { ...range, endpointIds, step });
+  const troubles = await lastTroubles(tx, projectId, endpointIds);
+  const open = await countOpen(tx, routing, { endpointIds: [...endpointIds], nowMs });
   const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
   const found = endpointIds
     .flatMap((id) => routing.endpoints.get(id) ?? [])
@@ -90,7 +96,7 @@ export async function readHealth(
       trouble: troubles.get(routed.row.id) ?? null,
       waiting: waiting.get(routed.row.id) ?? [],
     }));
-  const causes = await readCauses(db, projectId, {
+  const causes = await readCauses(tx, projectId, {
     endpointIds: suspectsOf(found, routing),
     fromMs: range.fromMs - DAY_MS,
   });
@@ -121,14 +127,12 @@ const WORST = { endpoints: 10, lookedThrough: 10_000 };
 
 /** Since when endpoints fail, and why. `endpointIds` has the worst first. */
 async function readCauses(
-  db: Database,
+  tx: Queryable,
   projectId: ProjectId,
   asked: { endpointIds: readonly string[]; fromMs: number },
 ): Promise<(id: string) => Pick<Health, 'run' | 'failure'>> {
-  const { runs, failures } = await db.reading(projectId, async (tx) => ({
-    runs: await failingRuns(tx, projectId, asked.endpointIds),
-    failures: await lastFailures(tx, projectId, { ...asked, among: LOOKED_THROUGH }),
-  }));
+  const runs = await failingRuns(tx, projectId, asked.endpointIds);
+  const failures = await lastFailures(tx, projectId, { ...asked, among: LOOKED_THROUGH });
   const failureOf = new Map(failures.map((failure) => [failure.endpoint_id, failure]));
   // A disabled endpoint has many discarded deliveries since its last failure.
   const endpointIds = asked.endpointIds
@@ -136,9 +140,7 @@ async function readCauses(
     .slice(0, WORST.endpoints);
   const further = { ...asked, endpointIds, among: WORST.lookedThrough };
   const found =
-    endpointIds.length === 0
-      ? null
-      : await unlessTooSlow(db.reading(projectId, (tx) => lastFailures(tx, projectId, further)));
+    endpointIds.length === 0 ? null : await unlessTooSlowIn(tx, () => lastFailures(tx, projectId, further));
   for (const failure of found ?? []) failureOf.set(failure.endpoint_id, failure);
   return (id) => ({ run: runs.get(id) ?? null, failure: failureOf.get(id) ?? null });
 }

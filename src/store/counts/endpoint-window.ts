@@ -37,7 +37,7 @@ export interface LastTrouble {
   succeeded: number;
 }
 
-/** Of those of the endpoints of which an attempt failed in the last hour. */
+/** Endpoints without a failed attempt in the last hour are left out. */
 export async function lastTroubles(
   db: Queryable,
   projectId: string,
