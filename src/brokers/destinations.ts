@@ -210,6 +210,7 @@ async function sendOn(
 }
 
 const timesOf = ({ startedMs, timings }: Course) => ({
+  startedMs,
   timings: { ...timings, totalMs: performance.now() - startedMs },
   certificates: null,
 });

@@ -21,6 +21,7 @@ describe('a plain exchange', () => {
       ['X-Twice', '1'],
       ['X-Twice', '2'],
     ] as const;
+    const before = performance.now();
     const outcome = answered(await client().send(request(server, { headers })));
     expect(outcome).toMatchObject({
       status: 201,
@@ -30,6 +31,7 @@ describe('a plain exchange', () => {
     });
     expect(outcome.body.toString()).toBe('grüße');
     expect(outcome.headers['x-two']).toEqual(['a', 'b']);
+    expect(outcome.startedMs).toBeGreaterThanOrEqual(before);
     const [method, url, rawHeaders, text] = (await seen[0])!;
     expect([method, url, text]).toEqual(['POST', '/hook?a=1', '{"a":1}']);
     expect(rawHeaders).toEqual(expect.arrayContaining(['X-MiXed-Case', 'Va lue', 'X-Twice', '1', '2']));

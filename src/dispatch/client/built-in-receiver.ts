@@ -26,6 +26,7 @@ export async function receive(
     address: null,
     certificates: null,
     timings: { firstByteMs: 0, totalMs: 0 },
+    startedMs: performance.now(),
   };
 }
 

@@ -187,5 +187,6 @@ function errorBeforeStart(failure: ExchangeFailure): Outcome {
     address: null,
     certificates: null,
     timings: { totalMs: 0 },
+    startedMs: performance.now(),
   };
 }

@@ -233,6 +233,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       address: this.#address(),
       certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
+      startedMs: this.#startedMs,
     };
   }
 
@@ -246,6 +247,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       address: this.#address(),
       certificates: (this.#progress ?? this.#line?.progress)?.certificates ?? null,
       timings: this.#timings(),
+      startedMs: this.#startedMs,
     };
   }
 

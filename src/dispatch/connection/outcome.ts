@@ -29,6 +29,8 @@ export interface ResponseOutcome {
   /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
+  /** By the monotonic clock. */
+  startedMs: number;
 }
 
 export interface ErrorOutcome {
@@ -49,6 +51,8 @@ export interface ErrorOutcome {
   /** The connection's certificates, null if none was open. All its exchanges share one object. */
   certificates: SeenCertificates | null;
   timings: Timings;
+  /** By the monotonic clock. */
+  startedMs: number;
 }
 
 export type Outcome = ResponseOutcome | ErrorOutcome;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { unanswered } from '../../../test/support/samples/outcomes.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { requestResult, withoutCredentials } from './attempt-record.ts';
+import { attemptRecord, requestResult, withoutCredentials } from './attempt-record.ts';
 
 const owner = { credentials: ['x-own'], visible: new Set<string>() };
 const basic = Buffer.from('ann:pässword').toString('base64');
@@ -29,6 +29,7 @@ function answered(text: string): Outcome {
     address: null,
     certificates: null,
     timings: { totalMs: 1 },
+    startedMs: 0,
   };
 }
 
@@ -57,6 +58,7 @@ test('the text of an error is stored without credentials', () => {
     address: null,
     certificates: null,
     timings: { totalMs: 1 },
+    startedMs: 0,
   };
   expect(withoutCredentials(error, request, owner)).toEqual({ ...error, message: 'bad: ***' });
 });
@@ -85,4 +87,13 @@ test('a request that cannot be sent uses a try and is recorded, but is no failur
     finish: { status: 'Failure', attempt },
   });
   expect(resultOf('connection_refused', 2)).toMatchObject({ kind: 'failure', why: 'exhausted' });
+});
+
+test('an attempt has the time at which its request began, by the clock of the database', () => {
+  const outcome = { ...answered('late'), startedMs: performance.now() - 5_000 };
+  const at = { attemptId: 'a', nowMs: NOON + 0.5 };
+  const { requestedAtMs } = attemptRecord(at, request, { outcome, owner, succeeded: false });
+  expect(Number.isInteger(requestedAtMs)).toBe(true);
+  expect(requestedAtMs).toBeLessThanOrEqual(NOON - 5_000);
+  expect(requestedAtMs).toBeGreaterThan(NOON - 60_000);
 });

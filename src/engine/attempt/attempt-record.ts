@@ -39,7 +39,7 @@ export function requestResult(
 const isUnsendable = (outcome: Outcome): boolean =>
   outcome.kind === 'error' && outcome.code === 'invalid_request';
 
-/** The stored record of an attempt that has just ended. Values of credential headers are stored as `***`. */
+/** The stored record of an attempt. Values of credential headers are stored as `***`. */
 export function attemptRecord(
   { attemptId: id, nowMs }: { attemptId: string; nowMs: number },
   request: BuiltRequest,
@@ -63,7 +63,7 @@ export function attemptRecord(
     responseHeaders: response === null ? null : maskedResponse(response.headers, owner),
     responseBody: response?.body ?? null,
     timings: outcome.timings,
-    requestedAtMs: Math.round(nowMs - outcome.timings.totalMs),
+    requestedAtMs: Math.floor(nowMs - (performance.now() - outcome.startedMs)),
   };
 }
 

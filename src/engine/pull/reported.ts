@@ -95,15 +95,19 @@ function record(
     responseHeaders: answer?.headers ?? null,
     responseBody: answer?.body ?? null,
     timings: outcome.timings,
-    requestedAtMs: Math.round(nowMs - outcome.timings.totalMs),
+    requestedAtMs: delivery.pulled?.atMs ?? nowMs,
   };
 }
 
-const times = ({ pulled }: LeasedDelivery, { nowMs }: Context) => ({
-  timings: { totalMs: Math.max(0, nowMs - (pulled?.atMs ?? nowMs)) },
-  address: null,
-  certificates: null,
-});
+const times = ({ pulled }: LeasedDelivery, { nowMs }: Context) => {
+  const totalMs = Math.max(0, nowMs - (pulled?.atMs ?? nowMs));
+  return {
+    timings: { totalMs },
+    startedMs: performance.now() - totalMs,
+    address: null,
+    certificates: null,
+  };
+};
 
 function failure(
   code: ErrorOutcome['code'],

@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorOutcome, ResponseOutcome } from '../../../src/dispatch/connection/outcome.ts';
 
-const exchange = { address: '127.0.0.1', certificates: null, timings: { totalMs: 5 } };
+const exchange = { address: '127.0.0.1', certificates: null, timings: { totalMs: 5 }, startedMs: 0 };
 
 export function answered(status: number, headers: Record<string, string[]> = {}): ResponseOutcome {
   const body = Buffer.from('answer');
