@@ -1,5 +1,5 @@
+import { moveSourceAlert } from '../control/alert-changes.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
-import { moveSourceAlert } from '../control/source-alerts.ts';
 import type { SourceAlertKind } from '../domain/alert.ts';
 import type { Logger } from '../platform/logger.ts';
 import { readBrokerStatus } from '../store/brokers/broker-status.ts';

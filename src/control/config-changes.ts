@@ -1,6 +1,7 @@
 import type { Alert } from '../domain/alert.ts';
 import type { DefaultsKind } from '../domain/config/project-config.ts';
 import type { IdFactory, ProjectId } from '../domain/ids.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Changed } from '../store/audit/audit-entries.ts';
@@ -18,6 +19,7 @@ import type { Database, Queryable } from '../store/database/database.ts';
 import { dryRun } from '../store/database/dry-run.ts';
 import type { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
 import type { AlertRecorder } from './alert-recorder.ts';
+import { StateChanges } from './state-changes.ts';
 
 export type { ConfigChange };
 
@@ -37,6 +39,7 @@ export interface ConfigChangesDeps {
   defaults: DefaultsKind;
   /** That of the instance. */
   retentionMs: number;
+  log: Logger;
   /** Access to a project ended or narrowed: clears this node's cached callers. */
   forgetCallers(projectId: ProjectId): void;
 }
@@ -64,9 +67,12 @@ type Turn = Omit<Author, 'actor'>;
  */
 export class ConfigChanges {
   readonly deps: ConfigChangesDeps;
+  /** Those of the engine and of sources. */
+  readonly states: StateChanges;
 
   constructor(deps: ConfigChangesDeps) {
     this.deps = deps;
+    this.states = new StateChanges({ commits: this, log: deps.log });
   }
 
   change<T>(by: Author, work: (change: ConfigChange) => Promise<Changed<T>>): Promise<T> {

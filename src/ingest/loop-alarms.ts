@@ -1,5 +1,5 @@
+import { moveSourceAlert } from '../control/alert-changes.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
-import { moveSourceAlert } from '../control/source-alerts.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';

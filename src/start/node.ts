@@ -153,7 +153,7 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   const known = { db, ids, now, sealer, publicUrl, retentionMs, jsonBounds };
   const { forgetCallers, home } = place;
   const authenticator = new Authenticator({ ...known, home, cache, ...limits });
-  const informed = { metaEvents, alerts, forgetCallers };
+  const informed = { metaEvents, alerts, forgetCallers, log };
   const changes = new ConfigChanges({ ...known, defaults: config.defaults, cache, ...stores, ...informed });
   const people = createPeople({ ...observers, ...known, db: home, rules, forgetCallers });
   const destinations = createDestinations(http, workload, observers.log);

@@ -1,9 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { moveSourceAlert } from '../../src/control/alert-changes.ts';
+import { asId, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
+import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { OutcomeWatch } from '../../src/engine/health/outcome-watch.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
+import { OffsetClock } from '../../src/platform/time/offset-clock.ts';
 import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { leasedDelivery } from '../support/samples/leased-delivery.ts';
+import { answered } from '../support/samples/outcomes.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -283,4 +293,75 @@ test('one of many concurrent raises or clears of an alert wins', async () => {
   expect(await winners(raiseAlerts)).toBe(0);
   expect(await winners(clearAlerts)).toBe(1);
   expect(await winners(raiseAlerts)).toBe(1);
+});
+
+describe('changes of state of one project at a time', () => {
+  beforeEach(async () => {
+    project = await app.newProject();
+  });
+
+  const stateOf = async () => {
+    const [row] = await app.database.query(
+      `select version, (select array_agg(kind order by kind) from alerts where project_id = p.id) as kinds
+       from projects p where id = $1`,
+      [project.projectId],
+    );
+    return row as { version: number; kinds: string[] | null };
+  };
+
+  test('are one commit and one version, of whatever kind they are', async () => {
+    const { endpoint, subscription } = await subscribe(project, `${receiver.url}/hook`, {
+      subscription: { alert_config: { count: 1, threshold: '1h' } },
+    });
+    const { changes, db } = app.app;
+    const { cache } = changes.deps;
+    const watch = new OutcomeWatch({
+      db,
+      cache,
+      changes,
+      databaseClock: new OffsetClock(Date),
+      config: { certificateDays: 30 },
+      guard: new ObserverGuard(quietLog, createMetrics().metrics.observerFaults),
+      restartCap: () => {},
+      log: quietLog,
+    });
+    const { projectId } = project;
+    await cache.refresh(asId(projectId));
+    const before = await stateOf();
+    const server = { fingerprint: 'AB', subject: 'CN=hook', expiresAtMs: Date.now() };
+    const outcome = { ...answered(410), certificates: { server, client: null } };
+    const delivery = leasedDelivery({
+      projectId,
+      endpointId: endpoint.uid,
+      subscriptionId: subscription.uid,
+    });
+    watch.attempted(delivery, {
+      kind: 'failure',
+      finish: handedBack(delivery, 'gone'),
+      exchange: { outcome, requestBytes: 1, trace: null },
+      why: 'gone',
+      isStrain: false,
+    });
+    const source = { id: asId<SourceId>('source'), project_id: asId<ProjectId>(projectId), name: 's' };
+    const raised = { kind: 'source', state: 'raised', summary: 'down', reason: 'down' } as const;
+    await Promise.all([moveSourceAlert(changes, source, raised), watch.stop()]);
+    expect(await stateOf()).toEqual({
+      version: before.version + 1,
+      kinds: ['certificate', 'disabled', 'failures', 'source'],
+    });
+  });
+
+  test('are committed without the one that fails', async () => {
+    const { states } = app.app.changes;
+    const make = (work: () => Promise<[]>) =>
+      states.join(asId(project.projectId), { isConfig: false, make: work });
+    const before = await stateOf();
+    const ended = await Promise.allSettled([
+      make(async () => []),
+      make(() => Promise.reject(new Error('broken'))),
+      make(async () => []),
+    ]);
+    expect(ended.map(({ status: how }) => how)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((await stateOf()).version).toBe(before.version + 2);
+  });
 });

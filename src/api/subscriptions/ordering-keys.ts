@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { settleOrderingAlerts } from '../../control/ordering-alerts.ts';
+import { settleOrderingAlerts } from '../../control/alert-changes.ts';
 import { wrongState } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryFlag, queryValue } from '../../domain/pagination.ts';

@@ -1,8 +1,8 @@
 import { type BreakerMoves, type MovedBreakers, moveBreakers } from '../../control/breaker-moves.ts';
-import type { ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
 import { type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
+import type { StateChange, StateItem } from '../../control/state-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
-import { INSTANCE } from '../../domain/audit.ts';
 import { opensBreaker, probesToClose } from '../../domain/config/circuit-breaker.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -11,7 +11,6 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { attemptsSince, type SeenAttempts } from '../../store/counts/read-counts.ts';
 import type { Database } from '../../store/database/database.ts';
 import { countProbes, type Probe, releaseProbes } from '../../store/limits/breakers.ts';
-import type { StateItem } from './state-changes.ts';
 
 /**
  * Moves circuit breakers (domain/config/circuit-breaker.ts has the states) and makes endpoints inactive. All
@@ -65,22 +64,25 @@ export class BreakerChanges {
     this.#deps = deps;
   }
 
-  async settle(projectId: ProjectId, findings: readonly Finding[]): Promise<void> {
-    const { db, cache, changes } = this.#deps;
+  async look(projectId: ProjectId, findings: readonly Finding[]): Promise<StateChange | null> {
+    const { db, cache } = this.#deps;
     const routing = await cache.get(projectId);
     await releaseProbes(
       db,
       findings.flatMap((finding) => (finding.kind === 'not probed' ? [finding.probe] : [])),
     );
     const wanted = await this.#decide(routing, findings);
-    if (wanted.open.size + wanted.close.length + wanted.disable.size === 0) return;
-    await changes.changeAtOnce({ projectId, actor: INSTANCE }, async (change) => {
-      const breakers = await moveBreakers(change, wanted);
-      await changes.moveAlerts(change, breakerAlerts(routing, wanted, breakers));
-      const disabled = await disableEndpoints(changes, change, causesOf(routing, wanted, breakers));
-      change.onCommit(() => this.#report(projectId, { ...breakers, disabled: disabled.result }));
-      return { result: null, audit: disabled.audit };
-    });
+    if (wanted.open.size + wanted.close.length + wanted.disable.size === 0) return null;
+    return { isConfig: true, make: (change) => this.#make(change, routing, wanted) };
+  }
+
+  async #make(change: ConfigChange, routing: ProjectRouting, wanted: Wanted) {
+    const { changes } = this.#deps;
+    const breakers = await moveBreakers(change, wanted);
+    await changes.moveAlerts(change, breakerAlerts(routing, wanted, breakers));
+    const disabled = await disableEndpoints(changes, change, causesOf(routing, wanted, breakers));
+    change.onCommit(() => this.#report(routing.project.id, { ...breakers, disabled: disabled.result }));
+    return disabled.audit;
   }
 
   async #decide(routing: ProjectRouting, findings: readonly Finding[]): Promise<Wanted> {

@@ -1,4 +1,5 @@
-import type { ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
@@ -8,7 +9,6 @@ import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Tried } from '../attempt/sent.ts';
-import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Watches the certificates of deliveries: the endpoint's own and our client certificate. States of each
@@ -46,15 +46,11 @@ const SIDES = ['server', 'client'] as const;
 
 export class CertificateAlerts {
   readonly #deps: CertificateAlertsDeps;
-  readonly #changes: StateChanges<Move>;
+  readonly #moves: StateKind<Move>;
 
   constructor(deps: CertificateAlertsDeps) {
     this.#deps = deps;
-    this.#changes = new StateChanges({ change: (id, moves) => this.#move(id, moves), log: deps.log });
-  }
-
-  stop(): Promise<void> {
-    return this.#changes.drain();
+    this.#moves = deps.changes.states.kind((id, moves) => this.#move(id, moves));
   }
 
   attempted({ projectId, endpointId }: LeasedDelivery, { exchange }: Tried): void {
@@ -73,12 +69,12 @@ export class CertificateAlerts {
     const key = certificateSubject(endpointId, side, seen?.fingerprint);
     const isRaised = routing.alerts.get(key)?.isRaised;
     const at = { projectId: routing.project.id, endpointId, key };
-    if (isExpiring && isRaised === undefined) this.#changes.add({ ...at, change: raisedOf(side, seen) });
+    if (isExpiring && isRaised === undefined) this.#moves.add({ ...at, change: raisedOf(side, seen) });
     // A node with a longer window may have raised the same certificate.
-    if (!isExpiring && isRaised !== true) this.#changes.add({ ...at, change: clearedOf(side, seen) });
+    if (!isExpiring && isRaised !== true) this.#moves.add({ ...at, change: clearedOf(side, seen) });
   }
 
-  async #move(projectId: ProjectId, moves: readonly Move[]): Promise<void> {
+  async #move(projectId: ProjectId, moves: readonly Move[]): Promise<StateChange | null> {
     const { cache, changes, log } = this.#deps;
     const { endpoints } = await cache.get(projectId);
     const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {
@@ -86,10 +82,16 @@ export class CertificateAlerts {
       if (endpoint === undefined) return [];
       return [{ kind: 'certificate', endpoint, subscription: null, lastFailure: null, ...change }];
     });
-    if (wanted.length === 0) return;
-    const moved = await changes.changeState(projectId, (change) => changes.moveAlerts(change, wanted));
-    for (const { endpoint, state } of moved)
-      log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
+    if (wanted.length === 0) return null;
+    const make = async (change: ConfigChange) => {
+      const moved = await changes.moveAlerts(change, wanted);
+      change.onCommit(() => {
+        for (const { endpoint, state } of moved)
+          log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
+      });
+      return [];
+    };
+    return { isConfig: false, make };
   }
 }
 

@@ -4,6 +4,7 @@ import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { answered } from '../../../test/support/samples/outcomes.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
+import { StateChanges } from '../../control/state-changes.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import { handedBack, type Tried } from '../attempt/sent.ts';
 import type { Finding } from './breaker-changes.ts';
@@ -24,12 +25,22 @@ const probe = { probeFence: '3' };
 /** Every 30 s a failing endpoint is looked at. */
 const SAMPLE_MS = 30_000;
 
+const never = () => Promise.reject(new Error('these tests change nothing'));
+
 function healthOf(fields: RoutingFields | undefined) {
   const clock = new ManualClock();
   const cache = new OneProject(fields && routingOf(fields));
   const found: Finding[] = [];
-  const settle = async (_projectId: string, findings: Finding[]) => void found.push(...findings);
-  const health = new EndpointHealth({ cache, settle, clock, log: quietLog });
+  const states = new StateChanges({
+    commits: { changeState: never, changeAtOnce: never },
+    clock,
+    log: quietLog,
+  });
+  const changes = states.kind<Finding>(async (_projectId, findings) => {
+    found.push(...findings);
+    return null;
+  });
+  const health = new EndpointHealth({ cache, changes, clock, log: quietLog });
   health.start();
   const attempted = (what: Tried, delivery: Partial<LeasedDelivery> = {}) =>
     health.attempted(leasedDelivery(delivery), what);
@@ -38,7 +49,7 @@ function healthOf(fields: RoutingFields | undefined) {
     await clock.advance(ms);
     return found.splice(0);
   };
-  return { cache, health, attempted, after };
+  return { cache, health, states, attempted, after };
 }
 
 const at = { projectId: 'p', endpointId: 'e', seen: 1 };
@@ -176,10 +187,10 @@ describe('a probe', () => {
 });
 
 test('the stop waits for what was found, and no look follows it', async () => {
-  const { health, attempted, after } = healthOf({});
+  const { health, states, attempted, after } = healthOf({});
   attempted(FAILED);
   attempted(FAILED, probe);
-  const stopped = health.stop();
+  const stopped = Promise.all([health.stop(), states.drain()]);
   expect(await after(1_000)).toHaveLength(1);
   await stopped;
   expect(await after(2 * SAMPLE_MS)).toEqual([]);

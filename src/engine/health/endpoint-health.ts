@@ -1,3 +1,4 @@
+import type { StateKind } from '../../control/state-changes.ts';
 import type { LastFailure } from '../../domain/alert.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
@@ -11,7 +12,6 @@ import { asksToDisable } from '../attempt/receiver-wishes.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
 import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';
 import type { Finding } from './breaker-changes.ts';
-import { StateChanges } from './state-changes.ts';
 
 /**
  * Watches endpoints, and requests changes of their circuit breakers (breaker-changes.ts).
@@ -24,8 +24,8 @@ import { StateChanges } from './state-changes.ts';
  */
 export interface EndpointHealthDeps {
   cache: Pick<ConfigCache, 'peek'>;
-  /** Has breakers moved and endpoints disabled, where the findings of a project ask for it. */
-  settle(projectId: ProjectId, findings: Finding[]): Promise<void>;
+  /** Breakers move and endpoints are disabled where the findings of a project ask for it. */
+  changes: StateKind<Finding>;
   clock: Clock;
   log: Logger;
 }
@@ -54,13 +54,11 @@ const MAX_WATCHED = 100_000;
 export class EndpointHealth implements OutcomeListener {
   readonly #deps: EndpointHealthDeps;
   readonly #watched = new BoundedMap<string, Watched>(MAX_WATCHED);
-  readonly #changes: StateChanges<Finding>;
   readonly #loop: Loop;
 
   constructor(deps: EndpointHealthDeps) {
     this.#deps = deps;
     const { clock, log } = deps;
-    this.#changes = new StateChanges({ change: deps.settle, clock, log });
     this.#loop = new Loop({
       turn: () => this.#tick(),
       onError: (error) => log.warn({ err: error }, 'could not look at failing endpoints'),
@@ -73,9 +71,8 @@ export class EndpointHealth implements OutcomeListener {
     this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
-    await this.#changes.drain();
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   attempted(delivery: LeasedDelivery, sent: Tried): void {
@@ -85,13 +82,13 @@ export class EndpointHealth implements OutcomeListener {
     const routing = this.#deps.cache.peek(projectId);
     const at = { projectId, endpointId, seen: routing?.endpoints.get(endpointId)?.row.version };
     if (why === 'gone' || asksToDisable(sent.exchange.outcome))
-      this.#changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, ...unwanted(sent) });
+      this.#deps.changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, ...unwanted(sent) });
     if (routing === undefined) return;
     const probe = probeOf(delivery);
     if (probe !== null)
-      this.#changes.add({ ...at, kind: 'probed', probe, failure: succeeded ? null : lastFailure(sent) });
+      this.#deps.changes.add({ ...at, kind: 'probed', probe, failure: succeeded ? null : lastFailure(sent) });
     if (why === 'exhausted' && routing.project.config.disable_endpoint)
-      this.#changes.add({
+      this.#deps.changes.add({
         ...at,
         kind: 'exhausted',
         key: `exhausted ${endpointId}`,
@@ -103,7 +100,7 @@ export class EndpointHealth implements OutcomeListener {
   notProbed(delivery: ProbedDelivery): void {
     const { projectId, endpointId } = delivery;
     const probe = probeOf(delivery);
-    if (probe !== null) this.#changes.add({ projectId, endpointId, kind: 'not probed', probe });
+    if (probe !== null) this.#deps.changes.add({ projectId, endpointId, kind: 'not probed', probe });
   }
 
   #watch(projectId: ProjectId, endpointId: string, last: LastFailure): void {
@@ -128,7 +125,13 @@ export class EndpointHealth implements OutcomeListener {
         watched.lastLook = now;
         watched.hasFailed = false;
         if (routing.breaker(endpointId).state === 'closed')
-          this.#changes.add({ projectId, endpointId, kind: 'failing', key: `failing ${endpointId}`, last });
+          this.#deps.changes.add({
+            projectId,
+            endpointId,
+            kind: 'failing',
+            key: `failing ${endpointId}`,
+            last,
+          });
       }
     }
   }

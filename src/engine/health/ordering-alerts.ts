@@ -1,12 +1,12 @@
-import type { ConfigChanges } from '../../control/config-changes.ts';
-import { settleOrderingAlerts } from '../../control/ordering-alerts.ts';
+import { lookAtOrdering } from '../../control/alert-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type LastFailure, orderingSubject } from '../../domain/alert.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import { lastFailure } from '../attempt/sent.ts';
-import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Watches the ordering keys of subscriptions. States of each subscription:
@@ -29,15 +29,11 @@ interface Look extends StateItem {
 
 export class OrderingAlerts {
   readonly #deps: OrderingAlertsDeps;
-  readonly #looks: StateChanges<Look>;
+  readonly #looks: StateKind<Look>;
 
   constructor(deps: OrderingAlertsDeps) {
     this.#deps = deps;
-    this.#looks = new StateChanges({ change: (id, looks) => this.#settle(id, looks), log: deps.log });
-  }
-
-  stop(): Promise<void> {
-    return this.#looks.drain();
+    this.#looks = deps.changes.states.kind((id, looks) => this.#settle(id, looks));
   }
 
   /** A delivery ended, and this is committed. */
@@ -63,12 +59,20 @@ export class OrderingAlerts {
     this.#looks.add({ projectId, subscriptionId, last, key });
   }
 
-  async #settle(projectId: ProjectId, looks: readonly Look[]): Promise<void> {
+  async #settle(projectId: ProjectId, looks: readonly Look[]): Promise<StateChange | null> {
     const last = new Map<string, LastFailure | null>();
     for (const look of looks)
       last.set(look.subscriptionId, look.last ?? last.get(look.subscriptionId) ?? null);
-    const moved = await settleOrderingAlerts(this.#deps.changes, projectId, last);
-    for (const { subscription, state } of moved)
-      this.#deps.log.info({ project: projectId, subscription: subscription?.id }, `alert ${state}`);
+    const settle = await lookAtOrdering(this.#deps.changes, projectId, last);
+    if (settle === null) return null;
+    const make = async (change: ConfigChange) => {
+      const moved = await settle(change);
+      change.onCommit(() => {
+        for (const { subscription, state } of moved)
+          this.#deps.log.info({ project: projectId, subscription: subscription?.id }, `alert ${state}`);
+      });
+      return [];
+    };
+    return { isConfig: false, make };
   }
 }

@@ -1,7 +1,7 @@
-import type { ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
 import { type DisableCause, disableEndpoints, outageEnded } from '../../control/endpoint-changes.ts';
+import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, type LastFailure, OUTAGE, outageSubject } from '../../domain/alert.ts';
-import { INSTANCE } from '../../domain/audit.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
@@ -13,7 +13,6 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Outage, outagesOf } from '../../store/counts/outages.ts';
 import type { Database } from '../../store/database/database.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
-import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Disables endpoints at which no attempt succeeded for `disable_after` of their project. States of each:
@@ -48,15 +47,11 @@ export class Outages {
   readonly #deps: OutagesDeps;
   /** When each failing endpoint is looked at next. */
   readonly #nextLook = new BoundedMap<string, number>(MAX_WATCHED);
-  readonly #looks: StateChanges<Look>;
+  readonly #looks: StateKind<Look>;
 
   constructor(deps: OutagesDeps) {
     this.#deps = deps;
-    this.#looks = new StateChanges({ change: (id, looks) => this.#settle(id, looks), log: deps.log });
-  }
-
-  stop(): Promise<void> {
-    return this.#looks.drain();
+    this.#looks = deps.changes.states.kind((id, looks) => this.#settle(id, looks));
   }
 
   attempted({ projectId, endpointId }: LeasedDelivery, sent: Tried): void {
@@ -75,21 +70,21 @@ export class Outages {
     this.#looks.add({ projectId, endpointId, seen, last: lastFailure(sent), key: `failure ${endpointId}` });
   }
 
-  async #settle(projectId: ProjectId, looks: readonly Look[]): Promise<void> {
+  async #settle(projectId: ProjectId, looks: readonly Look[]): Promise<StateChange | null> {
     const { db, cache, changes, databaseClock } = this.#deps;
     const routing = await cache.get(projectId);
     const failed = looks.filter(({ last }) => last !== null).map(({ endpointId }) => endpointId);
     const isOn = routing.project.config.disable_after !== '' && failed.length > 0;
     const outages = isOn ? await outagesOf(db, projectId, failed) : [];
     const { alerts, causes } = wantedMoves(routing, { looks, outages, nowMs: databaseClock.now() });
-    if (alerts.length > 0)
-      await changes.changeState(projectId, (change) => changes.moveAlerts(change, alerts));
-    if (causes.size === 0) return;
-    await changes.changeAtOnce({ projectId, actor: INSTANCE }, async (change) => {
+    if (alerts.length + causes.size === 0) return null;
+    const make = async (change: ConfigChange) => {
+      await changes.moveAlerts(change, alerts);
       const { result, audit } = await disableEndpoints(changes, change, causes);
       change.onCommit(() => this.#report(projectId, result));
-      return { result: null, audit };
-    });
+      return audit;
+    };
+    return { isConfig: causes.size > 0, make };
   }
 
   #report(projectId: ProjectId, disabled: ReadonlyMap<string, string>): void {

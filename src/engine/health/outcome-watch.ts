@@ -30,7 +30,7 @@ export class OutcomeWatch implements OutcomeListener {
     const breakers = new BreakerChanges(deps);
     this.#health = new EndpointHealth({
       cache: deps.cache,
-      settle: (projectId, findings) => breakers.settle(projectId, findings),
+      changes: deps.changes.states.kind((projectId, findings) => breakers.look(projectId, findings)),
       clock: systemClock,
       log: deps.log,
     });
@@ -46,10 +46,7 @@ export class OutcomeWatch implements OutcomeListener {
 
   async stop(): Promise<void> {
     await this.#health.stop();
-    await this.#alerts.stop();
-    await this.#certificates.stop();
-    await this.#outages.stop();
-    await this.ordering.stop();
+    await this.#deps.changes.states.drain();
   }
 
   attempted(delivery: LeasedDelivery, sent: Tried): void {

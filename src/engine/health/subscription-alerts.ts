@@ -1,4 +1,5 @@
-import type { ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
@@ -9,7 +10,6 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Database } from '../../store/database/database.ts';
 import { countFailures, forgetFailures } from '../../store/limits/alert-failures.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
-import { StateChanges, type StateItem } from './state-changes.ts';
 
 /**
  * Watches the subscriptions that have an alert_config. States of each:
@@ -40,15 +40,11 @@ export class SubscriptionAlerts {
   readonly #deps: SubscriptionAlertsDeps;
   /** Failures to be counted, by subscription. */
   readonly #uncounted = new Map<string, Uncounted>();
-  readonly #changes: StateChanges<Asked>;
+  readonly #asked: StateKind<Asked>;
 
   constructor(deps: SubscriptionAlertsDeps) {
     this.#deps = deps;
-    this.#changes = new StateChanges({ change: (id, asked) => this.#change(id, asked), log: deps.log });
-  }
-
-  stop(): Promise<void> {
-    return this.#changes.drain();
+    this.#asked = deps.changes.states.kind((id, asked) => this.#look(id, asked));
   }
 
   attempted(delivery: LeasedDelivery, sent: Tried): void {
@@ -58,16 +54,16 @@ export class SubscriptionAlerts {
     const { projectId } = delivery;
     const isRaised = routing.alerts.get(id)?.isRaised === true;
     if (sent.kind === 'success') {
-      if (isRaised) this.#changes.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
+      if (isRaised) this.#asked.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
       return;
     }
     if (isRaised || (routing.subscriptions.get(id)?.row.alert_config?.count ?? 0) === 0) return;
     const failures = (this.#uncounted.get(id)?.failures ?? 0) + 1;
     this.#uncounted.set(id, { failures, last: lastFailure(sent) });
-    this.#changes.add({ projectId, id, kind: 'count', key: `count ${id}` });
+    this.#asked.add({ projectId, id, kind: 'count', key: `count ${id}` });
   }
 
-  async #change(projectId: ProjectId, asked: readonly Asked[]): Promise<void> {
+  async #look(projectId: ProjectId, asked: readonly Asked[]): Promise<StateChange | null> {
     const counted = asked.filter(({ kind }) => kind === 'count').map(({ id }) => id);
     // Read in the same step in which the item stops waiting, so a later failure requests another count.
     const uncounted = new Map(counted.map((id) => [id, this.#uncounted.get(id)]));
@@ -76,7 +72,8 @@ export class SubscriptionAlerts {
     const raised = await this.#count(routing, uncounted);
     const cleared = asked.filter(({ kind }) => kind === 'clear').map(({ id }) => clearedOf(routing, id));
     const wanted = [...raised, ...cleared].filter((alert) => alert !== undefined);
-    if (wanted.length > 0) await this.#move(routing, wanted);
+    if (wanted.length === 0) return null;
+    return { isConfig: false, make: (change) => this.#move(change, wanted) };
   }
 
   /** Counts failures and returns the alerts to raise. */
@@ -102,15 +99,17 @@ export class SubscriptionAlerts {
       });
   }
 
-  async #move({ project }: ProjectRouting, wanted: readonly Alert[]): Promise<void> {
+  async #move(change: ConfigChange, wanted: readonly Alert[]): Promise<[]> {
     const { changes, log } = this.#deps;
+    const { projectId: project } = change;
     const ids = wanted.flatMap(({ subscription }) => subscription?.id ?? []);
-    const moved = await changes.changeState(project.id, async (change) => {
-      await forgetFailures(change, project.id, ids);
-      return changes.moveAlerts(change, wanted);
+    await forgetFailures(change, project, ids);
+    const moved = await changes.moveAlerts(change, wanted);
+    change.onCommit(() => {
+      for (const { subscription, state } of moved)
+        log.info({ project, subscription: subscription?.id }, `alert ${state}`);
     });
-    for (const { subscription, state } of moved)
-      log.info({ project: project.id, subscription: subscription?.id }, `alert ${state}`);
+    return [];
   }
 }
 
