@@ -2,8 +2,8 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import { abandonedMoves, type OpenMove, uncleanMoves } from '../store/cells/source-moves.ts';
 import { removeMovedRows } from '../store/cells/target-moves.ts';
+import { eachProject } from '../store/config/each-project.ts';
 import type { Database } from '../store/database/database.ts';
-import { eachProject } from '../store/database/each-project.ts';
 import { settleMove } from './move/settle-move.ts';
 
 /** Ends the moves whose mover is gone, so that no project stays closed. Any number of processes may do it at a time. */

@@ -1,7 +1,7 @@
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { eachProject, type ProjectWork } from '../../store/database/each-project.ts';
+import { eachProject, type ProjectWork } from '../../store/config/each-project.ts';
 
 /** A duty of upkeep. Its failures, all in all or for one project, are logged and counted, and stop no other duty. */
 export interface DutyDeps {

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../domain/ids.ts';
-import { eachProject } from '../database/each-project.ts';
+import { eachProject } from '../config/each-project.ts';
 import { deleteInChunks } from './delete-in-chunks.ts';
 import { type ProjectRemoval, projectRetentions } from './project-retention.ts';
 

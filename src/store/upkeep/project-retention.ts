@@ -1,8 +1,8 @@
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
 import { WriteError } from '../../platform/gzip-file.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
+import { eachProject } from '../config/each-project.ts';
 import type { Queryable } from '../database/database.ts';
-import { eachProject } from '../database/each-project.ts';
 import { removeTemplatesOfProject } from './expired-templates.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
 import { RowRemover } from './row-remover.ts';
