@@ -72,8 +72,13 @@ describe('a sealed value', () => {
   test('shows no text that may contain a name and password', () => {
     const settings = { host: 'u:p@broker', queue: 'q', endpoint: 'https://u:p@sqs.example.com/x' };
     expect(view(null, { secret: settings }).after).toEqual({
-      secret: { host: SECRET, queue: 'q', endpoint: `https://${SECRET}@sqs.example.com/x` },
+      secret: { host: SECRET, queue: 'q', endpoint: SECRET },
     });
+    const at = (endpoint: string) => view(null, { secret: { endpoint } }).after;
+    for (const url of ['https://sqs.example.com/?key=p', 'https://u:p@sqs.example.com/?key=p', 'http://h/#p'])
+      expect(at(url), url).toEqual({ secret: { endpoint: SECRET } });
+    const plain = { secret: { endpoint: 'https://sqs.example.com/x' } };
+    expect(view(null, plain).after).toEqual(plain);
   });
 
   test('compares the items of a list by uid, in any order', () => {

@@ -34,7 +34,7 @@ const SECRETS = new Set([
   'teams_webhook_url',
 ]);
 /** Fields inside a sealed object that are not secret. */
-export const PLAIN_IN_SEALED = new Set([
+const PLAIN_IN_SEALED = new Set([
   'slot_name',
   'publication_name',
   'tables',
@@ -71,6 +71,13 @@ export const PLAIN_IN_SEALED = new Set([
   'routing_key',
   'schema',
 ]);
+
+/** Whether a text of a sealed object may be shown. A place may have a credential before its host or in its query. */
+export function isPlainInSealed(name: string, text: string): boolean {
+  if (!PLAIN_IN_SEALED.has(name) || text.includes('@')) return false;
+  const url = URL.parse(text);
+  return url === null || (url.search === '' && url.hash === '');
+}
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -128,17 +135,14 @@ function hide(value: Json, other: Json | undefined, place: Place): Json {
 function hideText(text: string, other: Json | undefined, place: Place): Json {
   const { name = '' } = place;
   const isPlain =
-    place.isSealed === true ? place.isFree !== true && PLAIN_IN_SEALED.has(name) : !SECRETS.has(name);
+    place.isSealed === true ? place.isFree !== true && isPlainInSealed(name, text) : !SECRETS.has(name);
   if (text === '') return text;
   if (!isPlain) return mark(text, other, place);
   const url = URL.parse(text);
   const userInfo = userInfoOf(url);
-  if (url !== null && userInfo !== '') {
-    const known = typeof other === 'string' ? userInfoOf(URL.parse(other)) : null;
-    return `${url.protocol}//${mark(userInfo, known, place)}@${url.host}${url.pathname}${url.search}${url.hash}`;
-  }
-  // In a sealed object any text with an @ may be a name and password before a host.
-  return place.isSealed === true && text.includes('@') ? mark(text, other, place) : text;
+  if (url === null || userInfo === '') return text;
+  const known = typeof other === 'string' ? userInfoOf(URL.parse(other)) : null;
+  return `${url.protocol}//${mark(userInfo, known, place)}@${url.host}${url.pathname}${url.search}${url.hash}`;
 }
 
 const userInfoOf = (url: URL | null): string =>

@@ -1,4 +1,4 @@
-import { PLAIN_IN_SEALED } from '../../domain/audit-view.ts';
+import { isPlainInSealed } from '../../domain/audit-view.ts';
 import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import { isSealed, MASK, maskedValues } from './portal-view.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
@@ -77,7 +77,7 @@ export function compileViewerView(schema: object): RoleView {
 }
 
 function maskSealed(value: unknown, name: string): unknown {
-  if (typeof value === 'string') return value === '' || PLAIN_IN_SEALED.has(name) ? value : MASK;
+  if (typeof value === 'string') return value === '' || isPlainInSealed(name, value) ? value : MASK;
   if (Array.isArray(value)) return value.map((item) => maskSealed(item, name));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSealed(item, key)]));

@@ -1,4 +1,5 @@
 import type { BaseOptions } from '@platformatic/kafka';
+import { bareBroker } from '../../domain/config/destination.ts';
 import type { NetworkContext } from '../module/broker-module.ts';
 import { vettedLookup } from '../module/vetted-lookup.ts';
 import './guard-connections.ts';
@@ -17,7 +18,7 @@ export function clientOptions(
 ): BaseOptions {
   return {
     clientId: 'posthorn',
-    bootstrapBrokers: place.brokers,
+    bootstrapBrokers: place.brokers.map(bareBroker),
     autocreateTopics: false,
     connectTimeout: CONNECT_MS,
     requestTimeout: REQUEST_MS,

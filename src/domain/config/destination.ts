@@ -66,11 +66,14 @@ export type Destination =
 export const destinationKinds = ['kafka', 'amqp', 'sqs', 'google', 's3'] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
 
+/** One of Kafka as host:port. Older settings may have a name and password before it. */
+export const bareBroker = (place: string): string => place.slice(place.lastIndexOf('@') + 1);
+
 /** The address for people and records. It has no credential. */
 export function destinationUrl(destination: Destination): string {
   switch (destination.type) {
     case 'kafka':
-      return `kafka://${destination.kafka.brokers.join(',')}/${part(destination.kafka.topic)}`;
+      return `kafka://${destination.kafka.brokers.map(bareBroker).join(',')}/${part(destination.kafka.topic)}`;
     case 'amqp': {
       const { schema, host, port, vhost, exchange, routing_key } = destination.amqp;
       const path = [vhost ?? '/', exchange, routing_key].map(part).join('/');

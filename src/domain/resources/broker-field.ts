@@ -22,6 +22,8 @@ export interface BrokerField {
   /** The protocol has no room for more. */
   readonly maxBytes?: number;
   readonly rule?: { readonly pattern: RegExp; readonly says: string; readonly only?: BrokerUse };
+  /** Records and people with few rights see it, so it must not hold a credential. */
+  readonly isShown?: true;
   /** Absent: both have it. */
   readonly only?: BrokerUse;
   /** Another name that requests may use for it. */
@@ -44,6 +46,7 @@ export type TextOf = (name: string) => string;
 
 export const MAX_CHARS = 1024;
 const MAX_BYTES = 65_536;
+const HAS_CREDENTIAL = 'must have no user name, password, query or fragment: it is shown';
 const NOT_BYTES = `must be base64 or an array of byte values, ${MAX_BYTES} bytes at most`;
 
 /** Names of the fields of any kind that hold a credential. */
@@ -99,12 +102,13 @@ function meaningless({ field, is }: Condition): string {
 }
 
 function problemOfText(
-  { kind, rule, maxChars = MAX_CHARS, maxBytes = Number.POSITIVE_INFINITY }: BrokerField,
+  { kind, rule, isShown, maxChars = MAX_CHARS, maxBytes = Number.POSITIVE_INFINITY }: BrokerField,
   text: string,
 ): string | undefined {
   if (kind === 'bytes') return isBase64(text) ? undefined : NOT_BYTES;
   if (Array.from(text).length > maxChars) return `must not have more than ${maxChars} characters`;
   if (rule?.pattern.test(text) === false) return rule.says;
+  if (isShown === true && /[@?#]/.test(text)) return HAS_CREDENTIAL;
   if (new TextEncoder().encode(text).length > maxBytes) return `must have at most ${maxBytes} bytes`;
   return undefined;
 }

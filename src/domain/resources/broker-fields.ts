@@ -35,6 +35,7 @@ const amqpName = { maxBytes: 255 } as const;
 const otherServer = text('Endpoint', {
   hint: 'Another server with the same protocol, as an http or https URL.',
   maxChars: 2048,
+  isShown: true,
   // Sources are stored with any text, and their status says it.
   rule: { pattern: /^https?:\/\/[^\s/]/i, says: 'must be an http or https URL', only: 'destination' },
 });
@@ -53,6 +54,7 @@ export const brokerFields = {
       hint: 'Each as host:port.',
       required: true,
       maxChars: 512,
+      isShown: true,
       rule: { pattern: /^[^\s/]+:\d{1,5}$/, says: 'must be host:port' },
     },
     topic: text('Topic', { ...required, ...toSend, alias: 'topic_name' }),
@@ -74,6 +76,7 @@ export const brokerFields = {
     schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
     host: text('Host', {
       ...required,
+      isShown: true,
       // One colon is that of a port. An IPv6 address has two at least.
       rule: {
         pattern: /^(?![^:]*:[^:]*$)[^\s/@?#[\]]+$/,

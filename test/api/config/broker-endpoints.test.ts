@@ -127,6 +127,19 @@ describe('an endpoint that sends to a broker', () => {
     expect(await refused({ broker: { type: 's3', s3: own } })).toEqual([
       'broker.s3.endpoint must be an http or https URL',
     ]);
+    for (const url of [
+      'https://u:p@s3.example',
+      'https://:p@s3.example',
+      'https://s3.example/?key=p',
+      'https://s3.example/#p',
+    ])
+      for (const [type, settings] of Object.entries({ s3, google }))
+        expect(await refused({ broker: { type, [type]: { ...settings, endpoint: url } } }), url).toEqual([
+          `broker.${type}.endpoint must have no user name, password, query or fragment: it is shown`,
+        ]);
+    expect(
+      await refused({ broker: { type: 'kafka', kafka: { ...kafka, brokers: ['h:1', 'u:p@h:9092'] } } }),
+    ).toEqual(['broker.kafka.brokers.1 must have no user name, password, query or fragment: it is shown']);
     const auth = { type: '', username: 'ada', hash: 'SHA256' };
     expect(await refused({ broker: { type: 'kafka', kafka: { ...kafka, auth } } })).toEqual([
       'broker.kafka.auth.username must be empty unless auth.type is plain or scram',

@@ -89,6 +89,7 @@ test.each(brokers)('settings of a %s broker are returned in full', async (type, 
   expect(await app.project.get(`/sources/${made.uid}`)).toEqual(made);
 });
 
+const sqs = { queue_name: 'q', access_key_id: 'i', secret_key: 's', default_region: 'r' };
 const badBrokers: [object | undefined, string[]][] = [
   [undefined, ['pub_sub: is required when type is pub_sub']],
   [{}, ['pub_sub.type: is required']],
@@ -116,6 +117,16 @@ const badBrokers: [object | undefined, string[]][] = [
     { type: 'kafka', kafka: { brokers: ['a:1'], topic_name: 't', auth: { type: 'scram' } } },
     ['auth.username', 'auth.password'],
   ],
+  [
+    { type: 'kafka', kafka: { brokers: ['u:p@a:1'], topic_name: 't' } },
+    ['brokers.0: must have no user name'],
+  ],
+  [
+    { type: 'sqs', sqs: { ...sqs, endpoint: 'https://u:p@sqs.example' } },
+    ['sqs.endpoint: must have no user name, password, query or fragment: it is shown'],
+  ],
+  [{ type: 'sqs', sqs: { ...sqs, endpoint: 'http://h/?key=p' } }, ['sqs.endpoint: must have no user name']],
+  [{ type: 'amqp', amqp: { host: 'u:p@h', queue: 'q' } }, ['amqp.host: must have no user name']],
   [{ type: 'amqp', amqp: {} }, ['amqp.host: is required', 'amqp.queue: is required']],
   [{ type: 'amqp', amqp: { host: 'h', queue: 'q', port: '70000' } }, ['amqp.port: must be a port number']],
   [

@@ -10,6 +10,7 @@ export const brokerForms = {
       hint: 'Each as host:port.',
       required: true,
       maxChars: 512,
+      isShown: true,
       rule: { pattern: /^[^\s/]+:\d{1,5}$/, says: 'must be host:port' },
     },
     topic: { label: 'Topic', kind: 'text', required: true },
@@ -41,6 +42,7 @@ export const brokerForms = {
       label: 'Host',
       kind: 'text',
       required: true,
+      isShown: true,
       rule: {
         pattern: /^(?![^:]*:[^:]*$)[^\s/@?#[\]]+$/,
         says: 'must be a name or an address, without a protocol, a port and brackets',
@@ -111,6 +113,7 @@ export const brokerForms = {
       kind: 'text',
       hint: 'Another server with the same protocol, as an http or https URL.',
       maxChars: 2048,
+      isShown: true,
       rule: { pattern: /^https?:\/\/[^\s/]/i, says: 'must be an http or https URL', only: 'destination' },
     },
   },
@@ -136,6 +139,7 @@ export const brokerForms = {
       kind: 'text',
       hint: 'Another server with the same protocol, as an http or https URL.',
       maxChars: 2048,
+      isShown: true,
       rule: { pattern: /^https?:\/\/[^\s/]/i, says: 'must be an http or https URL', only: 'destination' },
     },
   },
@@ -190,6 +194,7 @@ export const brokerForms = {
       kind: 'text',
       hint: 'Another server with the same protocol, as an http or https URL.',
       maxChars: 2048,
+      isShown: true,
       rule: { pattern: /^https?:\/\/[^\s/]/i, says: 'must be an http or https URL', only: 'destination' },
     },
   },
@@ -203,6 +208,7 @@ export const sourceBrokerForms = {
       hint: 'Each as host:port.',
       required: true,
       maxChars: 512,
+      isShown: true,
       rule: { pattern: /^[^\s/]+:\d{1,5}$/, says: 'must be host:port' },
     },
     topic_name: { label: 'Topic', kind: 'text', required: true },
@@ -231,7 +237,7 @@ export const sourceBrokerForms = {
   },
   amqp: {
     schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
-    host: { label: 'Host', kind: 'text', required: true },
+    host: { label: 'Host', kind: 'text', required: true, isShown: true },
     port: {
       label: 'Port',
       kind: 'text',
@@ -287,6 +293,7 @@ export const sourceBrokerForms = {
       kind: 'text',
       hint: 'Another server with the same protocol, as an http or https URL.',
       maxChars: 2048,
+      isShown: true,
     },
   },
   google: {
@@ -311,6 +318,7 @@ export const sourceBrokerForms = {
       kind: 'text',
       hint: 'Another server with the same protocol, as an http or https URL.',
       maxChars: 2048,
+      isShown: true,
     },
   },
 } as const satisfies Record<string, BrokerFields>;
