@@ -35,6 +35,10 @@ const BY_TEXT: Texts = [
   [/does not support SSL/, 'The database does not speak TLS: unset sslmode or use another port.'],
   [/client password must be|SASL: /, 'The database refused the user name or the password.'],
   [/certificate/i, "The database's certificate is not trusted: POSTHORN_CA_FILE may name its authority."],
+  [
+    /received invalid response|does not say which one it is/,
+    'The server does not speak the protocol of PostgreSQL: check host and port.',
+  ],
   [/timeout expired|timeout exceeded|connection timeout/, 'The database does not answer.'],
 ];
 

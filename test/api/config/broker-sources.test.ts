@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startTestApp } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
+import { listenTcp } from '../../support/servers/loopback-server.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -206,6 +207,20 @@ test('SCRAM without a hash is SHA512, as Convoy has it', async () => {
     pub_sub,
   });
   expect(source.pub_sub.kafka.auth).toEqual({ ...auth, hash: 'SHA512', tls: false });
+});
+
+test('a server that sends zeros is no database, and the test of a change stream says so', async () => {
+  const server = await listenTcp((socket) => void socket.write(Buffer.alloc(4096)));
+  onTestFinished(() => server.close());
+  const project = await app.newProject();
+  const source = await project.post('/sources', {
+    name: 'changes',
+    type: 'db_change_stream',
+    is_disabled: true,
+    db_change_stream: { connection_url: `postgres://u:p@127.0.0.1:${server.port}/d`, tables: ['a.b'] },
+  });
+  const { reason } = await project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
+  expect(reason).toBe('The server does not speak the protocol of PostgreSQL: check host and port.');
 });
 
 test('the connection to a broker can be tried, ten times a minute; other sources have none, and no status', async () => {
