@@ -123,6 +123,21 @@ describe('projects do not trust each other', () => {
     expect([added.link, added.person.email_verified]).toEqual([null, true]);
   });
 
+  test('an invitation tells a project no more of an account than it sent', async () => {
+    const { email } = await member(app, 'instance');
+    const theirs = await app.newProject();
+    const body = { email, name: 'as sent', role: 'viewer' };
+    const headers = { 'Idempotency-Key': 'again' };
+    const invite = () => theirs.call('POST', '/people', { body, headers, expected: 201 });
+    const sent = { email, name: 'as sent', instance_admin: false, status: 'invited', last_sign_in_at: null };
+    const { person } = await invite();
+    expect(person).toMatchObject(sent);
+    expect((await invite()).person).toEqual(person);
+    const { projectId } = await app.newProject();
+    const seen = await app.instance.post(`/projects/${projectId}/people`, body);
+    expect(seen.person).toMatchObject({ instance_admin: true, status: 'active' });
+  });
+
   test('the invitation of an account is never shown to another project', async () => {
     const [mine, theirs] = [await app.newProject(), await app.newProject()];
     const email = 'invited-twice@example.com';

@@ -43,6 +43,12 @@ export function toPerson(row: PersonRow): Static<typeof Person> {
   };
 }
 
+/** An administrator of a project learns of an account by inviting it no more than any new one shows. */
+export function toInvited(row: PersonRow, name: string): Static<typeof Person> {
+  const unknown = { is_instance_admin: false, last_sign_in_at: null, deactivated_at: null };
+  return toPerson({ ...row, ...unknown, name });
+}
+
 export function toMember(row: MemberRow): Static<typeof Member> {
   return { ...toPerson(row), second_factor: row.has_second_factor, role: row.role };
 }

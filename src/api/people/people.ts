@@ -7,10 +7,11 @@ import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
 import { isEmail, normalEmail } from '../../people/people-deps.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
-import { getPerson, listAccounts, listMembers } from '../../store/people/people.ts';
+import { getPerson, listAccounts, listMembers, type PersonRow } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
-import { Account, Member, Person, toAccount, toMember, toPerson } from '../auth/person-schema.ts';
+import { Account, Member, Person, toAccount, toInvited, toMember, toPerson } from '../auth/person-schema.ts';
 import { isInstance } from '../http/access/access.ts';
+import type { Caller } from '../http/access/caller.ts';
 import type { MadeBefore } from '../http/access/once.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
@@ -42,10 +43,10 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   const { people } = context;
   registerMembers(app, context);
   registerAccounts(app, context);
-  const invited = async ({ id, secret }: MadeBefore) => ({
-    person: toPerson(found(await getPerson(context.people.db, id), 'person', id, '')),
-    link: secret,
-  });
+  const known = async ({ id }: MadeBefore) => found(await getPerson(context.people.db, id), 'person', id, '');
+  const invited = async (made: MadeBefore) => ({ person: toPerson(await known(made)), link: made.secret });
+  const shown = (caller: Caller, person: PersonRow, name = '') =>
+    isInstance(caller) ? toPerson(person) : toInvited(person, name);
   route.post(app, '/api/v1/projects/:projectID/people', {
     id: 'inviteToProject',
     summary: 'Give a person a role in a project. A person without an account gets one, and an invitation.',
@@ -59,9 +60,12 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
       const inviter = { actor: by.actor, isInstance: isInstance(caller) };
       const wanted = { email: checked(body.email), name: body.name ?? '', membership };
       const { person, link } = await invite(people, inviter, wanted);
-      return { person: toPerson(person), link };
+      return { person: shown(caller, person, body.name), link };
     },
-    again: (_call, made) => invited(made),
+    again: async ({ caller, body }, made) => ({
+      person: shown(caller, await known(made), body.name),
+      link: made.secret,
+    }),
   });
   route.post(app, '/api/v1/people', {
     id: 'inviteToInstance',
