@@ -109,7 +109,7 @@ export type Actor =
       id: string;
       credentialId?: string;
       address?: string;
-      /** The tool through which the call came: the value of VIA_HEADER. */
+      /** The tool of an assistant through which the call came. */
       via?: string;
       /** The call may be repeated, and makes its change once. */
       once?: Once;
@@ -121,9 +121,6 @@ export type Actor =
  * anything. It identifies people and protects nothing.
  */
 export const CLI_USER_HEADER = 'x-posthorn-cli-user';
-
-/** The tool or program through which a caller acts, as it names itself. It identifies and protects nothing. */
-export const VIA_HEADER = 'x-posthorn-via';
 
 /**
  * The version of a project's config that a caller wants to change, and the version that its change made. Every change that

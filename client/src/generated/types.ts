@@ -19,7 +19,7 @@ export interface AuditEntry {
     credential: string | null;
     /** Where the call came from. */
     address: string | null;
-    /** The tool that made the call, as it names itself, such as `mcp/retry_write`. */
+    /** The tool of an assistant that made the call, such as `mcp/retry_write`. */
     via: string | null;
   };
   action:

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { VIA_HEADER } from '../../domain/audit.ts';
+import { via } from '../../api/http/access/via.ts';
 
 /** The JSON of an answer. Its fields are picked by name, never passed on whole. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -56,19 +56,19 @@ export class OwnApi implements ProjectApi {
     { query = {}, body }: { query?: Query; body?: object },
   ): Promise<Json> {
     const { authorization, 'x-forwarded-for': forwarded } = this.#request.headers;
-    const answer = await this.#app.inject({
+    const call = {
       method,
       url: `${this.#path}${path}${queryText(query)}`,
       remoteAddress: this.#request.socket.remoteAddress ?? '127.0.0.1',
       headers: {
         authorization,
         ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }),
-        [VIA_HEADER]: this.#via,
         'x-request-id': this.#request.id,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
-    });
+    };
+    const answer = await via.run(this.#via, async () => this.#app.inject(call));
     const json = answer.json();
     if (answer.statusCode >= 400) throw new Refused(answer.statusCode, json);
     return json;

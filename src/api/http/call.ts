@@ -7,7 +7,6 @@ import {
   CONFIG_VERSION_HEADER,
   type ConfigVersion,
   INSTANCE,
-  VIA_HEADER,
 } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { invalid } from '../../domain/errors.ts';
@@ -23,6 +22,7 @@ import { requestTrace } from '../../ingest/request/request-trace.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 import { actorOf, type Caller } from './access/caller.ts';
+import { via } from './access/via.ts';
 
 /** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
 type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`
@@ -168,5 +168,5 @@ export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefine
 }
 
 function originOf({ ip, headers }: FastifyRequest): Parameters<typeof actorOf>[1] {
-  return { address: ip, cliUser: headers[CLI_USER_HEADER], via: headers[VIA_HEADER] };
+  return { address: ip, cliUser: headers[CLI_USER_HEADER], via: via.getStore() };
 }

@@ -29,7 +29,7 @@ export const AuditEntry = Type.Object({
     }),
     address: Type.Union([Type.String(), Type.Null()], { description: 'Where the call came from.' }),
     via: Type.Union([Type.String(), Type.Null()], {
-      description: 'The tool that made the call, as it names itself, such as `mcp/retry_write`.',
+      description: 'The tool of an assistant that made the call, such as `mcp/retry_write`.',
     }),
   }),
   action: oneOf(actions),

@@ -62,18 +62,12 @@ test.each([
   expect(actors[0]).toBe('api_key');
 });
 
-test.each([
-  ['mcp/retry_write', 'mcp/retry_write'],
-  ['x'.repeat(64), 'x'.repeat(64)],
-  ['x'.repeat(65), null],
-  ['two words', null],
-  ['', null],
-])('any caller may name the tool that it uses: %j', async (given, via) => {
+test('no caller can say by a header that a tool of an assistant made its call', async () => {
   const { client, keyId } = await newProject();
-  const headers = { 'X-Posthorn-Via': given };
+  const headers = { 'X-Posthorn-Via': 'mcp/retry_write' };
   const made = await client.call('POST', '/keys', { body: { name: 'k' }, headers, expected: 201 });
   const [entry] = await list(`&resourceId=${made.uid}`, client);
-  expect(entry?.actor).toMatchObject({ type: 'api_key', uid: keyId, via });
+  expect(entry?.actor).toMatchObject({ type: 'api_key', uid: keyId, via: null });
 });
 
 test('an endpoint disabled by the service is recorded with the service as actor and the reason', async () => {

@@ -38,17 +38,14 @@ export function callerIdOf(caller: Caller): string {
 
 type Header = string | string[] | undefined;
 
-/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER, `via`: that of VIA_HEADER. */
+/** The caller in the form of the audit log. `cliUser`: the value of CLI_USER_HEADER. */
 export function actorOf(
   caller: Caller,
-  { via, ...origin }: { address: string; cliUser?: Header; via?: Header },
+  { via, ...origin }: { address: string; cliUser?: Header; via?: string | undefined },
 ): Actor {
   const actor = credentialOf(caller, origin);
-  return typeof via === 'string' && VIA.test(via) ? { ...actor, via } : actor;
+  return via === undefined ? actor : { ...actor, via };
 }
-
-/** An unreadable name is ignored. */
-const VIA = /^[A-Za-z0-9][\w.:/-]{0,63}$/;
 
 function credentialOf(
   caller: Caller,
