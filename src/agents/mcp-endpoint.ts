@@ -49,8 +49,8 @@ export function registerMcp(
 }
 
 /**
- * A page of another origin gets no answer, as the protocol asks. Its name may lead to this node by now, so besides the
- * public URL only addresses and localhost count as ours: no name server gives those.
+ * A page of another origin gets no answer, as the protocol asks. Its name may lead to this node by now. So only the public
+ * URL, addresses and localhost count as ours: no name server gives those.
  */
 function refuseOtherOrigins(request: FastifyRequest, publicUrl: string): void {
   const { origin } = request.headers;

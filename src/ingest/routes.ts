@@ -101,7 +101,7 @@ async function ingest(
   const incoming = ingestRequest(deps, request);
   const verified = compiled.verify(incoming, deps.now());
   if (!verified.ok) throw new AppError(compiled.refusal, { reason: verified.reason });
-  if (row.cloudevents && hasCloudEvents(incoming.headers))
+  if (hasCloudEvents(incoming.headers, row, compiled.isSigned))
     return ingestCloudEvents(deps, request, { reply, incoming });
   const limit = limitOf(request);
   const payload = decoded(await readBody(incoming.body, incoming.headers, limit, deps.jsonBounds), limit);
@@ -130,8 +130,10 @@ async function ingestCloudEvents(
   const limit = limitOf(request);
   const body = decoded(await decodeBody(incoming.body, incoming.headers, limit, deps.jsonBounds), limit);
   const hops = readHops(deps.sealer, request.headers[HOPS_NAME]);
-  const events = cloudEventsOf(incoming, body.bytes).map(({ cloud, payload }): NewEvent => {
-    const { trace, expires_at, ...parts } = cloudParts(found.row, newEvent(found, incoming, payload), cloud);
+  const { isSigned } = compileSource(found.row);
+  const events = cloudEventsOf(incoming, body.bytes, isSigned).map((one): NewEvent => {
+    const own = newEvent(found, incoming, one.payload);
+    const { trace, expires_at, ...parts } = cloudParts(found.row, own, one);
     const limits = { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY };
     const times = eventTimes({ expires_at }, { ...limits, expiryName: 'expirytime' });
     return { ...parts, times, trace: trace ?? requestTrace(request), hops };

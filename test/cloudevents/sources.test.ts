@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
@@ -99,6 +100,87 @@ test('a source that reads no CloudEvents keeps them as they come', async () => {
     idempotency_key: '',
   });
   expect(other).toMatchObject({ event_type: source.mask_id, raw: '{"a":1}' });
+});
+
+const hmac = { header: 'X-Sig', hash: 'SHA256', secret: 'shared secret', encoding: 'hex' };
+const signed = { verifier: { type: 'hmac', hmac } };
+const inHeaders = (id: string) => ({
+  'ce-specversion': '1.0',
+  'ce-id': id,
+  'ce-source': '/forged',
+  'ce-type': 'payment.made',
+  'content-type': 'application/json',
+});
+
+function postSigned(source: Json, body: unknown, headers: Record<string, string>): Promise<Json> {
+  const text = JSON.stringify(body);
+  const signature = createHmac('sha256', hmac.secret).update(text).digest('hex');
+  return post(source, text, { ...headers, 'X-Sig': signature, 'X-Hub-Signature-256': `sha256=${signature}` });
+}
+
+test('a signature of the body alone lets no header say what an event is, unless its source asks for it', async () => {
+  const github = { provider: 'github', verifier: { type: 'hmac', hmac: { secret: hmac.secret } } };
+  for (const fields of [signed, github]) {
+    const source = await makeSource({ ...fields, event_type_location: '' });
+    await subscribe(app.project, receiver.url, { subscription: { source_id: source.uid } });
+    const before = receiver.requests.length;
+    expect(await postSigned(source, { n: 1 }, inHeaders('1'))).toMatchObject({ http: 200 });
+    expect(await postSigned(source, cloud(), { 'content-type': STRUCTURED })).toMatchObject({ http: 200 });
+    const [plain, structured] = await eventsOf(source);
+    expect(plain).toMatchObject({ event_type: source.mask_id, raw: '{"n":1}', idempotency_key: '' });
+    expect(structured).toMatchObject({ event_type: 'order.paid', raw: '{"n":1}' });
+    const requests = (await receiver.received(before + 2)).slice(before);
+    expect(new Set(requests.map(({ headers }) => headers['ce-type']))).toEqual(
+      new Set(['order.paid', undefined]),
+    );
+  }
+  // A password or a key is in the headers itself, so who has it may set the others.
+  const basic_auth = { username: 'u', password: 'p' };
+  const source = await makeSource({ verifier: { type: 'basic_auth', basic_auth } });
+  const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
+  await post(source, '{"n":1}', { ...inHeaders('1'), authorization });
+  expect(await eventsOf(source)).toMatchObject([{ event_type: 'payment.made' }]);
+});
+
+// proves Sources: unsigned_cloudevents
+test('a signed source that asks for the headers is warned, and a repeat is found by what is signed', async () => {
+  const source = await makeSource({ ...signed, unsigned_cloudevents: true });
+  for (const [n, id] of [
+    [1, '1'],
+    [1, '2'],
+    [2, '1'],
+  ] as const)
+    expect(await postSigned(source, { n }, inHeaders(id))).toMatchObject({ http: 200 });
+  const events = await eventsOf(source);
+  expect(events.map(({ event_type, is_duplicate_event }) => [event_type, is_duplicate_event])).toEqual([
+    ['payment.made', false],
+    ['payment.made', true],
+    ['payment.made', false],
+  ]);
+  const own = await makeSource({
+    ...signed,
+    unsigned_cloudevents: true,
+    idempotency_keys: ['request.header.ce-id'],
+  });
+  for (const id of ['1', '2']) await postSigned(own, { n: 1 }, inHeaders(id));
+  expect((await eventsOf(own)).map(({ is_duplicate_event }) => is_duplicate_event)).toEqual([false, false]);
+});
+
+test('every answer about a source that believes unsigned headers has a warning', async () => {
+  const answerOf = async (method: string, path: string, body?: object): Promise<Json> =>
+    (await app.project.raw(method, path, { body })).json();
+  const asking = { name: 's', type: 'http', ...signed, unsigned_cloudevents: true };
+  const made = await answerOf('POST', '/sources', asking);
+  const warned = [expect.stringContaining('unsigned_cloudevents')];
+  expect(made.warnings).toEqual(warned);
+  const path = `/sources/${made.data.uid}`;
+  expect((await answerOf('GET', path)).warnings).toEqual(warned);
+  expect((await answerOf('PUT', path, { name: 't' })).warnings).toEqual(warned);
+  for (const change of [{ cloudevents: false }, { cloudevents: true, verifier: { type: 'noop' } }])
+    expect(await answerOf('PUT', path, change)).not.toHaveProperty('warnings');
+  expect(await answerOf('POST', '/sources', { name: 's', type: 'http', ...signed })).not.toHaveProperty(
+    'warnings',
+  );
 });
 
 test('a source of version 0.1.0 keeps them as they come too', async () => {

@@ -867,6 +867,8 @@ export interface Source {
   forward_headers: string[];
   /** Reads requests with CloudEvents, and answers the handshakes of their senders. Off in sources of version 0.1.0. */
   cloudevents: boolean;
+  /** Reads CloudEvents in `ce-` headers although a signature covers the body alone. */
+  unsigned_cloudevents: boolean;
   /** Response to the sender. */
   custom_response: {
     body: string;
@@ -2085,6 +2087,8 @@ export interface UpdateSource {
   forward_headers?: string[] | null;
   /** Reads requests with CloudEvents, and answers the handshakes of their senders. Off in sources of version 0.1.0. */
   cloudevents?: boolean | null;
+  /** Reads CloudEvents in `ce-` headers although a signature covers the body alone. */
+  unsigned_cloudevents?: boolean | null;
   /** Response to the sender. */
   custom_response?: CustomResponseInput | null;
   /** Events accepted in any interval of `rate_limit_duration`. 0: no limit. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import {
   createSource,
@@ -10,6 +10,7 @@ import { sourceTypes } from '../../domain/config/source.ts';
 import { found } from '../../domain/errors.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryWords } from '../../domain/pagination.ts';
+import { verifiesBySignature } from '../../ingest/verify/compile-verifier.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { checkWorkload } from '../brokers/check-workload.ts';
@@ -31,7 +32,10 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     const statuses = await sourceStatuses(db, projectId, rows);
     return (row: SourceRow) => toSource(row, context.publicUrl(), statuses.get(row.id) ?? null);
   };
-  const show = async (row: SourceRow) => (await shown(row.project_id, [row]))(row);
+  const show = async (row: SourceRow, request: FastifyRequest) => {
+    warnOfUnsigned(row, request);
+    return (await shown(row.project_id, [row]))(row);
+  };
   route.post(app, path, {
     id: 'createSource',
     summary: 'Create a source.',
@@ -41,14 +45,14 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     data: Source,
     dryRun: true,
     access: 'developer',
-    handle: async ({ by, body }) => {
+    handle: async ({ by, body }, request) => {
       const made = newSource(body, context.now());
       checkSource(context, made);
       await checkFunctions(context, by.projectId, body);
-      return show(await createSource(changes, by, made));
+      return show(await createSource(changes, by, made), request);
     },
-    again: async ({ project }, { id }) =>
-      show(found(await sources.get(db, project.id, asId(id)), 'source', id)),
+    again: async ({ project }, { id }, { request }) =>
+      show(found(await sources.get(db, project.id, asId(id)), 'source', id), request),
   });
   route.get(app, path, {
     id: 'listSources',
@@ -79,9 +83,9 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     message: 'Source fetched',
     data: Source,
     access: 'viewer',
-    handle: async ({ project, params }) => {
+    handle: async ({ project, params }, request) => {
       const id = params.sourceID;
-      return show(found(await sources.get(db, project.id, id), 'source', id));
+      return show(found(await sources.get(db, project.id, id), 'source', id), request);
     },
   });
   route.put(app, onePath, {
@@ -94,7 +98,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     data: Source,
     dryRun: true,
     access: 'developer',
-    handle: async ({ by, params, body: given }) => {
+    handle: async ({ by, params, body: given }, request) => {
       const body = withoutMaskedCode(given);
       await checkFunctions(context, by.projectId, body);
       const one = { ...by, id: params.sourceID };
@@ -104,6 +108,7 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
           if (body.pub_sub !== undefined) checkSource(context, made);
           return made;
         }),
+        request,
       );
     },
   });
@@ -115,6 +120,15 @@ export function registerSources(app: FastifyInstance, context: ApiContext): void
     access: 'developer',
     handle: ({ by, params }) => deleteSource(changes, { ...by, id: params.sourceID }),
   });
+}
+
+/** Such a source may be wanted, or older than the setting. */
+function warnOfUnsigned(row: SourceRow, request: FastifyRequest): void {
+  const { verifier } = row.secret.reveal();
+  if (!row.cloudevents || !row.unsigned_cloudevents || !verifiesBySignature({ ...row, verifier })) return;
+  const warning =
+    'unsigned_cloudevents: the signature covers the body alone, so the holder of one signed request can make it an event of any type; set it to false if the sender has no CloudEvents in headers';
+  request.warnings = [...(request.warnings ?? []), warning];
 }
 
 const checkSource = ({ workload }: ApiContext, { secret }: SourceContent): void =>

@@ -63,6 +63,10 @@ export const sourceFields = {
     text: 'Reads requests with [CloudEvents](cloudevents.md), and answers the handshakes of their senders. Off in sources of version 0.1.0.',
     label: 'Reads CloudEvents',
   }),
+  unsigned_cloudevents: flag(false, {
+    text: 'Reads CloudEvents in `ce-` headers although a [signature](cloudevents.md#in-headers-of-a-signed-body) covers the body alone.',
+    label: 'Believes unsigned headers of CloudEvents',
+  }),
   custom_response: field(
     {
       usual: { body: '', content_type: '' },

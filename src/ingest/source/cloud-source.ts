@@ -17,17 +17,37 @@ interface CloudRequestEvent {
   cloud: CloudEvent;
   /** The event as it came, for the locations of the source. */
   payload: Payload;
+  /** Tells it from others, instead of its `source` and `id`. */
+  identity?: string;
 }
 
-/** Whether a request carries CloudEvents, or events that are read as such. */
-export const hasCloudEvents = (headers: IngestRequest['headers']): boolean =>
-  cloudForm(headers) !== null || isEventGrid(headers);
-
-/** The events of a request, whose body is decoded. */
-export function cloudEventsOf({ headers }: IngestRequest, body: Buffer): CloudRequestEvent[] {
+/**
+ * Whether a request carries CloudEvents, or events that are read as such. Headers that no signature covers may be anybody's:
+ * with them a signed body would become another event.
+ */
+export function hasCloudEvents(
+  headers: IngestRequest['headers'],
+  row: Pick<SourceRow, 'cloudevents' | 'unsigned_cloudevents'>,
+  isSigned: boolean,
+): boolean {
+  if (!row.cloudevents) return false;
   const form = cloudForm(headers);
-  if (form === 'binary')
-    return [{ cloud: readBinary(headers, body), payload: parseBody(body, headers, body.length) as Payload }];
+  if (form === 'binary') return !isSigned || row.unsigned_cloudevents;
+  return form !== null || isEventGrid(headers);
+}
+
+/** The events of a request, whose body is decoded. In the binary form a signature covers none of the attributes. */
+export function cloudEventsOf(
+  { headers, body: signed }: IngestRequest,
+  body: Buffer,
+  isSigned: boolean,
+): CloudRequestEvent[] {
+  const form = cloudForm(headers);
+  if (form === 'binary') {
+    const payload = parseBody(body, headers, body.length) as Payload;
+    const identity = isSigned && { identity: signed.toString('latin1') };
+    return [{ cloud: readBinary(headers, body), payload, ...identity }];
+  }
   const json = jsonPayload(body);
   if (json === null) throw new AppError('bad_json', { detail: 'it is not the JSON of CloudEvents' });
   if (form === 'structured') return [{ cloud: readStructured(json.value, json.text), payload: json }];
@@ -69,7 +89,7 @@ interface Parts {
 export function cloudParts<Event extends Parts>(
   row: SourceRow,
   event: Event,
-  { attributes, payload, contentType }: CloudEvent,
+  { cloud: { attributes, payload, contentType }, identity }: CloudRequestEvent,
 ): Event & { orderingKey: string | null; expires_at: string | undefined; trace: TraceContext | null } {
   const of = (name: string) => attributes.get(name) ?? '';
   return {
@@ -79,7 +99,7 @@ export function cloudParts<Event extends Parts>(
     eventType: row.event_type_location === '' ? of('type') : event.eventType,
     idempotencyKey:
       row.idempotency_keys.length === 0
-        ? idempotencyChecksum(row.id, [of('source'), of('id')])
+        ? idempotencyChecksum(row.id, identity === undefined ? [of('source'), of('id')] : [identity])
         : event.idempotencyKey,
     headers: withAttributes(event.headers, attributes),
     forwardedHeaders: withAttributes(event.forwardedHeaders ?? event.headers, attributes),

@@ -1,7 +1,7 @@
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { Payload } from '../request/body.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';
-import { compileVerifier } from '../verify/compile-verifier.ts';
+import { compileVerifier, verifiesBySignature } from '../verify/compile-verifier.ts';
 import type { HandshakeAnswer } from '../verify/handshake.ts';
 import { findPreset } from '../verify/presets.ts';
 import type { Verifier } from '../verify/verifier.ts';
@@ -12,6 +12,8 @@ import { type EventTypeReading, extractEventType, type Location, parseLocation }
 /** A source compiled for requests, once per version of its row. */
 export interface CompiledSource {
   verify: Verifier;
+  /** A signature covers the body, and no header. */
+  isSigned: boolean;
   /** The code of the error that a request gets which is not verified. */
   refusal: 'verification_failed' | 'signature_refused';
   /** The answer to a question about the URL, or null. */
@@ -39,6 +41,7 @@ function compile(row: SourceRow): CompiledSource {
   const secret = verifier.type === 'hmac' ? verifier.hmac.secret : '';
   return {
     verify: compileVerifier(verified),
+    isSigned: verifiesBySignature(verified),
     refusal: preset?.refusesWith401 === true ? 'signature_refused' : 'verification_failed',
     handshake: (payload) => preset?.handshake?.(payload, secret) ?? null,
     headers: compileHeaderPolicy({ ...verified, forward_headers: row.forward_headers }),

@@ -40,6 +40,7 @@ test('a source created with the required fields shows every field', async () => 
     provider_config: null,
     forward_headers: [],
     cloudevents: true,
+    unsigned_cloudevents: false,
     pub_sub: { type: '', workers: 0, sqs: null, google: null, kafka: null, amqp: null },
     db_change_stream: null,
     schedule: null,

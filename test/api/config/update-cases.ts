@@ -135,6 +135,7 @@ const source: Resource = {
     event_type_location: field('request.body.type', 'request.body.kind', leaves('')),
     forward_headers: field(['x-first', 'X-Second'], ['x-next'], leaves([], [])),
     cloudevents: field(false, true),
+    unsigned_cloudevents: field(true, false),
     custom_response: field(
       { body: '<first/>', content_type: 'text/xml' },
       { body: 'next' },

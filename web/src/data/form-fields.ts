@@ -119,6 +119,10 @@ export const sourceForm = {
     label: 'Reads CloudEvents',
     kind: 'flag',
   },
+  unsigned_cloudevents: {
+    label: 'Believes unsigned headers of CloudEvents',
+    kind: 'flag',
+  },
   custom_response: {
     label: 'Response body',
     kind: 'other',

@@ -108,6 +108,11 @@ function RequestFields({ kind, source, onLocation }: Props) {
           name="cloudevents"
           hint="Their attributes become the event type, the idempotency key and headers."
         />
+        <ResourceField
+          {...field}
+          name="unsigned_cloudevents"
+          hint="A signature covers the body alone: the holder of one signed request can then choose type and id."
+        />
       </Fold>
       <Fold title="Response to the sender" open={hasAny(body, content_type)}>
         <TextField
