@@ -5,7 +5,6 @@ import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { OutcomeWatch } from '../../src/engine/health/outcome-watch.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
-import { OffsetClock } from '../../src/platform/time/offset-clock.ts';
 import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
@@ -319,7 +318,7 @@ describe('changes of state of one project at a time', () => {
       db,
       cache,
       changes,
-      databaseClock: new OffsetClock(Date),
+      databaseClock: Date,
       config: { certificateDays: 30 },
       guard: new ObserverGuard(quietLog, createMetrics().metrics.observerFaults),
       restartCap: () => {},

@@ -24,7 +24,7 @@ import type { Tried } from '../attempt/sent.ts';
 export interface CertificateAlertsDeps {
   cache: ConfigCache;
   changes: ConfigChanges;
-  databaseClock: OffsetClock;
+  databaseClock: Pick<OffsetClock, 'now'>;
   /** How long before its expiry a certificate raises its alert. 0: never. */
   config: { certificateDays: number };
   log: Logger;

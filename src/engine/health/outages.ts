@@ -28,7 +28,7 @@ export interface OutagesDeps {
   db: Database;
   cache: ConfigCache;
   changes: ConfigChanges;
-  databaseClock: OffsetClock;
+  databaseClock: Pick<OffsetClock, 'now'>;
   log: Logger;
 }
 
