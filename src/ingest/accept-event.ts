@@ -249,7 +249,7 @@ export class EventAcceptor {
     const routing = await this.#deps.cache.refresh(event.projectId);
     const [problems = []] = (await routing.schemas?.problemsOf([event])) ?? [];
     if (routing.schemas?.mode === 'refuse' && problems.length > 0) throw invalidFields(problems);
-    const prepared = this.#match(event, routing, { id: undefined });
+    const prepared = await this.#match(event, routing, { id: undefined });
     return { event, prepared, routing, warnings: problems.map(warningOf) };
   }
 
@@ -315,7 +315,7 @@ export class EventAcceptor {
       if (items.length > 0 && items.length % MATCHED_AT_ONCE === 0) await nextTurn();
       const routing =
         this.#deps.cache.peek(source.projectId) ?? (await this.#deps.cache.get(source.projectId));
-      const item = this.#match(source, routing, { id, room });
+      const item = await this.#match(source, routing, { id, room });
       room -= item.deliveries.length;
       items.push(item);
     }
@@ -331,7 +331,7 @@ export class EventAcceptor {
     source: NewEvent,
     routing: ProjectRouting,
     { id, room }: { id: EventId | undefined; room?: number },
-  ): PreparedEvent {
+  ): Promise<PreparedEvent> {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });
   }

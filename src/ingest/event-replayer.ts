@@ -126,7 +126,7 @@ export class EventReplayer {
   /** The endpoints of the deliveries that a replay would make, one per delivery. Nothing is stored. */
   async trial(stored: StoredEvent, context: Omit<ReplayContext, 'lane'>): Promise<EndpointId[]> {
     const decoded = await decodeStoredEvent(this.#deps, stored, context.routing);
-    const { deliveries, expansion } = this.#match(decoded, context);
+    const { deliveries, expansion } = await this.#match(decoded, context);
     const { subscriptions } = context.routing;
     return [
       ...deliveries.map(({ endpointId }) => endpointId),
@@ -153,7 +153,7 @@ export class EventReplayer {
   async store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
     const all: Replayed = { deliveries: [], isExpanding: false, counts: [], failed: 0 };
     for (const one of decoded) {
-      const { event, deliveries, expansion, isForOthers } = this.#match(one, context);
+      const { event, deliveries, expansion, isForOthers } = await this.#match(one, context);
       const isFull = all.deliveries.length + deliveries.length > MAX_DIRECT || expansion !== null;
       if (isFull && all.deliveries.length > 0) return all;
       if (one.content !== null) await saveContent(tx, one.stored, one.content);
@@ -170,11 +170,14 @@ export class EventReplayer {
     return all;
   }
 
-  #match({ stored, event: source }: DecodedEvent, how: Omit<ReplayContext, 'lane'>): Rematched {
+  async #match(
+    { stored, event: source }: DecodedEvent,
+    how: Omit<ReplayContext, 'lane'>,
+  ): Promise<Rematched> {
     const { routing, only, ignoresOrder } = how;
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     const context = { ids, nowMs: now(), maxRetrySeconds, routing, isReplay: true };
-    const prepared = prepareEvent(source, routing, { ...context, sealer, eventId: stored.id });
+    const prepared = await prepareEvent(source, routing, { ...context, sealer, eventId: stored.id });
     const isWanted = (endpointId: string) => only === undefined || only.includes(endpointId);
     const event = { ...prepared.event, endpointIds: prepared.event.endpointIds.filter(isWanted) };
     const many = (prepared.expansion ?? [])

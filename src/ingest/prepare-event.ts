@@ -44,14 +44,15 @@ interface PrepareContext {
   room?: number | undefined;
 }
 
-export function prepareEvent(
+/** Filters that cost much run in slices, with turns of the event loop in between. */
+export async function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
   context: PrepareContext,
-): PreparedEvent {
+): Promise<PreparedEvent> {
   const subject = eventSubject(source);
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
-  const matched = failure === null ? routing.match(source, subject) : [];
+  const matched = failure === null ? await routing.matchInSlices(source, subject) : [];
   const isLarge = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
   const direct = inCommit(matched, isLarge);
   const later = direct === matched ? NONE : matched.filter(({ row }) => row.ordering === null);

@@ -20,6 +20,7 @@ type Fields = Record<string, unknown>;
 export class FilterSubject {
   readonly meter = new WorkMeter();
   readonly #input: FilterInput;
+  #body: unknown;
   #headers: Fields | undefined;
   #query: Fields | undefined;
   #path: Fields | undefined;
@@ -28,8 +29,13 @@ export class FilterSubject {
     this.#input = input;
   }
 
+  /** The payload, parsed before a filter reads it. */
+  give(body: unknown): void {
+    this.#body = body;
+  }
+
   root(scope: FilterScope): unknown {
-    if (scope === 'body') return this.#input.body;
+    if (scope === 'body') return (this.#body ??= this.#input.body);
     if (scope === 'headers') return (this.#headers ??= firstValues(this.#input.headers));
     if (scope === 'query') return (this.#query ??= parseQuery(this.#input.query));
     return (this.#path ??= { path: this.#input.path });

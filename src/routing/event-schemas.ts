@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldProblem } from '../domain/errors.ts';
 import { type CompiledSchema, compileSchema } from '../json-schema/compile-schema.ts';
 import { WorkMeter } from '../matcher/work-meter.ts';
+import { parseInSlices } from '../platform/json/parse-in-slices.ts';
 
 /**
  * The schemas of a project's event types, for checks of accepted events. Each is compiled when the first event of its type
@@ -62,23 +63,23 @@ export class EventSchemas {
         await nextTurn();
         pausedAt = meter.used + parsed;
       }
-      found.push(this.#problemsOf(event, meter));
+      found.push(await this.#problemsOf(event, meter));
       parsed += event.payload.length;
     }
     return found;
   }
 
   /** Empty: the event is as its type says, or the type says nothing. */
-  #problemsOf(
+  async #problemsOf(
     { eventType, payload, contentType, functionFailure }: CheckedEvent,
     meter: WorkMeter,
-  ): readonly FieldProblem[] {
+  ): Promise<readonly FieldProblem[]> {
     const entry = this.#types.get(eventType);
     if (entry === undefined || functionFailure !== null) return NONE;
     if (entry.compiled === undefined) entry.compiled = compiledOrNull(entry.text);
     if (entry.compiled === null) return NONE;
     if (contentType !== null) return [{ field: 'data', problem: 'is not JSON, and its type has a schema' }];
-    const problems = entry.compiled.check(JSON.parse(payload.toString()), meter);
+    const problems = entry.compiled.check(await parseInSlices(payload.toString()), meter);
     return problems ?? [{ field: 'data', problem: 'needs more work than allowed to be checked' }];
   }
 }

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { defaultProjectConfig } from '../domain/config/project-config.ts';
 import { noConditions, recordsFor } from '../domain/config/subscription.ts';
 import { asId } from '../domain/ids.ts';
+import { SLICE_CHARS } from '../platform/json/parse-in-slices.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import { eventSubject } from './event-subject.ts';
-import { type Matchable, ProjectRouting } from './project-routing.ts';
+import { type Matchable, ProjectRouting, STEPS_AT_ONCE } from './project-routing.ts';
 import { routeSubscription } from './routed-subscription.ts';
 
 const config = defaultProjectConfig('v', '2026-01-01T00:00:00.000Z');
@@ -159,4 +160,31 @@ test('a URL or an owner is looked up without a walk over all endpoints for each 
   const same = new ProjectRouting(project, { endpoints, ...others }, routing);
   expect(same.hasOwner('bob')).toBe(true);
   expect(walks.count).toBe(2);
+});
+
+test('filters that cost much are matched in slices, a filter at a time', async () => {
+  const text = 'x'.repeat(SLICE_CHARS + 1);
+  const given = event({ payload: Buffer.from(JSON.stringify({ a: text, list: [1, 2, 3] })) });
+  const never = { ...noConditions(), body: { a: { $regex: 'y$' } } };
+  const rows = Array.from({ length: 20 }, (_, n) =>
+    subscription(String(n).padStart(2, '0'), { filter: never }),
+  );
+  const last = subscription('20', { filter: { ...noConditions(), body: { list: 3 } } });
+  const subject = eventSubject(given);
+  const used: number[] = [0];
+  let isDone = false;
+  const look = () => {
+    used.push(subject.meter.used);
+    if (!isDone) setImmediate(look);
+  };
+  setImmediate(look);
+  const matching = routingOf(...rows, last).matchInSlices(given, subject);
+  const found = (await matching).map(({ row }) => row.id);
+  isDone = true;
+  used.push(subject.meter.used);
+  expect(found).toEqual(['20']);
+  const filterSteps = text.length + 100;
+  expect(subject.meter.used).toBeGreaterThan(20 * text.length);
+  const slices = used.slice(1).map((now, n) => now - (used[n] ?? 0));
+  expect(Math.max(...slices)).toBeLessThanOrEqual(STEPS_AT_ONCE + filterSteps);
 });

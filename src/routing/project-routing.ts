@@ -1,4 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Batch, batchOf } from '../domain/config/batch.ts';
@@ -11,6 +12,7 @@ import type { QueueKey } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
+import { parseInSlices, SLICE_CHARS } from '../platform/json/parse-in-slices.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
@@ -48,6 +50,9 @@ export interface Matchable extends FilterableEvent {
   eventType: string;
   sourceId: string | null;
 }
+
+/** After about 3 ms of filters other work has its turn. A filter is not divided. */
+export const STEPS_AT_ONCE = 200_000;
 
 /** The state of an alert that was raised at least once. */
 export interface KnownAlert {
@@ -213,12 +218,41 @@ export class ProjectRouting {
    * other is tried. Filters run last, because only they can be expensive. `subject` counts their cost.
    */
   match(event: Matchable, subject: FilterSubject = eventSubject(event)): RoutedSubscription[] {
+    const matching = this.#matching(event, subject);
+    let step = matching.next();
+    while (step.done !== true) step = matching.next();
+    return step.value;
+  }
+
+  /** `match` with a turn of the event loop after each slice of work. Most events take one slice. */
+  async matchInSlices(event: Matchable, subject: FilterSubject): Promise<RoutedSubscription[]> {
+    if (event.payload.length > SLICE_CHARS && event.contentType === null && this.#readsBody(event.eventType))
+      subject.give(await parseInSlices(event.payload.toString()));
+    const matching = this.#matching(event, subject);
+    let step = matching.next();
+    while (step.done !== true) {
+      await nextTurn();
+      step = matching.next();
+    }
+    return step.value;
+  }
+
+  #readsBody(eventType: string): boolean {
+    for (const { filter } of this.#byEventType.candidates(eventType))
+      if (filter.compiled?.usesBody === true) return true;
+    return false;
+  }
+
+  /** Yields after each slice of work. */
+  *#matching(event: Matchable, subject: FilterSubject): Generator<void, RoutedSubscription[]> {
     const { target } = event;
     if (target.kind === 'subscription') return this.#only(target.subscriptionId);
     if (target.kind === 'url') return this.#oldestAt(target.url);
+    const { meter } = subject;
     const wanted = this.targetTest(target);
     const matched = new Map<string, RoutedSubscription>();
     let decided: RoutedSubscription | undefined;
+    let pausedAt = meter.used;
     for (const { subscription, filter } of this.#byEventType.candidates(event.eventType)) {
       // Candidates come subscription by subscription, the most specific record first.
       if (subscription === decided) continue;
@@ -228,6 +262,9 @@ export class ProjectRouting {
       if (matched.has(key) || !wanted(row.endpoint_id)) continue;
       if (subscriptionRefusal(subscription, event) !== null) continue;
       if (filter.compiled === null || filter.compiled.matches(subject)) matched.set(key, subscription);
+      if (meter.used - pausedAt < STEPS_AT_ONCE) continue;
+      yield;
+      pausedAt = meter.used;
     }
     return [...matched.values()];
   }

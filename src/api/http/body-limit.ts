@@ -23,7 +23,7 @@ interface Schema {
 const CHARACTER_BYTES = 12;
 /** Names, quotes, brackets and whitespace of a field or an item. */
 const FRAME_BYTES = 32;
-/** Of a number, or a word such as `false`. */
+/** A number, or a word such as `false`. */
 const NUMBER_BYTES = 32;
 const TIME_BYTES = 64;
 /** Free-form JSON, such as a filter, or text without a maximum. */
