@@ -126,16 +126,11 @@ describe('projects do not trust each other', () => {
   test('an invitation tells a project no more of an account than it sent', async () => {
     const { email } = await member(app, 'instance');
     const theirs = await app.newProject();
-    const body = { email, name: 'as sent', role: 'viewer' };
-    const headers = { 'Idempotency-Key': 'again' };
-    const invite = () => theirs.call('POST', '/people', { body, headers, expected: 201 });
-    const sent = { email, name: 'as sent', instance_admin: false, status: 'invited', last_sign_in_at: null };
-    const { person } = await invite();
-    expect(person).toMatchObject(sent);
-    expect((await invite()).person).toEqual(person);
-    const { projectId } = await app.newProject();
-    const seen = await app.instance.post(`/projects/${projectId}/people`, body);
-    expect(seen.person).toMatchObject({ instance_admin: true, status: 'active' });
+    const body = { email, name: 'sent', role: 'viewer' };
+    const call = { body, headers: { 'Idempotency-Key': 'again' }, expected: 201 };
+    const sent = { email, name: 'sent', instance_admin: false, status: 'invited', last_sign_in_at: null };
+    for (let time = 0; time < 2; time += 1)
+      expect((await theirs.call('POST', '/people', call)).person).toMatchObject(sent);
   });
 
   test('the invitation of an account is never shown to another project', async () => {
