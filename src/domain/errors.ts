@@ -35,6 +35,8 @@ export const errorTable = {
     not_in_project: '{field}: there is no {resource} {id} in this project',
     wrong_state: '{detail}',
     verification_failed: 'The request could not be verified: {reason}',
+    ordered_fanout_too_large:
+      'The {what} makes {count} ordered deliveries, and POSTHORN_MAX_ORDERED_FANOUT allows {limit}; split it into smaller ones, by owner, endpoint or event type.',
     bad_encoding: 'The request body cannot be decoded: {detail}',
     project_required: 'The instance key belongs to no project. Use a project key or a portal token.',
     bad_request: 'This is not a valid HTTP/1.1 request: {detail}',

@@ -5,9 +5,9 @@ import type { EventId, IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
 import type { InFlightIds } from '../domain/in-flight-ids.ts';
 import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { Batcher } from '../platform/batcher.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import type { Turns } from '../platform/turns.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -17,7 +17,7 @@ import type { Tracer } from '../tracing/tracer.ts';
 import { acceptLot } from './accept-lot.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { IntakeLimits } from './intake-limits.ts';
-import type { Lot, LotAnswer } from './lot.ts';
+import type { Lot, LotAnswer, LotMessage } from './lot.ts';
 import type { NewEvent } from './new-event.ts';
 import {
   type AcceptedEvent,
@@ -25,11 +25,13 @@ import {
   MAX_DIRECT_TOGETHER,
   type PreparedEvent,
   prepareEvent,
+  tooManyOrdered,
 } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
+import { StoreBatches } from './store-batches.ts';
 import { RETRY_SECONDS } from './store-error.ts';
-import { type EventResult, EventStore, type PreparedGroup, STALE } from './store-events.ts';
-import { type LotResult, LotStore, type PreparedLot } from './store-lots.ts';
+import { type EventResult, EventStore, STALE } from './store-events.ts';
+import { LotStore, type PreparedLot } from './store-lots.ts';
 import { traceAccept } from './trace-accept.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -41,9 +43,6 @@ import { WaitingRoom } from './waiting-room.ts';
  * whose project's config changed since matching is matched again and joins another batch. After a lost answer the callers
  * get `outcome_unknown` (or an error that nothing is stored, if no statement was sent). Lots of brokers share the
  * batches and have commits of their own (store-lots.ts).
- *
- * Waiting projects share a batch evenly. While the database is away no event waits long: events that waited
- * longer than MAX_WAIT_MS are refused.
  */
 export interface EventAcceptorDeps {
   db: Database;
@@ -57,6 +56,10 @@ export interface EventAcceptorDeps {
   makePartitions(): Promise<void>;
   log: Logger;
   maxRetrySeconds: number;
+  /** A call, a message or a replay makes at most so many. */
+  maxOrderedFanout: number;
+  /** One large ordered fan-out of this node at a time. */
+  largeTurns: Turns;
   sandbox: Sandbox;
   sealer: Sealer;
   metrics: Metrics;
@@ -83,41 +86,19 @@ interface TriedEvent {
 }
 
 const MAX_ROUNDS = 20;
-const MAX_BATCH_WEIGHT = 500;
-const BATCHES_IN_FLIGHT = 2;
-const PACE_MS = 5;
-const MAX_WAIT_MS = 3_000;
-const BYTES_PER_WEIGHT = 4_096;
 /** After so many events of a group other work has its turn. */
 const MATCHED_AT_ONCE = 100;
 
-interface Waiting {
-  /** The events of a call, or a lot of a broker. */
-  item: PreparedGroup | PreparedLot;
-  /** By the monotonic clock. */
-  since: number;
-}
-
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
-  readonly #batcher: Batcher<Waiting, EventResult[] | LotResult | Error>;
-  readonly #events: EventStore;
-  readonly #lots: LotStore;
+  readonly #batches: StoreBatches;
   readonly #room = new WaitingRoom();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
     const shared = { ...deps, limits: new IntakeLimits(deps), places: new DeliveryPlaces(deps) };
-    this.#events = new EventStore(shared);
-    this.#lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, id) });
-    this.#batcher = new Batcher({
-      run: (waiting) => this.#storeInTime(waiting),
-      weigh: ({ item }) => item.items.reduce((sum, one) => sum + weigh(one), 0),
-      sharer: ({ item }) => item.items[0]?.event.projectId ?? '',
-      maxWeight: MAX_BATCH_WEIGHT,
-      maxInFlight: BATCHES_IN_FLIGHT,
-      paceMs: PACE_MS,
-    });
+    const lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, id) });
+    this.#batches = new StoreBatches({ ...deps, events: new EventStore(shared), lots });
   }
 
   /** Resolves once the event and its deliveries are committed. */
@@ -226,12 +207,11 @@ export class EventAcceptor {
     const results: EventResult[] = events.map(() => STALE);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const left = rounds === 0 ? events : events.filter((_, n) => results[n] === STALE);
-      const item = { items: await this.#prepareAll(left), isAllOrNothing };
-      const stored = await this.#batcher.add({ item, since: performance.now() });
+      const stored = await this.#batches.store({ items: await this.#prepareAll(left), isAllOrNothing });
       if (stored instanceof Error) throw stored;
       let next = 0;
       for (let n = 0; n < results.length; n++)
-        if (results[n] === STALE) results[n] = (stored as EventResult[])[next++] as EventResult;
+        if (results[n] === STALE) results[n] = stored[next++] as EventResult;
       const fault = results.find((one) => one instanceof Error && !isRefusal(one));
       if (fault instanceof Error) throw fault;
       if (!results.includes(STALE)) return results as GroupResult[];
@@ -250,6 +230,7 @@ export class EventAcceptor {
     const [problems = []] = (await routing.schemas?.problemsOf([event])) ?? [];
     if (routing.schemas?.mode === 'refuse' && problems.length > 0) throw invalidFields(problems);
     const prepared = await this.#match(event, routing, { id: undefined });
+    refuseTooMany(prepared.ordered, this.#deps.maxOrderedFanout);
     return { event, prepared, routing, warnings: problems.map(warningOf) };
   }
 
@@ -271,12 +252,9 @@ export class EventAcceptor {
     const door = {
       room: this.#room,
       ready: () => ids.ready(),
-      prepare: (event: NewEvent) => this.#prepare(event),
+      prepare: (message: LotMessage) => this.#prepareMessage(message),
       refresh: (projectId: ProjectId) => cache.refresh(projectId),
-      store: async (item: PreparedLot) => {
-        const result = await this.#batcher.add({ item, since: performance.now() });
-        return result as LotResult | Error;
-      },
+      store: (item: PreparedLot) => this.#batches.store(item),
     };
     const beforeAll = inFlight.take();
     try {
@@ -304,22 +282,32 @@ export class EventAcceptor {
 
   /** Waits for every accepted event to be stored. */
   drain(): Promise<void> {
-    return this.#batcher.drain();
+    return this.#batches.drain();
   }
 
   /** Those past the room of a commit get their deliveries after it. */
   async #prepareAll(events: readonly IdentifiedEvent[]): Promise<PreparedEvent[]> {
     const items: PreparedEvent[] = [];
     let room = MAX_DIRECT_TOGETHER;
+    let ordered = 0;
     for (const { source, id } of events) {
       if (items.length > 0 && items.length % MATCHED_AT_ONCE === 0) await nextTurn();
       const routing =
         this.#deps.cache.peek(source.projectId) ?? (await this.#deps.cache.get(source.projectId));
       const item = await this.#match(source, routing, { id, room });
       room -= item.deliveries.length;
+      ordered += item.ordered;
+      refuseTooMany(ordered, this.#deps.maxOrderedFanout);
       items.push(item);
     }
     return items;
+  }
+
+  /** One with too many ordered deliveries becomes an event that failed. */
+  async #prepareMessage({ event, refused }: LotMessage): Promise<PreparedEvent> {
+    const item = await this.#prepare(event);
+    const error = tooManyOrdered('message', item.ordered, this.#deps.maxOrderedFanout);
+    return error === undefined ? item : this.#prepare(refused(error.message));
   }
 
   async #prepare(source: NewEvent, id?: EventId): Promise<PreparedEvent> {
@@ -335,33 +323,11 @@ export class EventAcceptor {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });
   }
+}
 
-  /** A slow database makes batches wait long. Events behind them are refused instead of tried in turn. */
-  async #storeInTime(waiting: Waiting[]): Promise<(EventResult[] | LotResult | Error)[]> {
-    const tooLate = performance.now() - MAX_WAIT_MS;
-    const inTime = waiting.filter(({ since }) => since >= tooLate).map(({ item }) => item);
-    const [stored, lots] = await Promise.all([
-      this.#events.store(inTime.filter((item): item is PreparedGroup => !isLot(item))),
-      this.#storeLots(inTime.filter(isLot)),
-    ]);
-    const results = stored.values();
-    const lotResults = lots.values();
-    return waiting.map(({ item, since }) =>
-      since >= tooLate
-        ? ((isLot(item) ? lotResults : results).next().value as EventResult[] | LotResult)
-        : new AppError(this.#events.isAway ? 'database_unavailable' : 'overloaded', { retry: RETRY_SECONDS }),
-    );
-  }
-
-  /** A lot that fails does not fail the events of the same batch. */
-  async #storeLots(lots: PreparedLot[]): Promise<LotResult[]> {
-    if (lots.length === 0) return [];
-    try {
-      return await this.#lots.store(lots);
-    } catch (error) {
-      return lots.map(() => ({ done: 0, stored: 0, repeats: 0, error: error as Error }));
-    }
-  }
+function refuseTooMany(ordered: number, limit: number): void {
+  const error = tooManyOrdered('call', ordered, limit);
+  if (error !== undefined) throw error;
 }
 
 function withWarnings(result: GroupResult, problems: readonly FieldProblem[]): GroupResult {
@@ -378,12 +344,6 @@ function refuseTogether(problems: readonly (readonly FieldProblem[])[]): void {
   );
   if (all.length > 0) throw invalidFields(all);
 }
-
-const isLot = (item: PreparedGroup | PreparedLot): item is PreparedLot => 'lot' in item;
-
-/** How much of a batch it takes up. */
-const weigh = ({ event, deliveries }: PreparedEvent): number =>
-  1 + deliveries.length + event.payload.length / BYTES_PER_WEIGHT;
 
 /** The event itself is refused. Any other error is one of the whole call. */
 const isRefusal = (error: Error): error is AppError =>

@@ -1,19 +1,19 @@
 import { AppError } from '../domain/errors.ts';
 import type { ProjectId } from '../domain/ids.ts';
-import type { Lot, LotAnswer } from './lot.ts';
-import type { NewEvent } from './new-event.ts';
-import type { PreparedEvent } from './prepare-event.ts';
+import type { Lot, LotAnswer, LotMessage } from './lot.ts';
+import { isLarge, type PreparedEvent } from './prepare-event.ts';
 import { STALE } from './store-events.ts';
 import type { LotResult, PreparedLot } from './store-lots.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
+/** Without a message that is done. */
 const MAX_ROUNDS = 20;
 
 export interface LotDoor {
   room: WaitingRoom;
   /** Until ids can be given. */
   ready(): Promise<void>;
-  prepare(event: NewEvent): Promise<PreparedEvent>;
+  prepare(message: LotMessage): Promise<PreparedEvent>;
   refresh(projectId: ProjectId): Promise<unknown>;
   /** Waits for a place in a batch, and stores it. */
   store(lot: PreparedLot): Promise<LotResult | Error>;
@@ -28,9 +28,10 @@ export async function acceptLot(door: LotDoor, lot: Lot): Promise<LotAnswer> {
   const answer: LotAnswer = { done: 0, stored: 0, repeats: 0, error: null };
   if (!door.room.enter(visitor)) return { ...answer, error: overloaded() };
   try {
-    for (let rounds = 0; answer.done < messages.length; rounds++) {
+    for (let rounds = 0; answer.done < messages.length; ) {
       if (rounds === MAX_ROUNDS) return { ...answer, error: overloaded() };
       const { error, ...result } = await tryLot(door, { ...lot, messages: messages.slice(answer.done) });
+      rounds = result.done > 0 ? 0 : rounds + 1;
       answer.done += result.done;
       answer.stored += result.stored;
       answer.repeats += result.repeats;
@@ -45,10 +46,17 @@ export async function acceptLot(door: LotDoor, lot: Lot): Promise<LotAnswer> {
   }
 }
 
+/** The first messages, up to those that would make it large. A large message goes alone. */
 async function tryLot(door: LotDoor, lot: Lot): Promise<LotResult> {
   await door.ready();
   const items: PreparedEvent[] = [];
-  for (const { event } of lot.messages) items.push(await door.prepare(event));
-  const result = await door.store({ lot, items });
+  let ordered = 0;
+  for (const message of lot.messages) {
+    const item = await door.prepare(message);
+    ordered += item.ordered;
+    if (isLarge(ordered) && items.length > 0) break;
+    items.push(item);
+  }
+  const result = await door.store({ lot: { ...lot, messages: lot.messages.slice(0, items.length) }, items });
   return result instanceof Error ? { done: 0, stored: 0, repeats: 0, error: result } : result;
 }

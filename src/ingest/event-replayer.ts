@@ -1,8 +1,10 @@
 import type { Actor } from '../domain/audit.ts';
 import { LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
+import type { AppError } from '../domain/errors.ts';
 import { type EndpointId, firstIdAt, type ProjectId } from '../domain/ids.ts';
 import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
+import type { Turns } from '../platform/turns.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { audited } from '../store/audit/audit-entries.ts';
@@ -13,21 +15,23 @@ import { eventConditions, eventsAfter, type StoredEvent } from '../store/history
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
 import { insertReplay, saveContent } from '../store/queue/replay-events.ts';
 import { type DecodeDeps, type DecodedEvent, decodeStoredEvent } from './decode-stored-event.ts';
-import { MAX_DIRECT, prepareEvent } from './prepare-event.ts';
+import { isLarge, MAX_DIRECT, prepareEvent, tooManyOrdered } from './prepare-event.ts';
 
 /**
  * Replays stored events. Each is matched again with the current config and its original target, and gets new
  * deliveries. An event that failed in a function of its source passes through it again.
  *
  * A replay that matches over 1,000 subscriptions commits their list and not their deliveries, as accepting does.
- * `src/engine/queue/expander.ts` makes the deliveries in chunks. So a replay is stored whole or not at all, and no
- * transaction has more than 1,000 deliveries.
+ * `src/engine/queue/expander.ts` makes the deliveries in chunks. So a replay is stored whole or not at all. A transaction
+ * with more than 1,000 deliveries has one replay with ordered ones.
  */
 export interface EventReplayerDeps extends DecodeDeps {
   db: Database;
   sink: DeliverySink;
   makePartitions(): Promise<void>;
   maxRetrySeconds: number;
+  maxOrderedFanout: number;
+  largeTurns: Turns;
   counts: Pick<AcceptedCounts, 'made'>;
 }
 
@@ -50,7 +54,11 @@ interface Rematched {
   expansion: string[] | null;
   /** It matches others alone, and was for none of those that may get it. */
   isForOthers: boolean;
+  /** How many of them are of subscriptions with an order. */
+  ordered: number;
 }
+
+const noReplays = (): Replayed => ({ deliveries: [], isExpanding: false, counts: [], failed: 0 });
 
 /** The result of some replays in one transaction. */
 export interface Replayed {
@@ -80,17 +88,23 @@ export class EventReplayer {
     const { project_id: projectId, id } = stored;
     const routing = await this.#deps.cache.refresh(projectId);
     const decoded = await decodeStoredEvent(this.#deps, stored, routing);
-    const run = () =>
+    const matched = await this.#match(decoded, { routing, ...how });
+    const refusal = this.#refusal(matched);
+    if (refusal !== undefined) throw refusal;
+    const store = () =>
       audited(this.#deps, { projectId, actor }, async (tx) => {
-        const result = await this.store(tx, [decoded], { routing, lane: LANE.first, ...how });
+        const result = noReplays();
+        await this.#insert(tx, result, { decoded, matched, lane: LANE.first });
         const after = { deliveries: result.counts[0] ?? 0 };
         return { result, audit: [{ action: 'event.replayed', resourceId: id, before: null, after }] };
       });
-    const replayed = await run().catch(async (error: unknown) => {
-      if (!isMissingPartition(error)) throw error;
-      await this.#deps.makePartitions();
-      return run();
-    });
+    const run = () =>
+      store().catch(async (error: unknown) => {
+        if (!isMissingPartition(error)) throw error;
+        await this.#deps.makePartitions();
+        return store();
+      });
+    const replayed = await (isLarge(matched.ordered) ? this.#deps.largeTurns.run(projectId, run) : run());
     this.made(projectId, replayed, LANE.first);
     return replayed.counts[0] ?? 0;
   }
@@ -126,7 +140,9 @@ export class EventReplayer {
   /** The endpoints of the deliveries that a replay would make, one per delivery. Nothing is stored. */
   async trial(stored: StoredEvent, context: Omit<ReplayContext, 'lane'>): Promise<EndpointId[]> {
     const decoded = await decodeStoredEvent(this.#deps, stored, context.routing);
-    const { deliveries, expansion } = await this.#match(decoded, context);
+    const matched = await this.#match(decoded, context);
+    if (this.#refusal(matched) !== undefined) return [];
+    const { deliveries, expansion } = matched;
     const { subscriptions } = context.routing;
     return [
       ...deliveries.map(({ endpointId }) => endpointId),
@@ -149,25 +165,46 @@ export class EventReplayer {
     return decoded;
   }
 
-  /** Stores the replays of the first events: as many as have 1,000 deliveries together, or one large one. */
+  /**
+   * Stores the replays of the first events: as many as have 1,000 deliveries together, or one large one. One with too many
+   * ordered deliveries has none.
+   */
   async store(tx: Queryable, decoded: readonly DecodedEvent[], context: ReplayContext): Promise<Replayed> {
-    const all: Replayed = { deliveries: [], isExpanding: false, counts: [], failed: 0 };
+    const all = noReplays();
     for (const one of decoded) {
-      const { event, deliveries, expansion, isForOthers } = await this.#match(one, context);
+      const matched = await this.#match(one, context);
+      if (this.#refusal(matched) !== undefined) {
+        all.counts.push(0);
+        all.failed += 1;
+        continue;
+      }
+      const { deliveries, expansion } = matched;
       const isFull = all.deliveries.length + deliveries.length > MAX_DIRECT || expansion !== null;
       if (isFull && all.deliveries.length > 0) return all;
-      if (one.content !== null) await saveContent(tx, one.stored, one.content);
-      const asExpansion = expansion && { id: this.#deps.ids.next(), subscriptionIds: expansion };
-      const replay = { event, deliveries, expansion: asExpansion, lane: context.lane };
-      const isKept = await insertReplay(tx, replay);
-      const count = isKept ? (expansion ?? []).length + deliveries.length : 0;
-      all.counts.push(count);
-      if (count === 0 && !isForOthers) all.failed += 1;
-      if (isKept) all.deliveries.push(...deliveries);
-      all.isExpanding = isKept && expansion !== null;
+      await this.#insert(tx, all, { decoded: one, matched, lane: context.lane });
       if (all.isExpanding) return all;
     }
     return all;
+  }
+
+  async #insert(
+    tx: Queryable,
+    all: Replayed,
+    { decoded, matched, lane }: { decoded: DecodedEvent; matched: Rematched; lane: number },
+  ): Promise<void> {
+    const { event, deliveries, expansion, isForOthers } = matched;
+    if (decoded.content !== null) await saveContent(tx, decoded.stored, decoded.content);
+    const asExpansion = expansion && { id: this.#deps.ids.next(), subscriptionIds: expansion };
+    const isKept = await insertReplay(tx, { event, deliveries, expansion: asExpansion, lane });
+    const count = isKept ? (expansion ?? []).length + deliveries.length : 0;
+    all.counts.push(count);
+    if (count === 0 && !isForOthers) all.failed += 1;
+    if (isKept) all.deliveries.push(...deliveries);
+    all.isExpanding = isKept && expansion !== null;
+  }
+
+  #refusal({ ordered }: Rematched): AppError | undefined {
+    return tooManyOrdered('replay', ordered, this.#deps.maxOrderedFanout);
   }
 
   async #match(
@@ -183,18 +220,19 @@ export class EventReplayer {
     const many = (prepared.expansion ?? [])
       .flatMap((id) => routing.subscriptions.get(id) ?? [])
       .filter(({ row }) => isWanted(row.endpoint_id));
-    const direct = prepared.deliveries
-      .filter(({ endpointId }) => isWanted(endpointId))
-      .map((delivery) => (ignoresOrder ? { ...delivery, orderingId: null } : delivery));
+    const wanted = prepared.deliveries.filter(({ endpointId }) => isWanted(endpointId));
+    const ordered = wanted.filter(({ orderingId }) => orderingId !== null).length;
+    const direct = ignoresOrder ? wanted.map((delivery) => ({ ...delivery, orderingId: null })) : wanted;
     const isForOthers =
       prepared.event.endpointIds.length > 0 && ![...stored.endpoints, ...event.endpointIds].some(isWanted);
+    const matched = { event, ordered, isForOthers };
     if (many.length > MAX_DIRECT)
-      return { event, deliveries: direct, expansion: many.map(({ row }) => row.id), isForOthers };
+      return { ...matched, deliveries: direct, expansion: many.map(({ row }) => row.id) };
     const deliveries = [
       ...direct,
       ...many.map((subscription) => buildDelivery(event, subscription, context)),
     ];
-    return { event, deliveries, expansion: null, isForOthers };
+    return { ...matched, deliveries, expansion: null };
   }
 
   /** They are committed: they wait in the queue. */

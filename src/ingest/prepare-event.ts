@@ -1,5 +1,6 @@
 import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { LANE, type LeasedDelivery, TEST_EVENT_TYPE } from '../domain/delivery.ts';
+import { AppError } from '../domain/errors.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
@@ -19,6 +20,8 @@ export interface PreparedEvent {
   source: NewEvent;
   event: EventRow;
   deliveries: NewDelivery[];
+  /** How many of them have a place in an ordering key. */
+  ordered: number;
   /** Ids of the matched subscriptions, if they are too many to store their deliveries in this commit. */
   expansion: string[] | null;
 }
@@ -53,8 +56,8 @@ export async function prepareEvent(
   const subject = eventSubject(source);
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
   const matched = failure === null ? await routing.matchInSlices(source, subject) : [];
-  const isLarge = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
-  const direct = inCommit(matched, isLarge);
+  const isExpanded = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
+  const direct = inCommit(matched, isExpanded);
   const later = direct === matched ? NONE : matched.filter(({ row }) => row.ordering === null);
   const id = context.eventId ?? context.ids.next<EventId>();
   const visible = visibleHeaders(routing.project.config);
@@ -94,13 +97,22 @@ export async function prepareEvent(
   };
   const { orderingKey = null, eventType } = source;
   const building = { ...context, routing };
+  let ordered = 0;
   const deliveries = direct.map((m) => {
     const delivery = buildDelivery(event, m, building);
-    if (m.row.ordering !== null && eventType !== TEST_EVENT_TYPE)
+    if (m.row.ordering !== null && eventType !== TEST_EVENT_TYPE) {
       delivery.orderingId = orderingIdOf(m.row, { orderingKey, subject });
+      ordered += 1;
+    }
     return delivery;
   });
-  return { source, event, deliveries, expansion: later.length > 0 ? later.map((m) => m.row.id) : null };
+  return {
+    source,
+    event,
+    deliveries,
+    ordered,
+    expansion: later.length > 0 ? later.map((m) => m.row.id) : null,
+  };
 }
 
 /** Null: to whatever subscription matches. */
@@ -153,9 +165,19 @@ function nothingMatched(target: EventTarget, routing: ProjectRouting, overspent:
  * The matches whose deliveries are stored together with the event. Of a large fan-out these are only the ordered ones,
  * because the place in an ordering key is given when the event is stored.
  */
-function inCommit(matched: RoutedSubscription[], isLarge: boolean): RoutedSubscription[] {
-  return isLarge ? matched.filter(({ row }) => row.ordering !== null) : matched;
+function inCommit(matched: RoutedSubscription[], isExpanded: boolean): RoutedSubscription[] {
+  return isExpanded ? matched.filter(({ row }) => row.ordering !== null) : matched;
 }
+
+/**
+ * Whether so many ordered deliveries are stored together. Then their commit has no events of other calls, and a node makes
+ * one such commit at a time.
+ */
+export const isLarge = (ordered: number): boolean => ordered > MAX_DIRECT;
+
+/** Undefined: a call, a message or a replay may make so many. */
+export const tooManyOrdered = (what: string, count: number, limit: number): AppError | undefined =>
+  count > limit ? new AppError('ordered_fanout_too_large', { what, count, limit }) : undefined;
 
 /** The delivery for the dispatcher, right after the commit that stored it under the first fence. */
 export function leasedDelivery(delivery: NewDelivery, event: EventRow): LeasedDelivery {

@@ -209,6 +209,12 @@ export const settings = {
     doc: 'Longest exponential backoff in seconds, before jitter of up to 20 %; also the longest Retry-After that is obeyed. Waits of a list may be longer.',
     parse: integer(1, 31_536_000),
   },
+  maxOrderedFanout: {
+    env: 'POSTHORN_MAX_ORDERED_FANOUT',
+    fallback: '20000',
+    doc: 'Most ordered deliveries that a call makes, with all of its events. See ordering.md.',
+    parse: integer(1_000, 1_000_000),
+  },
   defaults: {
     env: 'POSTHORN_DEFAULTS',
     fallback: 'standard',

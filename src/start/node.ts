@@ -22,6 +22,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import { OffsetClock } from '../platform/time/offset-clock.ts';
+import { Turns } from '../platform/turns.ts';
 import { ConfigCache } from '../routing/config-cache.ts';
 import { ConfigWatch } from '../routing/config-watch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -200,6 +201,8 @@ function buildIntake(config: Config, core: Core) {
     nodeId: engine.nodeId,
     sink: engine.sink,
     maxRetrySeconds: config.maxRetrySeconds,
+    maxOrderedFanout: config.maxOrderedFanout,
+    largeTurns: new Turns(1),
     tracer: tracing.tracer,
   };
   const acceptor = new EventAcceptor(intake);

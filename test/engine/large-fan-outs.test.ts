@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { asId, IdFactory, type ProjectId } from '../../src/domain/ids.ts';
 import { Expander } from '../../src/engine/queue/expander.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
@@ -7,37 +7,26 @@ import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
+import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdKey } from '../support/held-key.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { manySubscriptions } from '../support/samples/many-subscriptions.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { endedJob, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
+import { slowClock } from '../support/slow-clock.ts';
 
 /** A fan-out over 1,000 deliveries is stored as a list of subscriptions and expanded in chunks. */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_MAX_ORDERED_FANOUT: '1200' }));
 const receiver = await shared(Receiver.start());
 
-/** A project with one endpoint that has many subscriptions to the type `big`. */
-async function manySubscriptions(
-  count: number,
-  { paused = true, path = '/paused' } = {},
-): Promise<{ client: ApiClient; endpoint: Json; send(): Promise<Json> }> {
-  const client = await app.newProject();
-  const { endpoint } = await subscribe(client, `${receiver.url}${path}`, { eventTypes: ['other'] });
-  if (paused) await client.put(`/endpoints/${endpoint.uid}/pause`);
-  await app.database.query(
-    `with changed as (update projects set version = version + 1 where id = $1 returning version as now_version)
-     insert into subscriptions (id, project_id, version, name, type, status, endpoint_id, source_id, event_types, filter, filters, function, delivery_mode)
-     select left(id, 16) || lpad(n::text, 10, '0'), project_id, now_version, name, type, status, endpoint_id, source_id, '{big}', filter, replace(filters::text, '"other"', '"big"')::json, function, delivery_mode
-     from changed, subscriptions, generate_series(1, $2) n where project_id = $1`,
-    [client.projectId, count],
-  );
-  const send = () => client.post('/events', { endpoint_id: endpoint.uid, event_type: 'big', data: {} });
-  return { client, endpoint, send };
-}
+const many = (count: number, options: { path?: string; paused?: boolean; subscription?: object } = {}) => {
+  const { path = '/paused', ...more } = options;
+  return manySubscriptions(app, count, { url: `${receiver.url}${path}`, ...more });
+};
 
 const expanded = (client: ApiClient, event: Json) =>
   shown(client, `/events/${event.uid}`, { status: 'Success' });
@@ -51,7 +40,7 @@ async function deliveriesOf(event: Json): Promise<Json> {
 }
 
 test('a fan-out over a thousand deliveries is expanded in chunks and all arrive', async () => {
-  const { client, send } = await manySubscriptions(2_500, { paused: false, path: '/fan-out' });
+  const { client, send } = await many(2_500, { paused: false, path: '/fan-out' });
   const event = await send();
   expect(event.status).toBe('Processing');
   await receiver.received(2_500, '/fan-out');
@@ -67,7 +56,7 @@ test('the fan-out of a deleted project is dropped, and that of another project g
     `insert into expansions (id, event_id, project_id, subscription_ids, lane) values ($1, $1, $2, '{a,b}', 0)`,
     [event.uid, gone.projectId],
   );
-  const { client, send } = await manySubscriptions(1_001);
+  const { client, send } = await many(1_001);
   const other = await send();
   await expanded(client, other);
   expect(await deliveriesOf(other)).toEqual({ all: 1_001, distinct: 1_001 });
@@ -75,10 +64,10 @@ test('the fan-out of a deleted project is dropped, and that of another project g
 });
 
 test('a fan-out that cannot be stored waits, and those behind it go on', async () => {
-  const stuck = await manySubscriptions(1_001);
+  const stuck = await many(1_001);
   const allow = await refuseWrites(app.database, 'expansions', stuck.client.projectId);
   const first = await stuck.send();
-  const { client, send } = await manySubscriptions(1_001);
+  const { client, send } = await many(1_001);
   const second = await send();
   await expanded(client, second);
   expect(await deliveriesOf(first)).toEqual({ all: 0, distinct: 0 });
@@ -97,7 +86,7 @@ async function mostPerTransaction(projectId: string): Promise<number> {
 }
 
 test('a replay of a large fan-out stores the list with its audit entry, and the deliveries in chunks', async () => {
-  const { client, send } = await manySubscriptions(2_500);
+  const { client, send } = await many(2_500);
   const event = await send();
   await expanded(client, event);
   // Twice at once: both lists are worked off, and the event is done when the second is.
@@ -113,7 +102,7 @@ test('a replay of a large fan-out stores the list with its audit entry, and the 
 });
 
 test('a batch replay whose commits fail at times loses and doubles nothing, and ends when all is queued', async () => {
-  const { client, endpoint, send } = await manySubscriptions(1_200);
+  const { client, endpoint, send } = await many(1_200);
   const events = [
     await client.post('/events', { endpoint_id: endpoint.uid, event_type: 'other', data: {} }),
     await send(),
@@ -167,7 +156,7 @@ test('replays that read config again need one connection each', async () => {
 });
 
 test('an expansion of a project that opened again reads its config once', async () => {
-  const { client, send } = await manySubscriptions(1);
+  const { client, send } = await many(1);
   const event = await send();
   const id = asId<ProjectId>(client.projectId);
   let transactions = 0;
@@ -215,4 +204,60 @@ test('an expansion of a project that opened again reads its config once', async 
   await expander.stop();
   await db.close();
   expect(transactions).toBeLessThan(5);
+});
+
+describe('ordered deliveries', () => {
+  const subscription = { ordering: { key: '$.body.account', on_failure: 'hold' } };
+  const refused = { code: 'ordered_fanout_too_large', message: expect.stringContaining('split') };
+  const eventsOf = ({ projectId }: ApiClient) =>
+    app.database.query('select xmin::text as commit from events where project_id = $1', [projectId]);
+  const commits = async (...clients: ApiClient[]) =>
+    new Set((await Promise.all(clients.map(eventsOf))).flat().map(({ commit }) => commit)).size;
+
+  test('over a thousand of a call are stored in a commit of their own, one call at a time, and others go on', async () => {
+    const clock = slowClock();
+    onTestFinished(() => clock.end());
+    const [first, second] = [await many(1_001, { subscription }), await many(1_001, { subscription })];
+    const small = await many(900, { subscription });
+    const held = await holdKey(app, first.client.projectId, 'held');
+    const waiting = first.send({ idempotency_key: 'held' });
+    await held.waiting();
+    const behind = second.send();
+    for (let n = 0; n < 3; n++) await small.send();
+    expect(await eventsOf(second.client)).toEqual([]);
+    const all = Promise.all([waiting, behind, ...Array.from({ length: 5 }, () => small.send())]);
+    await held.release();
+    const [large] = await all;
+    // Their places in the keys are given: none is made later.
+    expect(large).toMatchObject({ status: 'Success' });
+    expect(await deliveriesOf(large as Json)).toEqual({ all: 1_001, distinct: 1_001 });
+    expect(await commits(first.client, second.client, small.client)).toBe(2 + (await commits(small.client)));
+  });
+
+  // proves Instance: POSTHORN_MAX_ORDERED_FANOUT
+  test('over the limit in a call are refused, also those of its events together, and nothing is stored', async () => {
+    const [one, half] = [await many(1_201, { subscription }), await many(700, { subscription })];
+    const big = { event_type: 'big', data: {} };
+    const direct = ({ endpoint }: typeof one) => ({ endpoint_id: endpoint.uid, ...big });
+    for (const path of ['/events', '/events?dry_run=true'])
+      expect(await one.client.post(path, direct(one), 400)).toMatchObject(refused);
+    const events = [1, 2].map(() => ({ kind: 'direct', ...direct(half) }));
+    for (const all_or_nothing of [true, false])
+      expect(await half.client.post('/events/batch', { events, all_or_nothing }, 400)).toMatchObject(refused);
+    expect([await eventsOf(one.client), await eventsOf(half.client)]).toEqual([[], []]);
+    await half.client.post('/events/batch', { events: events.slice(1) }, 200);
+    // Unordered ones are made after the commit, so that they have no limit.
+    const unordered = await many(1_201);
+    await expanded(unordered.client, await unordered.send());
+  });
+
+  test('over the limit in a replay count as failed, and one replay is refused', async () => {
+    const { client, send, add } = await many(1_100, { subscription });
+    const event = await send();
+    await add(150, 2_000);
+    expect(await client.put(`/events/${event.uid}/replay`, undefined, 400)).toMatchObject(refused);
+    const started = (await (await client.raw('POST', '/events/batchreplay', {})).json()) as Json;
+    expect(await endedJob(client, started.job)).toMatchObject({ status: 'completed', done: 0, failed: 1 });
+    expect(await deliveriesOf(event)).toEqual({ all: 1_100, distinct: 1_100 });
+  });
 });

@@ -20,16 +20,17 @@ import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
-import { ApiClient, type Json } from '../support/client.ts';
+import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdKey } from '../support/held-key.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { manySubscriptions } from '../support/samples/many-subscriptions.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** Lots of brokers through the one door, without a broker: what is stored, what is dropped, what may be acknowledged. */
-const app = await shared(startTestApp());
+const app = await shared(startTestApp({ POSTHORN_MAX_ORDERED_FANOUT: '1200' }));
 const receiver = await shared(Receiver.start());
 
 const second: App = await app.addNode();
@@ -41,10 +42,9 @@ interface Scene {
 }
 
 /** Disabled, so that no node tries to reach a broker. */
-async function scene(source: object = {}): Promise<Scene> {
-  const made = await app.instance.post('/projects', { name: `p ${Math.random()}`, type: 'outgoing' });
-  const projectId = made.project.uid as ProjectId;
-  const project = new ApiClient(`${app.url}/api/v1/projects/${projectId}`, made.api_key.key);
+async function scene(source: object = {}, given?: ApiClient): Promise<Scene> {
+  const project = given ?? (await app.newProject());
+  const projectId = project.projectId as ProjectId;
   const created = await project.post('/sources', {
     name: 'lots',
     type: 'pub_sub',
@@ -280,7 +280,7 @@ test('of lots that are matched while the config changes, none is committed as an
   const door: LotDoor = {
     room: new WaitingRoom(),
     ready: () => ids.ready(),
-    prepare: (event) => turns.run('', () => prepare(event)),
+    prepare: ({ event }) => turns.run('', () => prepare(event)),
     refresh: (projectId) => cache.refresh(projectId),
     store: (one) =>
       new Promise((stored) => {
@@ -295,6 +295,39 @@ test('of lots that are matched while the config changes, none is committed as an
     [of.projectId],
   );
   expect(counts.map(({ n }) => n)).toEqual([5, 5, 5]);
+});
+
+test('a message with many ordered deliveries has a commit of its own, and one with too many becomes a failed event', async () => {
+  const { client, endpoint, add } = await manySubscriptions(app, 1_001, {
+    url: receiver.url,
+    subscription: { ordering: { key: '$.body.n', on_failure: 'skip' } },
+  });
+  const of = await scene({}, client);
+  const large = {
+    target: { kind: 'endpoints', endpointIds: [endpoint.uid] },
+    eventType: 'big',
+  } satisfies Partial<NewEvent>;
+  const messages = (from: number, to: number, ...ofThem: number[]) =>
+    range(from, to).map((n) => message(of, n, ofThem.includes(n) ? large : {}));
+  const stored = () =>
+    app.database.query(
+      `select e.xmin::text as commit, e.event_type, failure_reason, count(d.id)::int as deliveries
+       from events e left join event_deliveries d on d.event_id = e.id
+       where e.project_id = $1 group by e.id, e.xmin::text, e.event_type, failure_reason order by e.id`,
+      [of.projectId],
+    );
+  expect(await accept(lot(of, messages(0, 5, 2)))).toMatchObject({ done: 5, stored: 5, error: null });
+  const commits = (await stored()).map(({ commit }) => commit);
+  expect(commits.map((commit) => commits.indexOf(commit))).toEqual([0, 0, 2, 3, 3]);
+  await add(200, 2_000);
+  expect(await accept(lot(of, messages(5, 8, 6)))).toMatchObject({ done: 3, stored: 3, error: null });
+  expect((await stored()).map(({ deliveries }) => deliveries)).toEqual([0, 0, 1_001, 0, 0, 0, 0, 0]);
+  expect((await stored())[6]).toMatchObject({
+    event_type: 'broker.unreadable',
+    failure_reason: expect.stringContaining(
+      '1201 ordered deliveries, and POSTHORN_MAX_ORDERED_FANOUT allows 1200',
+    ),
+  });
 });
 
 test('while the database is away nothing may be acknowledged, and a lost answer stores nothing twice', async () => {

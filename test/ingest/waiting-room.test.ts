@@ -6,6 +6,7 @@ import { EventAcceptor } from '../../src/ingest/accept-event.ts';
 import { AcceptedCounts } from '../../src/metrics/accepted-counts.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { Sealer } from '../../src/platform/sealer.ts';
+import { Turns } from '../../src/platform/turns.ts';
 import { ConfigCache } from '../../src/routing/config-cache.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { EndpointStore } from '../../src/store/config/endpoints.ts';
@@ -59,6 +60,8 @@ beforeAll(async () => {
     makePartitions: () => Promise.resolve(),
     log: quietLog,
     maxRetrySeconds: 60,
+    maxOrderedFanout: 1_000,
+    largeTurns: new Turns(1),
     metrics: createMetrics().metrics,
     counts: new AcceptedCounts(),
     tracer: null,

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'not_in_project'
   | 'wrong_state'
   | 'verification_failed'
+  | 'ordered_fanout_too_large'
   | 'bad_encoding'
   | 'project_required'
   | 'bad_request'
