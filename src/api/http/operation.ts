@@ -4,14 +4,14 @@ import { CONFIG_VERSION_HEADER, RepeatedCall } from '../../domain/audit.ts';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
-import { stringifyWithBytes } from '../../platform/json/raw-json.ts';
+import { stringifyInSlices } from '../../platform/json/raw-json.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type Access, hidesPayload, requireAccess, roleOf } from './access/access.ts';
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
-import { bareTypeOf, envelopes, wantsBytes } from './answer/envelope.ts';
+import { bareTypeOf, envelopes, isList, wantsBytes } from './answer/envelope.ts';
 import { bodyLimits } from './body-limit.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
 import { REFUSAL_ID, warningsOf } from './error-handler.ts';
@@ -235,18 +235,17 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
             ? result
             : portalView(result, { scope, ownHeaders: ownHeaders(call.project.config) });
       const version = callerVersion(request.headers['x-convoy-version']);
-      if (wantsBytes(request.headers.accept)) reply.serializer(stringifyWithBytes);
       const answer = seen === null ? null : downgradeResponse(changes, version, seen);
       const bare = bareTypeOf(operation, request);
       if (bare !== undefined) return reply.type(bare).serializer(JSON.stringify).send(answer);
       const answered = operation.variant?.(call) ?? { status, message: call.isDryRun ? DRY_RUN : message };
-      return reply.code(answered.status).send({
-        status: true,
-        message: answered.message,
-        data: answer,
-        ...call.beside,
-        ...warningsOf(request),
-      });
+      reply.code(answered.status);
+      const beside = { ...call.beside, ...warningsOf(request) };
+      const whole = { status: true, message: answered.message, data: answer, ...beside };
+      const asBytes = wantsBytes(request.headers.accept);
+      if (!asBytes && !isList(answer)) return reply.send(whole);
+      const text = await stringifyInSlices(whole, { asBytes });
+      return reply.type('application/json; charset=utf-8').serializer(String).send(text);
     },
   });
 }

@@ -5,8 +5,9 @@ import {
   cutItems,
   cutTopLevel,
   RawJson,
-  stringifyWithBytes,
+  stringifyInSlices,
   stringifyWithRaw,
+  WRITTEN_AT_ONCE,
 } from './raw-json.ts';
 
 // JSON text built from tokens, to include forms that JSON.stringify never writes: whitespace anywhere, number
@@ -242,21 +243,35 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-describe('stringifyWithBytes', () => {
-  it('writes the bytes of every raw value and leaves the rest', () => {
+describe('stringifyInSlices', () => {
+  it('writes the bytes of every raw value and leaves the rest', async () => {
     const value = { a: [new RawJson('"é"')], b: { c: new RawJson('') }, d: 'x' };
-    expect(stringifyWithBytes(value)).toBe('{"a":[[34,195,169,34]],"b":{"c":[]},"d":"x"}');
+    expect(await stringifyInSlices(value, { asBytes: true })).toBe(
+      '{"a":[[34,195,169,34]],"b":{"c":[]},"d":"x"}',
+    );
   });
 
-  it('writes the given bytes instead of those of the text', () => {
+  it('writes the given bytes instead of those of the text', async () => {
     const bytes = Buffer.from([0, 255]);
     const raw = new RawJson(JSON.stringify(bytes.toString('base64')), bytes);
-    expect(stringifyWithBytes(raw)).toBe('[0,255]');
+    expect(await stringifyInSlices(raw, { asBytes: true })).toBe('[0,255]');
     expect(stringifyWithRaw(raw)).toBe('"AP8="');
   });
 
-  it('does not affect later calls, even after a failure', () => {
-    expect(() => stringifyWithBytes(undefined)).toThrow(TypeError);
+  it('does not affect later calls, even after a failure', async () => {
+    await expect(stringifyInSlices(undefined, { asBytes: true })).rejects.toThrow(TypeError);
     expect(stringifyWithRaw(new RawJson('1.0'))).toBe('1.0');
+  });
+
+  it('writes a bounded part in a turn', async () => {
+    const payload = 'x'.repeat(1_000);
+    const value = Array.from({ length: 2_000 }, (_, n) => ({ n, data: new RawJson(`"${payload}"`) }));
+    for (const asBytes of [true, false]) {
+      const slices: number[] = [];
+      const text = await stringifyInSlices(value, { asBytes, onSlice: (chars) => slices.push(chars) });
+      expect(slices.length).toBeGreaterThan(5);
+      expect(Math.max(...slices)).toBeLessThan(WRITTEN_AT_ONCE + 5 * payload.length);
+      if (!asBytes) expect(text).toBe(stringifyWithRaw(value));
+    }
   });
 });

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { queryFlag } from '../../../domain/pagination.ts';
+import { isObject } from '../../../platform/json/is-object.ts';
 import { Type } from '../../../platform/type.ts';
 import type { Call } from '../call.ts';
 import { WARNINGS } from '../error-handler.ts';
@@ -28,6 +29,9 @@ export function envelopes(
   });
   return Object.fromEntries(entries) as Record<string, object>;
 }
+
+/** A page of a list, which may have many payloads. */
+export const isList = (answer: unknown): boolean => isObject(answer) && Array.isArray(answer['content']);
 
 /** `Accept: application/json; payload=bytes` requests payloads as arrays of integers. */
 export function wantsBytes(accept: string | undefined): boolean {
