@@ -59,6 +59,8 @@ export const auditActions = {
   'person.link_used': 'after an invitation or a reset the account has a new password',
   'person.signed_in': '`after` says how and from where',
   'session.ended': 'by its owner',
+  'primary.accepted':
+    'an old primary of the database is used in place of a newer one, which `before` shows as it was seen last; the command and each process write an entry',
 } as const satisfies Record<`${string}.${string}`, string>;
 
 export type AuditAction = keyof typeof auditActions;

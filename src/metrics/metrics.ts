@@ -127,6 +127,10 @@ export const metricTable = {
     'posthorn_id_clock_ahead_seconds',
     "How far the ids of this node are ahead of the database's clock. Above 0 it was set back, and ids stand still until it reaches them. Below 0 it jumped ahead, and ids follow once that has lasted a minute.",
   ),
+  oldPrimaryAccepted: gauge(
+    'posthorn_old_primary_accepted_timestamp_seconds',
+    'When an old primary of the database was last accepted in place of a newer one, in seconds since 1970; 0: never. Commits that only the newer one had are gone. NaN if DATABASE_URL names one server without target_session_attrs.',
+  ),
   databaseConnections: gauge(
     'posthorn_database_connections',
     'Connections of this node to the database.',

@@ -8,7 +8,9 @@ import { createLogger, type Logger } from '../platform/logger.ts';
 import { collectWhenIdle } from '../platform/memory/idle-collector.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { type Config, readConfig } from '../settings/settings.ts';
-import { type App, startApp } from '../start/app.ts';
+import { startApp } from '../start/app.ts';
+import { KeptApp } from '../start/kept-app.ts';
+import type { Shared } from '../start/node.ts';
 import { stopInTime } from '../start/stop-in-time.ts';
 import { onStrayRejection, STRAY_REJECTION } from '../start/stray-rejection.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
@@ -17,7 +19,7 @@ type Start = Extract<ToWorker, { type: 'start' }>;
 
 class WorkerMain {
   readonly #pages = new Map<number, (page: string | null) => void>();
-  #app: Promise<App> | undefined;
+  #app: Promise<KeptApp> | undefined;
   #problem: string | null = 'still starting';
   #requests = 0;
 
@@ -51,12 +53,13 @@ class WorkerMain {
 
   async #start({ number, connection }: Start): Promise<void> {
     this.#log = this.#log.child({ process: number });
-    this.#app = startApp(this.#config, this.#log, {
+    const shared: Shared = {
       number,
       connection,
       problem: () => this.#problem,
       metricsOfAll: () => this.#metricsOfAll(),
-    });
+    };
+    this.#app = KeptApp.start(() => startApp(this.#config, this.#log, shared), this.#log);
     try {
       const { url, credentials, nodes } = await this.#app;
       send({ type: 'started', url, credentials, nodeId: nodes[0] ?? '' });

@@ -90,6 +90,12 @@ export const settings = {
     doc: 'PEM file of the certificate authorities of the database, of its standby and of the cells. Their connections use TLS then. See deploy.md.',
     parse: text(),
   },
+  timelineWaitSeconds: {
+    env: 'POSTHORN_TIMELINE_WAIT',
+    fallback: '60',
+    doc: 'Seconds after which an old primary of the database is used again, if every server of its URL follows it. See operations.md.',
+    parse: integer(1, 86_400),
+  },
   databaseConnections: {
     env: 'POSTHORN_DATABASE_CONNECTIONS',
     doc: 'Maximum connections to the database, divided among the processes, at least 7 for each. Default: 14 for each.',

@@ -16,6 +16,7 @@ import { Sandbox } from '../sandbox/sandbox.ts';
 import { type Config, egressRule, servesMetrics } from '../settings/settings.ts';
 import type { Database } from '../store/database/database.ts';
 import { faultOf, reasonOf } from '../store/database/pg-errors.ts';
+import type { OldPrimaryAccepted } from '../store/database/servers/servers.ts';
 import { Cells, type CellsDeps } from './cells.ts';
 import { type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
@@ -42,6 +43,10 @@ export interface App extends Running {
   people: PeopleDeps;
   /** The metrics page of this process alone. */
   metrics(): Promise<string>;
+  /** Resolves when an old primary of one of its databases was accepted. Then it has to begin again. */
+  oldPrimaryAccepted: Promise<OldPrimaryAccepted>;
+  /** `stopBy`: the end of the grace, by `performance.now()`. */
+  stop(stopBy?: number): Promise<void>;
 }
 
 export async function startApp(
@@ -137,9 +142,9 @@ async function startNode(
     log: node.log,
     graceMs: config.graceSeconds * 1_000,
   });
-  const stop = () => {
+  const stop = (stopBy?: number) => {
     isReady = false;
-    return services.stop();
+    return services.stop(stopBy);
   };
   await services.start();
   const credentials = await firstStart(node.changes, { url: address.url, dataDir: config.dataDir }).catch(
@@ -160,6 +165,7 @@ async function startNode(
     changes,
     people,
     metrics: renderMetrics,
+    oldPrimaryAccepted: db.oldPrimaryAccepted(),
     stop,
   };
 }
@@ -206,9 +212,10 @@ async function startCells(deps: CellsDeps): Promise<App> {
     changes,
     people,
     metrics: () => cells.metrics(),
-    stop: () => {
+    oldPrimaryAccepted: cells.oldPrimaryAccepted(),
+    stop: (stopBy) => {
       cells.problem = 'stopping';
-      return services.stop();
+      return services.stop(stopBy);
     },
   };
 }

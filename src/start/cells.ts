@@ -20,6 +20,7 @@ import { type Config, servesMetrics } from '../settings/settings.ts';
 import { readIdentity } from '../store/cells/cell-identity.ts';
 import type { Cell as CellRow } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
+import type { OldPrimaryAccepted } from '../store/database/servers/servers.ts';
 import { KeptCell } from './kept-cell.ts';
 import { buildNode, type CellPlace, closeDoors, type Node, openDoors, type ProcessParts } from './node.ts';
 import { connectionTo, databaseOf, type OpenDatabase } from './open-database.ts';
@@ -120,6 +121,10 @@ export class Cells {
         await Promise.all([closeDoors(node), node.server.close()]);
       }),
     );
+  }
+
+  oldPrimaryAccepted(): Promise<OldPrimaryAccepted> {
+    return Promise.race(this.#kept.map(({ db }) => db.oldPrimaryAccepted()));
   }
 
   async metrics(): Promise<string> {

@@ -59,6 +59,7 @@ export class GaugeReader {
     metrics.databaseWritable.set(isFresh && (await db.writeFault()) === null ? 1 : 0);
     const isStandbyUp = db.isStandbyUp();
     metrics.standbyUp.set(isStandbyUp === null ? Number.NaN : Number(isStandbyUp));
+    metrics.oldPrimaryAccepted.set(db.oldPrimaryAcceptedAtMs() / 1000);
     const pools = db.pools();
     for (const name of ['hot', 'general', 'lease'] as const) {
       metrics.databaseConnections[name].busy.set(pools[name].busy);

@@ -97,7 +97,15 @@ export function databaseOf(connection: Connection, config: Config, log: Logger):
   const share = Math.floor(config.databaseConnections / config.processes);
   const readingMs = config.searchSeconds * 1000;
   const standby = standbyOf(config, { readingMs, log });
-  return new Database({ connection, connections: share - SESSIONS, readingMs, log, standby });
+  const timelineWaitMs = config.timelineWaitSeconds * 1000;
+  return new Database({
+    connection,
+    connections: share - SESSIONS,
+    readingMs,
+    log,
+    standby,
+    timelineWaitMs,
+  });
 }
 
 /** Database uses five of them for reads, and opens none before the first read. */

@@ -16,13 +16,28 @@ import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/datab
 
 const run = promisify(execFile);
 
-/** A real server that can be frozen and killed. */
+/** A real server that can be frozen, killed, stopped and started again. */
 export class PairServer {
-  readonly #server: EmbeddedPostgres;
-  readonly #pid: number;
+  readonly dataDir: string;
+  readonly #settings: Record<string, string>;
+  #server: EmbeddedPostgres;
+  #pid: number;
   #isFrozen = false;
 
-  constructor(server: EmbeddedPostgres, pid: number) {
+  static async start(dataDir: string, settings: Record<string, string>): Promise<PairServer> {
+    return new PairServer(dataDir, settings, await startServer(dataDir, settings));
+  }
+
+  private constructor(dataDir: string, settings: Record<string, string>, { server, pid }: StartedServer) {
+    this.dataDir = dataDir;
+    this.#settings = settings;
+    this.#server = server;
+    this.#pid = pid;
+  }
+
+  /** At its old address. */
+  async startAgain(): Promise<void> {
+    const { server, pid } = await startServer(this.dataDir, this.#settings);
     this.#server = server;
     this.#pid = pid;
   }
@@ -96,22 +111,35 @@ export class StandbyPair {
     const folder = await mkdtemp(join(tmpdir(), 'posthorn-pair-'));
     const [one, two] = [join(folder, '1'), join(folder, '2')];
     // Stopped for the copy: the standby begins as the primary's twin.
-    await (await startServer(one, {})).stop();
+    await (await startServer(one, {})).server.stop();
     await mkdir(two, { mode: 0o700 });
-    await run('cp', ['-a', join(one, 'postgres'), join(two, 'postgres')]);
-    await writeFile(join(two, 'postgres', 'standby.signal'), '');
-    const primary = await startServer(one, { synchronous_standby_names: isSynchronous ? '*' : '' });
+    await copyAsStandby(one, two);
+    const primary = await PairServer.start(one, { synchronous_standby_names: isSynchronous ? '*' : '' });
     const relay = await startDatabaseRelay(primary.connection);
     const conninfo = `host=127.0.0.1 port=${relay.port} user=posthorn application_name=standby`;
-    const standby = await startServer(two, {
+    const standby = await PairServer.start(two, {
       primary_conninfo: conninfo,
       wal_retrieve_retry_interval: '200ms',
     });
+    const pair = new StandbyPair({ primary, standby, relay }, folder);
+    await pair.#streams(isSynchronous ? 'sync' : 'async');
+    return pair;
+  }
+
+  /** The first primary is the primary, and the other one its standby, as after a rewind. For an asynchronous pair. */
+  async comeBack(): Promise<void> {
+    await Promise.all([this.primary.stop(), this.standby.stop()]);
+    await rm(join(this.standby.dataDir, 'postgres'), { recursive: true });
+    await copyAsStandby(this.primary.dataDir, this.standby.dataDir);
+    await Promise.all([this.primary.startAgain(), this.standby.startAgain()]);
+    await this.#streams('async');
+  }
+
+  async #streams(as: 'sync' | 'async'): Promise<void> {
     await eventually(
-      () => primary.query<{ sync_state: string }>('select sync_state from pg_stat_replication'),
-      ([row]) => row?.sync_state === (isSynchronous ? 'sync' : 'async'),
+      () => this.primary.query<{ sync_state: string }>('select sync_state from pg_stat_replication'),
+      ([row]) => row?.sync_state === as,
     );
-    return new StandbyPair({ primary, standby, relay }, folder);
   }
 
   /** The standby alone. */
@@ -139,7 +167,17 @@ export class StandbyPair {
   }
 }
 
-async function startServer(dataDir: string, settings: Record<string, string>): Promise<PairServer> {
+async function copyAsStandby(from: string, to: string): Promise<void> {
+  await run('cp', ['-a', join(from, 'postgres'), join(to, 'postgres')]);
+  await writeFile(join(to, 'postgres', 'standby.signal'), '');
+}
+
+interface StartedServer {
+  server: EmbeddedPostgres;
+  pid: number;
+}
+
+async function startServer(dataDir: string, settings: Record<string, string>): Promise<StartedServer> {
   let pid = 0;
   const log = {
     info: (fields: { pid?: number }) => {
@@ -147,5 +185,5 @@ async function startServer(dataDir: string, settings: Record<string, string>): P
     },
     warn: (fields: object, message: string) => quietLog.warn(fields, message),
   };
-  return new PairServer(await startEmbeddedPostgres({ dataDir, log, settings }), pid);
+  return { server: await startEmbeddedPostgres({ dataDir, log, settings }), pid };
 }

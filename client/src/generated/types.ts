@@ -81,7 +81,8 @@ export interface AuditEntry {
     | 'person.link_made'
     | 'person.link_used'
     | 'person.signed_in'
-    | 'session.ended';
+    | 'session.ended'
+    | 'primary.accepted';
   resource: {
     type: string;
     uid: string | null;

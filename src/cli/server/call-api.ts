@@ -34,7 +34,7 @@ export async function callApi(config: Config, path: string, body: unknown): Prom
 }
 
 /** In a container the user may have a number and no name. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username;
   } catch {

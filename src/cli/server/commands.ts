@@ -112,6 +112,14 @@ const declared: Record<string, Declared | Command> = {
     summary: 'Looks at each cell: whether it answers, its schema, clock, keys and identity.',
     load: async () => (await import('./cells.ts')).checkCellsCommand,
   },
+  'nodes accept-primary': {
+    summary: 'Makes the nodes use an old primary of the database in place of a newer one.',
+    details:
+      'For a primary that came back as the only one. Nodes that have seen a newer one do not use it, because the newer one may only be cut off. Stop the newer one for good first: what it alone has accepted is lost to the service.',
+    flags: { cell: { value: 'NAME', summary: 'The cell; the home by default.' } },
+    examples: ['posthorn nodes accept-primary', 'posthorn nodes accept-primary --cell 2'],
+    load: async () => (await import('./accept-primary.ts')).acceptPrimaryCommand,
+  },
   'key create': {
     summary: 'Creates another key of a project and prints it as JSON.',
     flags: {

@@ -7,6 +7,7 @@ import { startProcesses } from '../../processes/start-processes.ts';
 import { PRIMARY } from '../../processes/supervisor.ts';
 import { type Config, egressRule } from '../../settings/settings.ts';
 import { startApp } from '../../start/app.ts';
+import { KeptApp } from '../../start/kept-app.ts';
 import { stopInTime } from '../../start/stop-in-time.ts';
 import { onStrayRejection, STRAY_REJECTION } from '../../start/stray-rejection.ts';
 import { terminal } from '../terminal/terminal.ts';
@@ -32,7 +33,9 @@ export async function serve(config: Config): Promise<void> {
     : createLogger(config.logLevel).child({ process: PRIMARY });
   const asked = Promise.race([stopSignal(), strayRejection(log)]);
   collectWhenIdle();
-  const running = await (isOne ? startApp(config, log) : startProcesses(config, log));
+  const running = await (isOne
+    ? KeptApp.start(() => startApp(config, log), log)
+    : startProcesses(config, log));
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');
   const isTerminal = isatty(1);

@@ -29,7 +29,7 @@ export async function connectForCopy(connection: Connection): Promise<{ client: 
 
 async function connect(connection: Connection): Promise<pg.Client> {
   const config = { ...connection, connectionTimeoutMillis: 5_000 };
-  const servers = Servers.of(connection.connectionString, createLogger('warn'));
+  const servers = Servers.of(connection.connectionString, { log: createLogger('warn') });
   if (servers === null) return connectPatiently(config);
   try {
     return await servers.connect(config);

@@ -1,7 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import pg from 'pg';
 import { AppError, type DatabaseFault } from '../../domain/errors.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Turns } from '../../platform/turns.ts';
 import {
   connectPatiently,
@@ -13,7 +12,7 @@ import {
 } from './patient-client.ts';
 import { faultOf, isConnectionError, isTimeout, markFault, markUndone, reasonOf } from './pg-errors.ts';
 import { LOOK } from './servers/server-look.ts';
-import { Servers, type ServerUse } from './servers/servers.ts';
+import { type OldPrimaryAccepted, Servers, type ServersOptions } from './servers/servers.ts';
 import { type LogPosition, StandbyReads } from './servers/standby-reads.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { type WriteFault, WriteWatch } from './write-watch.ts';
@@ -72,14 +71,11 @@ const MOST_CHANGES_WAITING = 200;
 /** The text of each statement, once its effect is committed. Tests count them, and wait for a write. */
 export const statements = channel('posthorn:statements');
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends ServersOptions {
   connection: Connection;
   connections: number;
-  log: Logger;
   /** The time limit of one statement of a list or search. */
   readingMs?: number;
-  /** `read`: a standby will do. */
-  use?: ServerUse;
   /** For reads that may be old. */
   standby?: Database | undefined;
 }
@@ -100,7 +96,7 @@ export class Database implements HotQueryable {
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.#servers = Servers.of(options.connection.connectionString, options.log, options.use);
+    this.#servers = Servers.of(options.connection.connectionString, options);
     this.#standby = options.standby === undefined ? null : new StandbyReads(options.standby, options.log);
     this.readingMs = options.readingMs ?? READING_MS;
     const hot = Math.max(2, Math.floor(options.connections / 3));
@@ -249,6 +245,16 @@ export class Database implements HotQueryable {
   /** Null: there is no standby for reads. */
   isStandbyUp(): boolean | null {
     return this.#standby === null ? null : this.#standby.isUp;
+  }
+
+  /** Resolves when an old primary was accepted: nothing that was read of this database before is known to be true. */
+  oldPrimaryAccepted(): Promise<OldPrimaryAccepted> {
+    return this.#servers === null ? new Promise(() => {}) : this.#servers.over;
+  }
+
+  /** When an old primary was accepted last; 0: never. NaN: it cannot be told. */
+  oldPrimaryAcceptedAtMs(): number {
+    return this.#servers === null ? Number.NaN : this.#servers.acceptedAtMs;
   }
 
   /**

@@ -3,15 +3,17 @@ import { Loop } from '../../../platform/loop.ts';
 import type { PostgresServer } from '../../../platform/postgres-url.ts';
 import { connectPatiently, type PatientClient } from '../patient-client.ts';
 import { faultOf, reasonOf } from '../pg-errors.ts';
+import { ACCEPTED_AT, acceptPrimary } from './accept-primary.ts';
+import type { Line } from './line.ts';
 
 /** The answer of a server to LOOK, which every role may ask. */
-export interface ServerState {
+export interface ServerState extends Line {
   isStandby: boolean;
   isReadOnly: boolean;
   /** The same for a primary and its standbys. */
   cluster: string;
-  /** Grows with each promotion. Of a standby: at least this. */
-  timeline: number;
+  /** The end of the log that is written, of a standby: replayed. Null: nothing is replayed yet. */
+  lsn: string | null;
 }
 
 /**
@@ -22,7 +24,9 @@ export const LOOK = `select pg_is_in_recovery() as "isStandby", current_setting(
   (select system_identifier::text from pg_control_system()) as cluster,
   case when pg_is_in_recovery() then
     (select greatest(c.timeline_id, r.min_recovery_end_timeline) from pg_control_checkpoint() c, pg_control_recovery() r)
-  else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
+  else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
+  ${ACCEPTED_AT} as "acceptedAtMs",
+  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text as lsn`;
 
 const EVERY_MS = 500;
 /** For a new connection, and for an answer. */
@@ -84,6 +88,12 @@ export class ServerLook {
   /** The look that runs, or a new one. */
   soon(): Promise<void> {
     return this.#running > 0 ? this.#last : this.look();
+  }
+
+  /** Marks this server as the primary to use, unless it was marked since the last look. */
+  async accept(): Promise<void> {
+    if (this.#client === undefined || this.state === undefined) return;
+    await acceptPrimary(this.#client, this.state);
   }
 
   async #look(): Promise<void> {

@@ -4,16 +4,20 @@ import { readPostgresUrl } from '../../../platform/postgres-url.ts';
 import { StartupError } from '../../../platform/startup-error.ts';
 import { connectPatiently, PatientClient, type PatientClientConfig } from '../patient-client.ts';
 import { isConnectionError, markFault } from '../pg-errors.ts';
+import { compareLines, type Line } from './line.ts';
+import { OldPrimaries } from './old-primaries.ts';
 import { LOOK, ServerLook, type ServerState } from './server-look.ts';
 
 /**
  * The servers of one database: a primary and its standbys. Every connection goes to the one that is chosen.
  *   unknown -> none was usable yet: who wants a connection waits for a look at all servers.
  *   chosen  -> new connections go there. It stays chosen while no other server is usable, also when it is silent.
- *   chosen -> chosen: the chosen one is not usable any more and another one is, or another one has a higher timeline.
+ *   chosen -> chosen: the chosen one is not usable any more and another one is, or another one is of a newer line.
+ *   chosen -> over: an old primary was accepted in place of the chosen one. What this process has read may not be true
+ *             there, so it gets no connection any more: it has to begin again.
  *
  * A promotion begins a timeline, so a primary that was replaced and comes back is known by its lower one, though it
- * takes writes. From the moment when this process has seen a timeline, every connection to a server with a lower one is
+ * takes writes. From the moment when this process has seen a line, every connection to a server with an older one is
  * cut, and none is made. A process that stood still looks at all servers before it uses a connection again.
  */
 const FRESH_MS = 6_000;
@@ -22,6 +26,26 @@ const CONNECT_MS = 5_000;
 const NO_CONNECTION = '08001';
 
 export type ServerUse = 'write' | 'read';
+
+export interface ServersOptions {
+  log: Logger;
+  /** `read`: a standby will do. */
+  use?: ServerUse | undefined;
+  /** How long an old primary is followed by all other servers before it is accepted. Absent: it is not. */
+  timelineWaitMs?: number | undefined;
+}
+
+/** A server as it was seen last. */
+export interface SeenServer extends ServerState {
+  server: string;
+  seenAtMs: number;
+}
+
+/** An old primary was accepted. `from` may have had commits after it was seen last, and `to` lacks commits of it. */
+export interface OldPrimaryAccepted {
+  from: SeenServer;
+  to: SeenServer;
+}
 
 export class NoServerError extends Error {
   readonly code = NO_CONNECTION;
@@ -37,39 +61,52 @@ export class Servers {
   readonly #wantsStandby: boolean;
   readonly #log: Logger;
   readonly #looks: ServerLook[];
-  /** Connections by the timeline of their server. */
-  readonly #clients = new Map<PatientClient, number>();
+  readonly #oldPrimaries: OldPrimaries;
+  /** Connections by the line of their server. */
+  readonly #clients = new Map<PatientClient, Line>();
+  readonly #over = Promise.withResolvers<OldPrimaryAccepted>();
+  #isOver = false;
   #chosen: ServerLook | undefined;
-  #timeline = 0;
+  /** Of the newest line that was seen. */
+  #newest: SeenServer | undefined;
   #cluster: string | undefined;
   #isMixed = false;
   #looking: Promise<unknown> | undefined;
   #isStarted = false;
-  /** The servers of which the log has said that they came back with an old timeline. */
-  readonly #old = new Set<ServerLook>();
 
   /** Null: one server, of which nothing is asked. The driver connects to it as it is. */
-  static of(url: string | undefined, log: Logger, use: ServerUse = 'write'): Servers | null {
+  static of(url: string | undefined, options: ServersOptions): Servers | null {
     if (url === undefined) return null;
     const read = readPostgresUrl(url);
     if (typeof read === 'string') throw new StartupError(`the URL of the database is not ${read}`);
     const isPlain = read.servers.length === 1 && ['', 'any'].includes(read.target);
-    return isPlain ? null : new Servers(read, log, use);
+    return isPlain ? null : new Servers(read, options);
   }
 
   private constructor(
     { servers, target }: Exclude<ReturnType<typeof readPostgresUrl>, string>,
-    log: Logger,
-    use: ServerUse,
+    { log, use = 'write', timelineWaitMs = Number.POSITIVE_INFINITY }: ServersOptions,
   ) {
     this.#use = use;
     this.#wantsStandby = !['', 'any'].includes(target);
     this.#log = log;
+    this.#oldPrimaries = new OldPrimaries(log, timelineWaitMs);
     this.#looks = servers.map((server) => new ServerLook(server, () => this.#judge()));
+  }
+
+  /** Resolves when an old primary was accepted in place of the one in use. */
+  get over(): Promise<OldPrimaryAccepted> {
+    return this.#over.promise;
+  }
+
+  /** When an old primary was accepted last. 0: never. */
+  get acceptedAtMs(): number {
+    return this.#newest?.acceptedAtMs ?? Number.NaN;
   }
 
   /** Resolves when a server is chosen and the looks are recent. Then a connection may be used. */
   async ready(): Promise<void> {
+    if (this.#isOver) throw new NoServerError(this.#reasons(), this.#fault());
     if (this.#isFresh()) return;
     this.#start();
     if (this.#chosen === undefined) {
@@ -118,9 +155,9 @@ export class Servers {
         `the database server at ${client.host}:${client.port} ${problem}`,
         state === undefined ? 'unreachable' : 'read_only',
       );
-    this.#clients.set(client, state.timeline);
+    this.#clients.set(client, state);
     client.once('end', () => this.#clients.delete(client));
-    this.#saw(state.timeline);
+    this.#saw(`${client.host}:${client.port}`, state);
   }
 
   /** A connection outside the pools. */
@@ -163,40 +200,36 @@ export class Servers {
       this.#isMixed = others.length > 0;
       this.#cluster = cluster;
     }
-    const ours = states.filter(({ cluster }) => cluster === this.#cluster);
-    this.#saw(Math.max(0, ...ours.map(({ timeline }) => timeline)));
-    if (this.#use === 'write') this.#warnOfOld();
+    for (const { name, state } of this.#looks)
+      if (state?.cluster === this.#cluster && state !== undefined) this.#saw(name, state);
+    if (this.#use === 'write' && this.#newest !== undefined)
+      this.#oldPrimaries.judge(this.#looks, this.#newest);
     if (this.#chosen !== undefined && this.#problemOf(this.#chosen) === null) return;
     const usable = this.#looks.find((one) => this.#problemOf(one) === null);
     if (usable === undefined) return;
     const isMove = this.#chosen !== undefined && this.#chosen !== usable;
     if (isMove)
       this.#log.warn(
-        { from: this.#chosen?.name, to: usable.name, timeline: this.#timeline },
+        { from: this.#chosen?.name, to: usable.name, timeline: this.#newest?.timeline },
         'the database has moved to another server',
       );
     this.#chosen = usable;
   }
 
-  #saw(timeline: number): void {
-    if (timeline <= this.#timeline) return;
-    this.#timeline = timeline;
-    if (this.#use === 'read') return;
-    for (const [client, of] of this.#clients)
-      if (of < timeline) client.cut('Connection terminated: another server of the database has taken over');
-  }
-
-  #warnOfOld(): void {
-    for (const one of this.#looks) {
-      const isOld = one.state !== undefined && !one.state.isStandby && one.state.timeline < this.#timeline;
-      if (isOld && !this.#old.has(one))
-        this.#log.error(
-          { server: one.name, timeline: one.state?.timeline, newest: this.#timeline },
-          'an old primary of the database takes writes; it is not used; stop it or make it a standby',
-        );
-      if (isOld) this.#old.add(one);
-      else this.#old.delete(one);
-    }
+  #saw(server: string, state: ServerState): void {
+    const before = this.#newest;
+    const newer = before === undefined ? 1 : compareLines(state, before);
+    // Of a line the primary has all commits.
+    if (newer < 0 || (newer === 0 && state.isStandby)) return;
+    this.#newest = { ...state, server, seenAtMs: Date.now() };
+    if (newer === 0 || this.#use === 'read') return;
+    for (const [client, line] of this.#clients)
+      if (compareLines(line, state) < 0)
+        client.cut('Connection terminated: another server of the database has taken over');
+    if (before === undefined || this.#chosen === undefined || state.acceptedAtMs <= before.acceptedAtMs)
+      return;
+    this.#isOver = true;
+    this.#over.resolve({ from: before, to: this.#newest });
   }
 
   /** Null: usable. */
@@ -204,15 +237,17 @@ export class Servers {
     return state === undefined ? problem : this.#problemWith(state);
   }
 
-  #problemWith({ isStandby, isReadOnly, cluster, timeline }: ServerState): string | null {
+  #problemWith(state: ServerState): string | null {
+    const { isStandby, isReadOnly, cluster, timeline } = state;
     if (this.#isMixed) return `belongs to cluster ${cluster}, and another one to another`;
     if (cluster !== this.#cluster)
       return 'belongs to another cluster; if you have replaced the database, restart Posthorn';
     if (this.#use === 'read') return this.#wantsStandby && !isStandby ? 'is no standby' : null;
     if (isStandby) return 'is a standby';
     if (isReadOnly) return 'is read only';
-    if (timeline >= this.#timeline) return null;
-    return `is an old primary: its timeline is ${timeline}, and ${this.#timeline} was seen`;
+    if (this.#isOver) return 'was accepted in place of a newer primary, and this node begins again';
+    if (this.#newest === undefined || compareLines(state, this.#newest) >= 0) return null;
+    return `is an old primary: its timeline is ${timeline}, and ${this.#newest.timeline} was seen`;
   }
 
   /** One that answers may only be read, or is not the one that is meant. */
