@@ -47,6 +47,7 @@ describe('settings', () => {
     ['POSTHORN_DATABASE_CONNECTIONS', '6', 'a whole number from 7 to 1000'],
     ['POSTHORN_SEARCH_SECONDS', '0', 'a whole number from 1 to 60'],
     ['POSTHORN_MAX_ORDERED_FANOUT', '999', 'a whole number from 1000 to 1000000'],
+    ['POSTHORN_TIMELINE_WAIT', '0', 'a whole number from 1 to 86400'],
     ['POSTHORN_PROCESSES', '0', 'a whole number from 1 to 128'],
     ['POSTHORN_PROCESSES', '129', 'a whole number from 1 to 128'],
     ['POSTHORN_PROCESSES', 'all', 'a whole number from 1 to 128'],
