@@ -25,7 +25,7 @@ const CONNECT_MS = 5_000;
 /** SQLSTATE: unable to connect. */
 const NO_CONNECTION = '08001';
 
-export type ServerUse = 'write' | 'read';
+type ServerUse = 'write' | 'read';
 
 export interface ServersOptions {
   log: Logger;
