@@ -282,13 +282,13 @@ describe('the house', () => {
   });
 
   it('has no setting that nothing reads', () => {
-    // Read by a function of settings.ts, so that the function has to be in use.
+    // Read by a function of exposure.ts, so that the function has to be in use.
     const throughFunction: Record<string, RegExp> = {
       egress: /\begressRule\(/,
       metrics: /\bservesMetrics\(/,
     };
     const text = program
-      .filter((source) => source !== 'src/settings/settings.ts')
+      .filter((source) => !['src/settings/settings.ts', 'src/settings/exposure.ts'].includes(source))
       .map(read)
       .join('\n');
     const unread = Object.keys(settings).filter(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { StartupError } from '../platform/startup-error.ts';
-import { egressRule, readConfig, settings } from './settings.ts';
+import { egressRule } from './exposure.ts';
+import { readConfig, settings } from './settings.ts';
 import { shownSettings } from './shown-settings.ts';
 
 const KEY = 'k'.repeat(32);

