@@ -26,6 +26,7 @@ import { tail } from './figures/tail.ts';
 import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
 import { watchers } from './figures/watchers.ts';
+import { worstRequest } from './figures/worst-request.ts';
 import { goalsOf } from './report/goals.ts';
 import { machine } from './report/machine.ts';
 import { type Results, report } from './report/report.ts';
@@ -52,6 +53,7 @@ const FIGURES: Figure[] = [
   fanOut,
   retryLateness,
   toxic,
+  worstRequest,
   delayedBurst,
   failingEndpoints,
   openPortals,

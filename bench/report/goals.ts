@@ -48,6 +48,12 @@ const RULES: Rule[] = [
   { name: 'retry lateness, p99', most: 250, unit: 'ms', value: (f) => f('retry_lateness')['p99Ms'] },
   { name: "others' p99 next to a toxic endpoint", most: 1.2, value: (f) => f('toxic')['ratio'] },
   {
+    name: "others' p99 next to eight worst callers, above their own",
+    most: 60,
+    unit: 'ms',
+    value: (f) => f('worst_request')['aboveMs'],
+  },
+  {
     name: "others' p99 next to a burst of delayed events",
     most: 1.2,
     value: (f) => f('delayed_burst')['ratio'],

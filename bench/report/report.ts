@@ -125,6 +125,10 @@ const figureRow =
         tail,
         [`without it p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`, `${n('backlog')} due`],
       ],
+      worst_request: () => [
+        tail,
+        [`without them p50 ${n('p50WithoutMs')} ms, p99 ${n('p99WithoutMs')} ms`, `${n('calls')} calls`],
+      ],
       delayed_burst: () => [
         tail,
         [

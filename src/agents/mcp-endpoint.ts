@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuseOtherOrigin } from '../api/http/access/session-cookie.ts';
+import { jsonBytes } from '../api/http/body/read-body.ts';
 import type { ApiContext } from '../api/http/context.ts';
-import { jsonBytes } from '../api/http/read-body.ts';
 import { AppError } from '../domain/errors.ts';
 import {
   errorMessage,

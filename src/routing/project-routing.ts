@@ -1,5 +1,4 @@
 import { createPrivateKey } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AlertKind, certificateSideOf, certificateSubject } from '../domain/alert.ts';
 import type { CertificateSide } from '../domain/certificate.ts';
 import { type Batch, batchOf } from '../domain/config/batch.ts';
@@ -13,6 +12,7 @@ import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
 import { parseInSlices, SLICE_CHARS } from '../platform/json/parse-in-slices.ts';
+import { nextTurn } from '../platform/time/next-turn.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';

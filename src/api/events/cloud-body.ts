@@ -6,8 +6,8 @@ import { type CloudEvent, readBinary, readStructured } from '../../ingest/cloude
 import type { CloudForm } from '../../ingest/cloudevents/cloud-form.ts';
 import { fieldsOf } from '../../ingest/cloudevents/event-fields.ts';
 import { Type } from '../../platform/type.ts';
+import type { GivenJson } from '../http/body/read-body.ts';
 import type { Call } from '../http/call.ts';
-import type { GivenJson } from '../http/read-body.ts';
 import type { EventKind } from './batch-schema.ts';
 import type { CheckedEvent, eventChecker } from './check-event.ts';
 import type { BatchItem } from './send-batch.ts';

@@ -12,11 +12,11 @@ import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
 import { bareTypeOf, envelopes, isList, wantsBytes } from './answer/envelope.ts';
-import { bodyLimits } from './body-limit.ts';
+import { bodyLimits } from './body/body-limit.ts';
+import { type BodyForms, readBody } from './body/read-body.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
 import { REFUSAL_ID, warningsOf } from './error-handler.ts';
 import { compilePortalView } from './portal-view.ts';
-import { type BodyForms, readBody } from './read-body.ts';
 import { unshownOf, unshownWarning } from './show-rows.ts';
 import { unknownFieldsOf, unknownNames } from './unknown-fields.ts';
 import {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../time/next-turn.ts';
 
 /**
  * JSON.parse for large texts, with a turn of the event loop after each slice: the result is the same, and so are the texts

@@ -4,7 +4,7 @@
 // Every text given here is valid JSON: JSON.parse accepted it before. The scans are single passes that jump
 // over strings and use a depth counter instead of recursion, so hostile nesting costs time linear in length.
 import { randomBytes } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../time/next-turn.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { AppError } from '../../domain/errors.ts';
-import { type CloudForm, cloudForm } from '../../ingest/cloudevents/cloud-form.ts';
-import { isJsonType, mediaTypeOf } from '../../ingest/request/body.ts';
-import { refuseExcess } from '../../ingest/request/json-bounds.ts';
-import type { JsonBounds } from '../../platform/json/json-shape.ts';
-import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.ts';
-import { badJson, bodyText, dropNulls, parseJson } from './validation.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { type CloudForm, cloudForm } from '../../../ingest/cloudevents/cloud-form.ts';
+import { isJsonType, mediaTypeOf } from '../../../ingest/request/body.ts';
+import { refuseExcess } from '../../../ingest/request/json-bounds.ts';
+import type { JsonBounds } from '../../../platform/json/json-shape.ts';
+import { parseInSlices, SLICE_CHARS } from '../../../platform/json/parse-in-slices.ts';
+import { badJson, bodyText, dropNulls, parseJson } from '../validation.ts';
 
 /** JSON of a body, and its text. */
 export interface GivenJson {

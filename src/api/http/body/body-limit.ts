@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import { cloudForm } from '../../ingest/cloudevents/cloud-form.ts';
-import { Type } from '../../platform/type.ts';
+import { cloudForm } from '../../../ingest/cloudevents/cloud-form.ts';
+import { Type } from '../../../platform/type.ts';
 
 /**
  * The most bytes that a legal body of an operation has: the sum of the maxima of its schema. Free parts have no maximum and
