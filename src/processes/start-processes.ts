@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 import { openDatabase } from '../start/open-database.ts';
 import { refuseTakenPort } from '../start/refuse-taken-port.ts';
-import type { Running } from '../start/running.ts';
+import type { Running } from '../start/stop-in-time.ts';
 import type { Database } from '../store/database/database.ts';
 import { freeAllLeased } from '../store/queue/nodes.ts';
 import { migrate } from '../store/upkeep/migrate.ts';

@@ -5,8 +5,7 @@ import { processMetricsPage } from '../metrics/process-metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
-import type { Running } from '../start/running.ts';
-import { OVERTIME_MS } from '../start/stop-in-time.ts';
+import { OVERTIME_MS, type Running } from '../start/stop-in-time.ts';
 import type { Connection } from '../store/database/database.ts';
 import { WorkerProcess } from './worker-process.ts';
 

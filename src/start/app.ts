@@ -26,8 +26,8 @@ import { buildNode, closeDoors, type Node, openDoors, type ProcessParts, type Sh
 import { notYetConnected, type OpenDatabase, openDatabase } from './open-database.ts';
 import { readAuthorities } from './read-authorities.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
-import type { Running } from './running.ts';
 import { type Service, Services } from './services.ts';
+import type { Running } from './stop-in-time.ts';
 
 /** A connection for each place in the window: then a project that has its share of the places has no more of these. */
 const LEAST_CONNECTIONS = 1_000;

@@ -4,7 +4,7 @@ import type { Logger } from '../platform/logger.ts';
 import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { OldPrimaryAccepted, SeenServer } from '../store/database/servers/servers.ts';
 import type { App } from './app.ts';
-import type { Running } from './running.ts';
+import type { Running } from './stop-in-time.ts';
 
 /**
  * The app of a process. States:

@@ -1,12 +1,24 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
+import type { Credentials } from './first-start.ts';
+
+/** The program once it serves: one node, or the primary of several. */
+export interface Running {
+  url: string;
+  /** Created by this start, if it was the first. */
+  credentials: Credentials | null;
+  /** Ids of its nodes. */
+  nodes: string[];
+  /** Safe to call twice. */
+  stop(): Promise<void>;
+}
 
 /** This long after the grace something is stuck (a database that does not respond). The process ends anyway. */
 export const OVERTIME_MS = 1_000;
 
 /** Stops and ends the process, cleanly or, if that takes too long, with exit code 1. */
 export async function stopInTime(
-  running: { stop(): Promise<void> },
+  running: Pick<Running, 'stop'>,
   config: Config,
   log: Logger,
 ): Promise<never> {

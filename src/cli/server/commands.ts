@@ -128,7 +128,7 @@ const declared: Record<string, Declared | Command> = {
       'expires-at': { value: 'TIME', summary: 'When it expires, RFC 3339; never by default.' },
     },
     examples: ['posthorn key create --project 01KA0 --name deploy'],
-    load: async () => (await import('./create-key.ts')).createKeyCommand,
+    load: async () => (await import('./create-project.ts')).createKeyCommand,
   },
   'person create': {
     summary: 'Gives a person a role in a project, and prints an invitation link.',

@@ -9,3 +9,12 @@ export async function createProjectCommand(
   const body = { name: required(values, 'name'), type: values['type'] ?? 'outgoing' };
   printJson(await callApi(config, '/api/v1/projects', body), 2);
 }
+
+export async function createKeyCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  const project = encodeURIComponent(required(values, 'project'));
+  const body = { name: required(values, 'name'), expires_at: values['expires-at'] ?? null };
+  printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body), 2);
+}

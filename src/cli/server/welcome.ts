@@ -1,4 +1,4 @@
-import type { Running } from '../../start/running.ts';
+import type { Running } from '../../start/stop-in-time.ts';
 
 /**
  * The output of a start when it serves. Keys are shown only on a terminal, because other output is stored in

@@ -35,7 +35,7 @@ export class OldPrimaries {
   readonly #clock: Clock;
   readonly #said = new Map<LookedAt, string>();
   #followed: Followed | undefined;
-  #accepting: Promise<void> | undefined;
+  #isAccepting = false;
 
   constructor(log: Logger, waitMs: number, clock: Clock = systemClock) {
     this.#log = log;
@@ -88,7 +88,9 @@ export class OldPrimaries {
   }
 
   #accept(server: LookedAt): void {
-    this.#accepting ??= server
+    if (this.#isAccepting) return;
+    this.#isAccepting = true;
+    void server
       .accept()
       .catch((error: unknown) => {
         this.#followed = undefined;
@@ -98,7 +100,7 @@ export class OldPrimaries {
         );
       })
       .finally(() => {
-        this.#accepting = undefined;
+        this.#isAccepting = false;
       });
   }
 }
