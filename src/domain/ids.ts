@@ -80,7 +80,7 @@ export function siblingId(id: string): string {
   return id.slice(0, TIME_CHARS) + randomText(RANDOM_CHARS, ALPHABET);
 }
 
-/** Says whether the time of ids can be told. */
+/** Says whether the time of ids is known. */
 interface Sureness {
   isSure(): boolean;
   /** Resolves when it is sure, or not for a while. */

@@ -1372,20 +1372,7 @@ export interface CustomerHealth {
   discarded: number;
   /** Deliveries that have not ended. */
   open: number;
-  waiting_for: {
-    moving: number;
-    pending: number;
-    paused: number;
-    circuit_breaker: number;
-    rate_limit: number;
-    delayed: number;
-    retry: number;
-    order: number;
-    batch: number;
-    sending: number;
-    pull: number;
-    node: number;
-  };
+  waiting_for: WaitingTotals;
   oldest_at: string | null;
   failing_since: string | null;
   /** The minute of the first success since its last failure, while it is `recovered`. */
@@ -1419,20 +1406,7 @@ export interface EndpointHealth {
   discarded: number;
   /** Deliveries that have not ended. */
   open: number;
-  waiting_for: {
-    moving: number;
-    pending: number;
-    paused: number;
-    circuit_breaker: number;
-    rate_limit: number;
-    delayed: number;
-    retry: number;
-    order: number;
-    batch: number;
-    sending: number;
-    pull: number;
-    node: number;
-  };
+  waiting_for: WaitingTotals;
   oldest_at: string | null;
   failing_since: string | null;
   /** The minute of the first success since its last failure, while it is `recovered`. */
@@ -1450,6 +1424,21 @@ export interface LastFailure {
   outcome: string;
   /** The last answer in words. */
   description: string;
+}
+
+export interface WaitingTotals {
+  moving: number;
+  pending: number;
+  paused: number;
+  circuit_breaker: number;
+  rate_limit: number;
+  delayed: number;
+  retry: number;
+  order: number;
+  batch: number;
+  sending: number;
+  pull: number;
+  node: number;
 }
 
 export interface BreakerOpening {

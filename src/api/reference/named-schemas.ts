@@ -14,6 +14,7 @@ import {
   WholeEventDelivery,
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
+import { WaitingTotals } from '../deliveries/waiting-totals.ts';
 import { Broker, BrokerInput } from '../endpoints/broker-of-endpoint.ts';
 import { Device } from '../endpoints/device-schema.ts';
 import { PeriodFailureRate } from '../endpoints/endpoint-checks.ts';
@@ -136,6 +137,7 @@ export const answerSchemas = {
   CustomerHealth,
   EndpointHealth,
   LastFailure,
+  WaitingTotals,
   BreakerOpening,
   TimeSeriesPoint,
   TimeSeriesTotals,

@@ -252,7 +252,7 @@ export class Database implements HotQueryable {
     return this.#servers === null ? new Promise(() => {}) : this.#servers.over;
   }
 
-  /** When an old primary was accepted last; 0: never. NaN: it cannot be told. */
+  /** When an old primary was accepted last; 0: never. NaN: it is not known. */
   oldPrimaryAcceptedAtMs(): number {
     return this.#servers === null ? Number.NaN : this.#servers.acceptedAtMs;
   }

@@ -14,7 +14,7 @@ import type { ServerLook, ServerState } from './server-look.ts';
  */
 const REPLACED = 'an old primary of the database takes writes; it is not used; stop it or make it a standby';
 const ALONE =
-  'the only primary of the database is older than one seen; it is not used until every server answers and follows it, or until posthorn nodes accept-primary';
+  'the only primary of the database is older than one seen; it is not used until every server follows it or posthorn nodes accept-primary marks it';
 
 /** A process that stood still begins to wait again. */
 const MOST_GAP_MS = 6_000;

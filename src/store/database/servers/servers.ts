@@ -67,7 +67,7 @@ export class Servers {
   readonly #over = Promise.withResolvers<OldPrimaryAccepted>();
   #isOver = false;
   #chosen: ServerLook | undefined;
-  /** Of the newest line that was seen. */
+  /** The primary or standby on the newest line that was seen. */
   #newest: SeenServer | undefined;
   #cluster: string | undefined;
   #isMixed = false;
@@ -219,7 +219,7 @@ export class Servers {
   #saw(server: string, state: ServerState): void {
     const before = this.#newest;
     const newer = before === undefined ? 1 : compareLines(state, before);
-    // Of a line the primary has all commits.
+    // The primary of a line has all of its commits.
     if (newer < 0 || (newer === 0 && state.isStandby)) return;
     this.#newest = { ...state, server, seenAtMs: Date.now() };
     if (newer === 0 || this.#use === 'read') return;
