@@ -13,6 +13,8 @@ const RATE_PER_SECOND = 100;
 const BODY_BYTES = 5_000_000;
 const PAYLOAD_BYTES = 1_000_000;
 const NAMES = 380_000;
+/** Legal: a body has at most 200,000 lists. */
+const LISTS = 190_000;
 const REGEX_FILTERS = 300;
 const TYPE = 'worst';
 
@@ -72,14 +74,18 @@ function worstRequests(tenant: Service): Worst[] {
   });
   const event = (data: string) => post(broadcastUrl, `{"event_type":"${TYPE}","data":${data}}`);
   const names = Array.from({ length: NAMES }, (_, n) => `"k${n}":0`).join(',');
-  const lists = `[${repeated('[],', BODY_BYTES)}0]`;
+  const manyLists = `[${repeated('[],', BODY_BYTES)}0]`;
+  const lists = (size: number) => `[${'[],'.repeat(LISTS)}${repeated('0,', size - 3 * LISTS)}0]`;
   const bytes = { authorization, accept: 'application/json; payload=bytes' };
   return [
-    post(new URL('/auth/sign-in', broadcastUrl).href, `{"email":${lists}}`, {}),
+    post(new URL('/auth/sign-in', broadcastUrl).href, `{"email":${manyLists}}`, {}),
     post(broadcastUrl, `{"event_type":"${TYPE}","data":1,${names}}`),
     post(`${project}/subscriptions/test_filter`, `{"request":{"body":${'['.repeat(BODY_BYTES)}`),
-    post(`${project}/subscriptions/test_filter`, `{"request":{"body":${lists}},"schema":{"body":{"a":1}}}`),
-    event(`[${repeated('[],', PAYLOAD_BYTES)}0]`),
+    post(
+      `${project}/subscriptions/test_filter`,
+      `{"request":{"body":{"a":${lists(BODY_BYTES - 1000)}}},"schema":{"body":{"a":1}}}`,
+    ),
+    event(lists(PAYLOAD_BYTES)),
     event(`{"text":"${repeated('\\u0061', PAYLOAD_BYTES)}"}`),
     event(`{"text":"${'x'.repeat(PAYLOAD_BYTES)}"}`),
     { method: 'GET', url: `${events}?perPage=1000`, headers: bytes },

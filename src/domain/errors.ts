@@ -28,7 +28,7 @@ export const errorTable = {
     bad_json: 'The request body is not valid JSON: {detail}',
     too_deep: 'The JSON nests deeper than {limit} levels, the limit that POSTHORN_MAX_JSON_DEPTH sets.',
     too_many_names:
-      'The JSON has more than {limit} names of fields, the limit that POSTHORN_MAX_JSON_NAMES sets. Each occurrence counts.',
+      'The JSON has more than {limit} names of fields, or twice as many lists and objects. POSTHORN_MAX_JSON_NAMES sets the limit.',
     body_required: 'This request needs a JSON body. Send an object with Content-Type: application/json.',
     validation_failed: '{fields}',
     bad_query: 'Query parameter {name}: {detail}',

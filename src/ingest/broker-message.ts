@@ -253,7 +253,7 @@ function readEnvelope(payload: Buffer): Envelope | string {
     return `The event_type of the message is longer than ${MAX_EVENT_TYPE_CHARS} characters.`;
   if (!('data' in fields)) return 'The message has no data.';
   if (!isTexts(headers ?? {})) return 'The field custom_headers of the message must be an object of strings.';
-  const data = Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null'));
+  const data = compactJson(cutTopLevel(text, 'data') ?? 'null');
   return {
     ...others,
     event_type: type,

@@ -199,7 +199,7 @@ function newEvent(
     projectId: row.project_id,
     target: { kind: 'subscribers' },
     eventType: type.eventType,
-    payload: payload.kind === 'json' ? Buffer.from(compactJson(payload.text)) : payload.bytes,
+    payload: payload.kind === 'json' ? compactJson(payload.text) : payload.bytes,
     contentType: payload.kind === 'json' ? null : payload.contentType,
     headers: {
       ...headers.stored(request.headers, visibleHeaders(routing.project.config)),

@@ -31,7 +31,7 @@ export async function applySourceFunctions(
   if (source.body_function !== '') {
     const result = await run(source.body_function, payloadText(event.payload, event.contentType));
     if (!result.ok) return failed(event, result.message);
-    event = { ...event, payload: Buffer.from(compactJson(result.output)), contentType: null };
+    event = { ...event, payload: compactJson(result.output), contentType: null };
   }
   return event;
 }

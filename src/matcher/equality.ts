@@ -4,6 +4,8 @@ import type { WorkMeter } from './work-meter.ts';
 const MAX_NUMERIC_CHARS = 400;
 /** A decimal text of up to this many characters converts to a double and back unchanged. */
 const EXACT_CHARS = 15;
+/** To read a text as a number takes as long as so many further steps. */
+const TEXT_STEPS = 3;
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const INFINITE = /^([+-]?)inf(?:inity)?$/i;
@@ -21,6 +23,12 @@ export function numberOf(value: unknown): number | undefined {
   return infinite[1] === '-' ? -Infinity : Infinity;
 }
 
+/** `numberOf` of a value of an event. */
+export function readNumber(actual: unknown, meter: WorkMeter): number | undefined {
+  if (typeof actual === 'string' && !meter.spend(TEXT_STEPS)) return undefined;
+  return numberOf(actual);
+}
+
 export type EqualityTest = (actual: unknown, meter: WorkMeter) => boolean;
 
 /**
@@ -31,10 +39,10 @@ export function looselyEqualTo(expected: unknown): EqualityTest {
   if (typeof expected === 'object') return (actual, meter) => deeplyEqual(expected, actual, meter);
   const number = numberOf(expected);
   if (number === undefined) return (actual) => actual === expected;
-  if (typeof expected !== 'string') return (actual) => numberOf(actual) === number;
-  return (actual) => {
+  if (typeof expected !== 'string') return (actual, meter) => readNumber(actual, meter) === number;
+  return (actual, meter) => {
     if (actual === expected) return true;
-    if (numberOf(actual) !== number) return false;
+    if (readNumber(actual, meter) !== number) return false;
     if (typeof actual !== 'string') return true;
     const short = expected.length <= EXACT_CHARS && actual.length <= EXACT_CHARS;
     return short || canonicalDecimal(expected) === canonicalDecimal(actual);

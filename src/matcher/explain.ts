@@ -8,6 +8,7 @@ import {
   nodeHolds,
 } from './filter-node.ts';
 import type { FilterScope } from './filter-subject.ts';
+import { jsonStart } from './json-start.ts';
 import type { FieldTest } from './operators.ts';
 import type { WorkMeter } from './work-meter.ts';
 
@@ -150,16 +151,6 @@ function notComparable(words: string, expected: unknown, actual: unknown): strin
 }
 
 function shown(value: unknown): string {
-  const text = asJson(value);
+  const text = jsonStart(value, MAX_SHOWN_CHARS);
   return text.length <= MAX_SHOWN_CHARS ? text : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
-}
-
-/** A payload may nest deeper than JSON.stringify can recurse. */
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined';
-  } catch (error) {
-    if (error instanceof RangeError) return '(nested too deeply to be shown)';
-    throw error;
-  }
 }

@@ -144,3 +144,14 @@ test('payload keys with dots cannot multiply the walk', () => {
   expect(bodyFilter({ [segments.join('.')]: 'absent' }).matches(subjectOf(body))).toBe(false);
   expect(reads.count).toBeLessThanOrEqual(12);
 });
+
+test('to read texts as numbers costs more, and one filter spends 1.5 million steps at most', () => {
+  const used = (items: unknown[]) => {
+    const subject = subjectOf({ items });
+    bodyFilter({ items: 5 }).matches(subject);
+    return subject.meter.used;
+  };
+  expect(used(Array<number>(1_000).fill(1))).toBeLessThan(1_010);
+  expect(used(Array<string>(1_000).fill('1'))).toBeGreaterThan(4_000);
+  expect(used(Array<string>(600_000).fill('1'))).toBe(1_500_000);
+});

@@ -1,5 +1,5 @@
 import { compileRegex } from './bounded-regex.ts';
-import { deeplyEqual, looselyEqualTo, numberOf } from './equality.ts';
+import { deeplyEqual, looselyEqualTo, numberOf, readNumber } from './equality.ts';
 import { WILDCARD } from './field-path.ts';
 import { someItem, type WorkMeter } from './work-meter.ts';
 
@@ -73,8 +73,8 @@ function comparison(
   compare: (actual: number, limit: number) => boolean,
 ): OperatorResult {
   const limit = numberOf(expected);
-  return accepted(operator, expected, (actual) => {
-    const number = numberOf(actual);
+  return accepted(operator, expected, (actual, meter) => {
+    const number = readNumber(actual, meter);
     return limit !== undefined && number !== undefined && compare(number, limit);
   });
 }

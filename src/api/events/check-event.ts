@@ -25,7 +25,7 @@ export function eventChecker(app: FastifyInstance): (event: unknown, text: strin
     if (rule === undefined) throw invalid('kind', `must be one of ${eventKinds.join(', ')}`);
     rule(body);
     // A zero character has no other form in JSON.
-    const zeros = text.includes('\\u0000') ? fieldsWithZero(body, '') : [];
+    const zeros = text.includes('\\u0000') ? fieldsWithZero(body) : [];
     if (zeros.length > 0)
       throw invalidFields(
         zeros.map((field) => ({ field, problem: 'contains a zero character, which cannot be stored' })),

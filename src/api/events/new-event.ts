@@ -56,7 +56,7 @@ export async function newEvent(
 }
 
 const jsonOf = (bodyText: string): EventPayload => ({
-  payload: Buffer.from(compactJson(cutTopLevel(bodyText, 'data') ?? 'null')),
+  payload: compactJson(cutTopLevel(bodyText, 'data') ?? 'null'),
   contentType: null,
 });
 

@@ -107,7 +107,7 @@ function databaseError(error: Error, { method, isUnderWay }: FastifyRequest): Ap
 
 /** The database refused a text. The field is searched only now, so other requests pay nothing. */
 function unstorableFields({ body, query, params }: FastifyRequest): FieldProblem[] {
-  const fields = [body, query, params].flatMap((part) => fieldsWithZero(part, ''));
+  const fields = [body, query, params].flatMap((part) => fieldsWithZero(part));
   if (fields.length === 0) return [{ field: '', problem: 'a value contains text that cannot be stored' }];
   return fields.map((field) => ({ field, problem: 'contains a zero character, which cannot be stored' }));
 }

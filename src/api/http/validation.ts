@@ -136,15 +136,32 @@ function allowsNull(schema: ObjectSchema): boolean {
   return schema.type === 'null' || (schema.anyOf ?? []).some(allowsNull);
 }
 
+/** At most so many fields with a zero character are named. */
+const MAX_ZEROS = 20;
+
 /**
  * The fields with a zero character, which no text of the database can contain. Payloads are bytes and may
  * contain it.
  */
-export function fieldsWithZero(value: unknown, path: string): string[] {
-  if (typeof value === 'string') return value.includes('\u0000') ? [path || 'body'] : [];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, child]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    return at === 'data' ? [] : fieldsWithZero(child, at);
-  });
+export function fieldsWithZero(value: unknown): string[] {
+  const found: string[] = [];
+  collectZeros(value, [], found);
+  return found;
+}
+
+function collectZeros(value: unknown, path: (string | number)[], found: string[]): void {
+  if (typeof value === 'string' && value.includes('\u0000')) found.push(path.join('.') || 'body');
+  if (typeof value !== 'object' || value === null) return;
+  const enter = (name: string | number, child: unknown) => {
+    if (path.length === 0 && name === 'data') return;
+    path.push(name);
+    collectZeros(child, path, found);
+    path.pop();
+  };
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && found.length < MAX_ZEROS; at++)
+      if (typeof value[at] !== 'number') enter(at, value[at]);
+  } else
+    for (const name in value)
+      if (found.length < MAX_ZEROS) enter(name, (value as Record<string, unknown>)[name]);
 }

@@ -11,6 +11,7 @@ import { asId, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { compileFilter } from '../../matcher/filter.ts';
+import { nextTurn } from '../../platform/time/next-turn.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
@@ -149,6 +150,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       const result = compileFilter({ ...schema, headers: { ...header, ...schema.headers } });
       if (!result.ok) throw invalid(`schema.${result.path}`, result.message);
       const explanation = result.filter.explain(sampleSubject(body.request ?? {}));
+      await nextTurn();
       beside['explain'] = shownExplanation(explanation);
       return explanation.matched;
     },

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
 import type { Explanation } from '../../matcher/explain.ts';
 import { FilterSubject } from '../../matcher/filter-subject.ts';
+import { jsonStart } from '../../matcher/json-start.ts';
 import { Type } from '../../platform/type.ts';
 import { Conditions } from './filter-conditions.ts';
 
@@ -50,13 +51,8 @@ export function shownExplanation(explanation: Explanation): Static<typeof Filter
 }
 
 function shownValue(value: unknown): unknown {
-  try {
-    const text = JSON.stringify(value);
-    return text.length <= MAX_SHOWN_CHARS ? value : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
-  } catch (error) {
-    if (error instanceof RangeError) return '(nested too deeply to be shown)';
-    throw error;
-  }
+  const text = jsonStart(value, MAX_SHOWN_CHARS);
+  return text.length <= MAX_SHOWN_CHARS ? value : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
 }
 
 export function sampleSubject(sample: Static<typeof SampleRequest>): FilterSubject {

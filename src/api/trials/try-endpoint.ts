@@ -48,7 +48,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
       const { project, body, scope } = call;
       requireEventTypes(scope, [body.event_type ?? '*']);
       const row = await triedRow(context, call);
-      const payload = Buffer.from(compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE));
+      const payload = compactJson(cutTopLevel(call.bodyText, 'data') ?? SAMPLE);
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
       if (row.url === '' && row.delivery !== 'broker') throw wrongState('The endpoint has no url to call.');

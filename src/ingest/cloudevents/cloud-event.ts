@@ -73,7 +73,7 @@ function structuredData(
   }
   if (data === undefined || data === null) return { payload: NO_DATA, contentType: null };
   if (isJsonType(type))
-    return { payload: Buffer.from(compactJson(cutTopLevel(text, 'data') ?? 'null')), contentType: null };
+    return { payload: compactJson(cutTopLevel(text, 'data') ?? 'null'), contentType: null };
   if (typeof data !== 'string')
     throw invalid('data', `must be a string, because datacontenttype is ${type.slice(0, 100)}`);
   return { payload: Buffer.from(data), contentType: type };
@@ -84,5 +84,5 @@ function dataOf(bytes: Buffer, contentType: string): Pick<CloudEvent, 'payload' 
   if (!isJsonType(mediaType(contentType))) return { payload: bytes, contentType };
   const json = jsonPayload(bytes);
   if (json === null) throw invalid('data', 'is not the JSON that its content type says');
-  return { payload: Buffer.from(compactJson(json.text)), contentType: null };
+  return { payload: compactJson(json.text), contentType: null };
 }

@@ -4,7 +4,7 @@ import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.
 import { contentCodings, decodeContent } from './content-encoding.ts';
 import { formFields } from './form-fields.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
-import { refuseExcess } from './json-bounds.ts';
+import { refuseExcessInSlices } from './json-bounds.ts';
 import { multipartBoundary, parseMultipart } from './multipart.ts';
 
 /** A usable payload, as the event stores it. */
@@ -54,7 +54,7 @@ export async function decodeBody(
     ? ({ kind: 'decoded', bytes: raw } as const)
     : await decodeContent(raw, codings, maxBytes);
   if (decoding.kind === 'decoded' && isJsonType(mediaTypeOf(headers)))
-    refuseExcess(decoding.bytes, jsonBounds);
+    await refuseExcessInSlices(decoding.bytes, jsonBounds);
   return decoding;
 }
 

@@ -1,7 +1,9 @@
+import { nextTurn } from '../time/next-turn.ts';
+
 /**
  * Counts the depth and the names of JSON in one pass over its bytes, chunk by chunk, before anything is parsed. Each
- * occurrence of a name counts. It only counts, and does not validate: the counts of JSON are exact, and those of other
- * bytes mean nothing.
+ * occurrence of a name counts, and each two lists or objects count as a name. It only counts, and does not validate: the
+ * counts of JSON are exact, and those of other bytes mean nothing.
  */
 export interface JsonBounds {
   depth: number;
@@ -28,6 +30,7 @@ export class JsonShape {
   readonly #bounds: JsonBounds;
   #depth = 0;
   #names = 0;
+  #opened = 0;
   #isInString = false;
   #isEscaped = false;
 
@@ -40,6 +43,7 @@ export class JsonShape {
     const { depth: mostDepth, names: mostNames } = this.#bounds;
     let depth = this.#depth;
     let names = this.#names;
+    let opened = this.#opened;
     let at = this.#isInString ? this.#passString(bytes, 0) : 0;
     while (at < bytes.length) {
       const byte = bytes[at++] as number;
@@ -48,10 +52,12 @@ export class JsonShape {
         if (++names > mostNames) return 'names';
       } else if ((byte & WITHOUT_BRACE_BIT) === BRACKET) {
         if (++depth > mostDepth) return 'depth';
+        if (++opened > 2 * mostNames) return 'names';
       } else if ((byte & WITHOUT_BRACE_BIT) === CLOSING_BRACKET) depth--;
     }
     this.#depth = depth;
     this.#names = names;
+    this.#opened = opened;
     return undefined;
   }
 
@@ -80,6 +86,22 @@ export function excessOf(json: Uint8Array, bounds: JsonBounds): Excess | undefin
   const isSmall = json.length <= bounds.depth || json.length < NAME_BYTES * bounds.names;
   if (isSmall && opensAtMost(json, bounds.depth)) return undefined;
   return new JsonShape(bounds).push(json);
+}
+
+/** So many bytes are scanned in one turn of the event loop. */
+export const SCANNED_AT_ONCE = 1024 * 1024;
+
+/** `excessOf` with a turn of the event loop after each slice. */
+export async function excessInSlices(json: Uint8Array, bounds: JsonBounds): Promise<Excess | undefined> {
+  if (json.length <= SCANNED_AT_ONCE) return excessOf(json, bounds);
+  if (!beginsNested(json)) return undefined;
+  const shape = new JsonShape(bounds);
+  for (let at = 0; at < json.length; at += SCANNED_AT_ONCE) {
+    const excess = shape.push(json.subarray(at, at + SCANNED_AT_ONCE));
+    if (excess !== undefined) return excess;
+    await nextTurn();
+  }
+  return undefined;
 }
 
 /** Neither a single text or number nor bytes that are no JSON have names. */

@@ -59,8 +59,8 @@ describe('compactJson', () => {
     fc.assert(
       fc.property(whitespace, sample, whitespace, (before, { spaced, compact }, after) => {
         const text = before + spaced + after;
-        expect(compactJson(text)).toBe(compact);
-        expect(compactJson(compact)).toBe(compact);
+        expect(compactJson(text).toString()).toBe(compact);
+        expect(compactJson(compact).toString()).toBe(compact);
       }),
     );
   });
@@ -68,21 +68,23 @@ describe('compactJson', () => {
   it('undoes the indentation of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(1, 4, '\t'), (value, indent) => {
-        expect(compactJson(JSON.stringify(value, null, indent))).toBe(JSON.stringify(value));
+        expect(compactJson(JSON.stringify(value, null, indent)).toString()).toBe(JSON.stringify(value));
       }),
     );
   });
 
   it('keeps number text, key order, duplicates and escapes', () => {
     const text = '{ "b" : 1.0 , "a" : [ 1e400 , 12345678901234567890 ] , "b" : "\\u0041\\/ \\" x" }';
-    expect(compactJson(text)).toBe('{"b":1.0,"a":[1e400,12345678901234567890],"b":"\\u0041\\/ \\" x"}');
+    expect(compactJson(text).toString()).toBe(
+      '{"b":1.0,"a":[1e400,12345678901234567890],"b":"\\u0041\\/ \\" x"}',
+    );
   });
 
   it('handles deep nesting, long strings and long runs of escapes', () => {
     const deep = `${'[ '.repeat(200_000)}${']'.repeat(200_000)}`;
-    expect(compactJson(deep)).toBe(deep.replaceAll(' ', ''));
+    expect(compactJson(deep).toString()).toBe(deep.replaceAll(' ', ''));
     const long = `["${'\\\\'.repeat(500_000)}" , "${'\\"'.repeat(500_000)}" ]`;
-    expect(compactJson(long)).toBe(long.replaceAll(' ', ''));
+    expect(compactJson(long).toString()).toBe(long.replaceAll(' ', ''));
   });
 });
 

@@ -15,24 +15,19 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** The text without insignificant whitespace, or the same string when there is none. */
-export function compactJson(text: string): string {
-  let compact = '';
-  let keptFrom = 0;
-  let at = 0;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = endOfString(text, at);
-    } else if (code <= space) {
-      compact += text.slice(keptFrom, at);
-      at = skipWhitespace(text, at);
-      keptFrom = at;
-    } else {
-      at++;
-    }
+/** The bytes of the text without insignificant whitespace. */
+export function compactJson(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  let isInString = false;
+  let kept = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (!isInString && byte <= space) continue;
+    bytes[kept++] = byte;
+    if (byte === quote) isInString = !isInString;
+    else if (byte === backslash) bytes[kept++] = bytes[++at] as number;
   }
-  return keptFrom === 0 ? text : compact + text.slice(keptFrom);
+  return kept === bytes.length ? bytes : Buffer.from(bytes.subarray(0, kept));
 }
 
 /**

@@ -319,11 +319,7 @@ test('an invalid filter is refused with the place of the mistake', async () => {
   await app.project.post('/subscriptions/test_filter', { request: { path: 4 } }, 400);
 });
 
-test('a value nested thousands of levels deep or huge is explained without being shown', async () => {
-  const deep = `${'{"1":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
-  const body = `{"request":{"body":{"a":${deep}}},"schema":{"body":{"a":1}}}`;
-  const answer: Json = await (await app.project.raw('POST', '/subscriptions/test_filter', { body })).json();
-  expect(answer.explain).toMatchObject({ matched: false, actual: expect.stringContaining('too deeply') });
+test('a huge value is explained without being shown', async () => {
   const huge = { request: { body: { a: 'x'.repeat(10_000) } }, schema: { body: { a: 1 } } };
   const shown: Json = await (
     await app.project.raw('POST', '/subscriptions/test_filter', { body: huge })

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { AppError } from '../../../domain/errors.ts';
 import { type CloudForm, cloudForm } from '../../../ingest/cloudevents/cloud-form.ts';
 import { isJsonType, mediaTypeOf } from '../../../ingest/request/body.ts';
-import { refuseExcess } from '../../../ingest/request/json-bounds.ts';
+import { refuseExcess, refuseExcessInSlices } from '../../../ingest/request/json-bounds.ts';
 import type { JsonBounds } from '../../../platform/json/json-shape.ts';
 import { parseInSlices, SLICE_CHARS } from '../../../platform/json/parse-in-slices.ts';
 import { badJson, bodyText, dropNulls, parseJson } from '../validation.ts';
@@ -35,32 +35,44 @@ export function readBody(request: FastifyRequest, schema: TSchema, forms: BodyFo
   )
     return forms.fromMultipart(request.body, type ?? '');
   const form = forms.fromCloudEvents === undefined ? null : cloudForm(request.headers);
+  const { jsonBounds } = request.server;
+  const bytes = bytesOf(request);
+  const isLarge = bytes.length > SLICE_CHARS;
   if (form === 'binary') {
-    if (isJsonType(mediaTypeOf(request.headers))) jsonBytes(request);
-    return forms.fromCloudEvents?.(request, form);
+    const event = () => forms.fromCloudEvents?.(request, form);
+    if (!isJsonType(mediaTypeOf(request.headers))) return event();
+    if (isLarge) return refuseExcessInSlices(bytes, jsonBounds).then(event);
+    refuseExcess(bytes, jsonBounds);
+    return event();
   }
   if (form === null && type !== undefined && !/^application\/json\b/i.test(type))
     throw new AppError('unsupported_media_type', { type });
-  const text = bodyText(jsonBytes(request));
-  const use = (value: unknown): unknown => {
+  const use = ({ text, value }: GivenJson): unknown => {
     if (form !== null) return forms.fromCloudEvents?.(request, form, { text, value });
     request.bodyText = text;
     dropNulls(schema, value);
     return value;
   };
-  return text.length <= SLICE_CHARS ? use(parseJson(text)) : parseLarge(text).then(use);
+  if (isLarge) return parseLarge(bytes, jsonBounds).then(use);
+  refuseExcess(bytes, jsonBounds);
+  const text = bodyText(bytes);
+  return use({ text, value: parseJson(text) });
 }
 
 /** The bytes of a body that is JSON, if it is within its bounds. */
-export function jsonBytes({ body, server }: FastifyRequest): Buffer {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-  refuseExcess(bytes, server.jsonBounds);
+export function jsonBytes(request: FastifyRequest): Buffer {
+  const bytes = bytesOf(request);
+  refuseExcess(bytes, request.server.jsonBounds);
   return bytes;
 }
 
-async function parseLarge(text: string): Promise<unknown> {
+const bytesOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+
+async function parseLarge(bytes: Buffer, bounds: JsonBounds): Promise<GivenJson> {
+  await refuseExcessInSlices(bytes, bounds);
+  const text = bodyText(bytes);
   try {
-    return await parseInSlices(text);
+    return { text, value: await parseInSlices(text) };
   } catch (error) {
     throw badJson(error);
   }
