@@ -60,7 +60,7 @@ export const auditActions = {
   'person.signed_in': '`after` says how and from where',
   'session.ended': 'by its owner',
   'primary.accepted':
-    'an old primary of the database is used in place of a newer one, which `before` shows as it was seen last; the command and each process write an entry',
+    '[an old primary](operations.md#an-old-primary-that-comes-back-as-the-only-one) is used; the command and each process write an entry',
 } as const satisfies Record<`${string}.${string}`, string>;
 
 export type AuditAction = keyof typeof auditActions;

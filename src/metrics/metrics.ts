@@ -129,7 +129,7 @@ export const metricTable = {
   ),
   oldPrimaryAccepted: gauge(
     'posthorn_old_primary_accepted_timestamp_seconds',
-    'When an old primary of the database was last accepted in place of a newer one, in seconds since 1970; 0: never. Commits that only the newer one had are gone. NaN if DATABASE_URL names one server without target_session_attrs.',
+    'When an old primary of the database was last accepted in place of a newer one, in seconds since 1970; 0: never. NaN if DATABASE_URL names one server without target_session_attrs.',
   ),
   databaseConnections: gauge(
     'posthorn_database_connections',
@@ -164,7 +164,7 @@ export const metricTable = {
   ),
   upkeepFailures: counter(
     'posthorn_upkeep_failures_total',
-    'Duties of upkeep that failed, all in all or for one project. The log names the error. The other duties and projects go on.',
+    'Duties of upkeep that failed, all in all or for one project. The log names the error.',
     {
       name: 'duty',
       values: [
