@@ -9,6 +9,7 @@ import { seesEventType } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
+import { nextTurn } from '../../platform/time/next-turn.ts';
 import { Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import { getConfigVersion } from '../../store/config/projects.ts';
@@ -125,11 +126,10 @@ export function registerEventTypes(app: FastifyInstance, context: ApiContext): v
     data: Type.Array(EventType),
     access: 'developer',
     handle: async ({ by, body, project }) => {
-      const { checkJsonSchema } = await import('./check-json-schema.ts');
-      const { readOpenApi } = await import('./read-openapi.ts');
-      const types = readOpenApi(body.spec);
+      const { readOpenApiApart } = await import('./read-openapi-apart.ts');
+      const types = await readOpenApiApart(project.id, body.spec);
       for (const { name, json_schema } of types) {
-        if (json_schema !== null) checkJsonSchema(json_schema, `spec.${name}`);
+        await nextTurn();
         checkUsableSchema(project.config, json_schema, `spec.${name}`);
       }
       const rows = await importEventTypes(context.changes, by, types);

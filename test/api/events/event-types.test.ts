@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { readOpenApiApart } from '../../../src/api/event-types/read-openapi-apart.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
@@ -201,6 +202,27 @@ const badSpecs: [string, unknown, string][] = [
 ];
 test.each(badSpecs)('a document that %s is refused', async (_, spec, text) => {
   expect((await importSpec(app.project, spec, 400)).message).toContain(text);
+});
+
+test('a large document is read in a thread, and other work has its turns', async () => {
+  const hook = (n: number) => `  hook${n}:\n    post: {summary: The first}\n`;
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const webhooks = Array.from({ length: 1_001 }, (_, n) => hook(n)).join('');
+  await expect(readOpenApiApart('p', `openapi: 3.1.0\nwebhooks:\n${webhooks}`)).rejects.toThrow(
+    '1000 webhooks',
+  );
+  isDone = true;
+  expect(turns).toBeGreaterThan(100);
+  const components = { schemas: Object.fromEntries([['A', { description: 'x'.repeat(100_000) }]]) };
+  const spec = { openapi: '3.1.0', components, webhooks: {} as Record<string, unknown> };
+  for (let n = 0; n < 400; n++) spec.webhooks[`a${n}`] = webhook({ $ref: '#/components/schemas/A' });
+  await expect(readOpenApiApart('p', JSON.stringify(spec))).rejects.toThrow('more than 33554432 characters');
 });
 
 test('a YAML document with an alias bomb is refused before it expands', async () => {
