@@ -173,7 +173,7 @@ export class AppError extends Error {
     const reason = message.includes('{trouble}') ? (options?.reason ?? 'unreachable') : undefined;
     const trouble = reason && DATABASE_FAULTS[reason];
     super(
-      message.replace(/\{(\w+)\}/g, (_, name: string) => String({ trouble, ...params }[name] ?? '')),
+      message.replace(/\{(\w+)\}/g, (_, name: string) => `${{ trouble, ...params }[name] ?? ''}`),
       options,
     );
     this.code = code;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
@@ -7,8 +7,11 @@ import type { Database } from '../../src/store/database/database.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { leasedDelivery } from '../support/samples/leased-delivery.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
+import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
 /** A claim and an end cost the same, whether ten or 100,000 deliveries wait in the key. */
@@ -108,4 +111,28 @@ test('100,000 deliveries that wait in one key cost a claim and an end no more th
   expect(few.end).toBeGreaterThan(20);
   expect(many.claim).toBeLessThanOrEqual(few.claim + 10);
   expect(many.end).toBeLessThanOrEqual(few.end * 1.3);
+});
+
+test('an ordered delivery takes three round trips: its end, the commit, and the claim of the next', async () => {
+  const relay = await startDatabaseRelay();
+  onTestFinished(() => relay.close());
+  const app = await startTestApp({ POSTHORN_ROLES: 'api' });
+  onTestFinished(() => app.stop());
+  const receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+  const ordering = { key: '$.body.account', on_failure: 'hold' };
+  const { endpoint } = await subscribe(app.project, receiver.url, { subscription: { ordering } });
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  const count = 10;
+  for (let n = 0; n < count; n++)
+    await app.project.post('/events/broadcast', { event_type: 'a', data: { account: 'a', n } });
+  await app.addNode({ DATABASE_URL: relay.urlOf(app.database.name), POSTHORN_ROLES: 'deliver' });
+  relay.slow(40);
+  const trips = relay.countTrips('lock-ordering-keys', 'claim-deliveries');
+  await app.project.put(`/endpoints/${endpoint.uid}/pause`);
+  await receiver.received(count);
+  expect(receiver.requests.map(({ json }) => json.n)).toEqual(Array.from({ length: count }, (_, n) => n));
+  relay.slow(0);
+  // A few for the first claim and the sweeps.
+  expect(trips()).toBeLessThanOrEqual(3 * count + 5);
 });

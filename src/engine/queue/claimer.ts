@@ -297,19 +297,12 @@ export class Claimer {
    * How many were started. The next round releases those without a place, and those of an answer that outlasted a silence
    * of this node: another one may have their rows.
    */
-  #take(
-    { due, limited, probe }: Chosen,
-    { want, deliveries, isCut, isMissed, nextDueInMs }: Claim,
-    silences: number,
-  ): number {
+  #take(chosen: Chosen, claim: Claim, silences: number): number {
     const { dispatcher } = this.#deps;
-    const now = this.#clock.elapsed();
-    let nextAt = isCut ? now : (limited?.moreAt ?? now);
-    if (probe === undefined) limited?.group.roundTook(now - this.#startedAt);
-    if (deliveries.length < want.count && !isCut)
-      nextAt = Math.min(due.notifiedAt, nextDueInMs === null ? Number.POSITIVE_INFINITY : now + nextDueInMs);
-    due.misses = isMissed && deliveries.length === 0 ? due.misses + 1 : 0;
-    if (isMissed) nextAt = Math.min(nextAt, now + missedMs(due.misses));
+    const { due, limited, probe } = chosen;
+    const { deliveries } = claim;
+    if (probe === undefined) limited?.group.roundTook(this.#clock.elapsed() - this.#startedAt);
+    const nextAt = this.#nextAt(chosen, claim);
     if (nextAt === Number.POSITIVE_INFINITY) this.#keys.delete(due);
     else this.#keys.moveTo(due, nextAt);
     if (due.lane === BATCH_LANE.formed && deliveries.length > 0) this.#deps.batchesClaimed(due.key);
@@ -328,5 +321,15 @@ export class Claimer {
       dispatcher.start(delivery);
     }
     return started;
+  }
+
+  /** When the place is claimed again. */
+  #nextAt({ due, limited }: Chosen, { want, deliveries, isCut, isMissed, nextDueInMs }: Claim): number {
+    const now = this.#clock.elapsed();
+    if (isCut) return now;
+    due.misses = isMissed && deliveries.length === 0 ? due.misses + 1 : 0;
+    if (deliveries.length === want.count) return limited?.moreAt ?? now;
+    const missedAt = isMissed ? now + missedMs(due.misses) : Number.POSITIVE_INFINITY;
+    return Math.min(due.notifiedAt, missedAt, nextDueInMs === null ? missedAt : now + nextDueInMs);
   }
 }

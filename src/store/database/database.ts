@@ -137,7 +137,10 @@ export class Database implements HotQueryable {
     return this.#transact(this.#general, work, answerMs);
   }
 
-  /** A transaction of hot statements, with their plans. */
+  /**
+   * A transaction of hot statements, with their plans. Statements that do not wait for each other share a round trip: each
+   * is sent at once, and the server runs them in their order. The begin shares that of the first.
+   */
   hotTransaction<T>(work: (tx: HotQueryable) => Promise<T>): Promise<T> {
     return this.#transact(this.#hot, work);
   }
@@ -170,11 +173,13 @@ export class Database implements HotQueryable {
       return (await client.query(statement)).rows as R[];
     };
     try {
-      await client.query('begin');
-      const result = await work({
+      const begun = client.query('begin');
+      if (!client.pipeline) await begun;
+      const working = work({
         query: (text, values) => ask({ text, values, ...limit } as PatientQuery),
         hot: (name, text, values) => ask({ name, text, values }),
       });
+      const [result] = await Promise.all([working, begun]);
       // This process may have stood still since the begin.
       if (this.#servers !== null) await this.#servers.ready();
       isCommitting = true;
@@ -333,6 +338,7 @@ export class Database implements HotQueryable {
       max,
       connectionTimeoutMillis: limits.connectMs,
       answerMs: limits.answerMs,
+      pipeline: limits === HOT,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       // The pool waits for the promise before it hands out the connection. Its types do not say so.

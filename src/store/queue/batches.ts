@@ -57,8 +57,9 @@ async function recordDeliveries(
     return insertTwice((onConflict) => finish(db, onConflict));
   }
   return db.hotTransaction(async (tx) => {
-    if (ordered.length > 0) await lockKeys(tx, ordered);
-    const { moved, released } = await finish(tx);
+    // Both are sent at once. The server begins the second, and takes its snapshot, when it has the locks.
+    const locked = ordered.length === 0 ? undefined : lockKeys(tx, ordered);
+    const [{ moved, released }] = await Promise.all([finish(tx), locked]);
     const recorded = finishes.filter(({ delivery }) => moved.has(delivery.id));
     await insertMetaEvents(
       tx,

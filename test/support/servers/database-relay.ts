@@ -23,6 +23,11 @@ export interface DatabaseRelay {
    * connections. Null: none is lost.
    */
   loseAnswersTo(text: string | null, times?: number): void;
+  /**
+   * Round trips from now on, of the connections that send one of these texts: requests after an answer. Answers must be
+   * slow enough for what the client sends together to arrive together.
+   */
+  countTrips(...texts: string[]): () => number;
   /** Connections that the client closed while the relay was frozen. */
   readonly givenUp: number;
   close(): void;
@@ -40,11 +45,20 @@ export async function startDatabaseRelay(
   let answerMs = 0;
   let lost: string | null = null;
   let losses = 0;
+  let counted: string[] = [];
+  let trips = 0;
   const pass = (work: () => void) => (isFrozen ? void kept.push(work) : work());
   const relay = createServer((client) => {
     if (isCut) return void client.destroy();
     const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
     let isLost = false;
+    let isCounted = false;
+    let wasAnswered = true;
+    const count = (request: Buffer | string) => {
+      isCounted ||= counted.some((text) => request.includes(text));
+      if (isCounted && wasAnswered) trips += 1;
+      wasAnswered = false;
+    };
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -56,7 +70,12 @@ export async function startDatabaseRelay(
           isLost = true;
           losses -= 1;
         }
-        const write = () => pass(() => to.write(chunk));
+        if (from === client) count(chunk);
+        const write = () =>
+          pass(() => {
+            if (from === upstream) wasAnswered = true;
+            to.write(chunk);
+          });
         if (from === upstream && isLost) client.destroy();
         else if (from === client || answerMs === 0) write();
         else setTimeout(write, answerMs);
@@ -97,6 +116,11 @@ export async function startDatabaseRelay(
     loseAnswersTo: (text, times = Number.POSITIVE_INFINITY) => {
       lost = text;
       losses = times;
+    },
+    countTrips: (...texts) => {
+      counted = texts;
+      trips = 0;
+      return () => trips;
     },
     get givenUp() {
       return givenUp;
