@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * `node test/run.ts SET... [-- ARGUMENTS OF VITEST]` runs sets of tests in a temporary directory of their own. All that
- * they start has its name as TMPDIR or works in it. So after the run, also after Ctrl+C, the processes that are left over
- * are found and ended, and the directory is removed.
+ * `node test/run.ts [SET]... [FILE OR OPTION OF VITEST]...` runs sets of tests, or the files of them whose path has FILE,
+ * in a temporary directory of their own. All that they start has its name as TMPDIR or works in it. So after the run, also
+ * after Ctrl+C, the processes that are left over are found and ended, and the directory is removed.
  */
 const ROOT = join(import.meta.dirname, '..');
 /** The databases and brokers write gigabytes. In memory that costs no wait for the disk. */
@@ -65,7 +65,8 @@ function end(pid: number): void {
   }
 }
 
-const args = process.argv.slice(2);
+// vitest ignores a file after two dashes, and would run everything.
+const args = process.argv.slice(2).filter((arg) => arg !== '--');
 const isSet = (arg: string): boolean => ['unit', 'service', 'more'].includes(arg);
 const sets = args.filter(isSet).flatMap((set) => ['--project', set]);
 const rest = args.filter((arg) => !isSet(arg));

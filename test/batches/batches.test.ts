@@ -56,7 +56,7 @@ describe('a batch', () => {
     await send(2);
     const waiting = await deliveries();
     expect(waiting.map(({ waiting_for }) => waiting_for.gate)).toEqual(['batch', 'batch']);
-    expect((await client.get('/eventdeliveries?waiting_for=batch')).content).toHaveLength(2);
+    expect((await client.get('/eventdeliveries?waitingFor=batch')).content).toHaveLength(2);
     const { uid } = waiting[0] as Json;
     expect((await client.get(`/eventdeliveries/${uid}`)).metadata.description ?? '').not.toContain('node');
     await ended(2);
@@ -65,14 +65,13 @@ describe('a batch', () => {
 
   // proves Subscriptions: batch.max_bytes
   test('takes no more bytes than it may, and a larger payload is one of its own', async () => {
-    const { client, receiver, send, ended } = await scene(app, { max: 100, max_bytes: 1_000, ...LATE });
+    const { receiver, send, ended } = await scene(app, { max: 100, max_bytes: 1_000, ...LATE });
     await send(3, { event: { data: { n: 1, LARGE } } });
     await receiver.received(1);
     expect(receiver.requests.map(({ json }) => json.length)).toEqual([2]);
     await send(1, { event: { data: { n: 2, LARGE: LARGE.repeat(4) } } });
     await ended(4);
     expect(receiver.requests.map(({ json }) => json.length)).toEqual([2, 1, 1]);
-    expect(client.projectId).toBeTruthy();
   });
 
   test('of at most one delivery, without a wait, is still an array', async () => {
@@ -83,7 +82,7 @@ describe('a batch', () => {
   });
 
   test('may have a thousand deliveries, while neighbours get theirs one by one', async () => {
-    const { client, receiver, send, ended } = await scene(app, { max: 1_000, ...LATE });
+    const { client, receiver, send } = await scene(app, { max: 1_000, ...LATE });
     await subscribe(client, `${receiver.url}/single`, { eventTypes: ['other'] });
     await send(999);
     await client.post('/events/broadcast', { event_type: 'other', data: { n: 0 } });
@@ -97,7 +96,6 @@ describe('a batch', () => {
     );
     expect(receiver.at('/')[0]?.json).toHaveLength(1_000);
     expect(receiver.at('/single').map(({ json }) => json)).toEqual([{ n: 0 }]);
-    expect(ended).toBeDefined();
   });
 
   test('has CloudEvents where the endpoint asks for them, and other content as text or base64', async () => {

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/program.ts';
 import { needs } from '../support/suite/parts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -42,14 +42,6 @@ async function end({ process }: Program): Promise<number | null> {
   const ended = new Promise<number | null>((resolve) => process.once('close', resolve));
   process.kill('SIGTERM');
   return ended;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 describe('the tour of the README', needs('curl'), () => {

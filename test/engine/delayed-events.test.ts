@@ -229,10 +229,10 @@ test('a burst is claimed in small rounds while another project has new events', 
   const claims = async () => (await scrape(app.url)).value('posthorn_batch_size_count{batch="claim"}');
   const arrived = () => receiver.at(path).length;
   const burst = async () => {
+    const [before, sent] = [await claims(), arrived()];
     const deliver_at = new Date(Date.now() + 1_000).toISOString();
     const event = { kind: 'direct', endpoint_id: endpoint.uid, event_type: 'a', data: {}, deliver_at };
     await client.post('/events/batch', { events: Array.from({ length: COUNT }, () => event) }, 200);
-    const [before, sent] = [await claims(), arrived()];
     await eventually(arrived, (count) => count === sent + COUNT);
     return (await claims()) - before;
   };

@@ -57,8 +57,7 @@ test('so do a batch retry and a batch replay', async () => {
     await client.post('/eventdeliveries/batchretry?order=ignore&status=Failure', undefined, 200),
   );
   await deliveryOf(client, { uid: events[1] });
-  const batch = await client.call('POST', '/events/batchreplay?order=ignore', { expected: 200 });
-  expect(batch).toBeDefined();
+  await client.post('/events/batchreplay?order=ignore', undefined, 200);
   await count(scene, 6);
   expect(seen('a').slice(0, 3)).toEqual([1, 2, 2]);
   expect(

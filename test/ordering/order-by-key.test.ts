@@ -319,6 +319,7 @@ test('keys that are held for twice the retention go on', async () => {
   await discardHeld(
     {
       ...app.app,
+      metrics: createMetrics().metrics,
       cache: { getOrNull: async () => null },
       duty: new Duty({ metrics: createMetrics().metrics, log: quietLog }, { duty: 'discard', retryInMs: 0 }),
       metaEventsStored: () => {},

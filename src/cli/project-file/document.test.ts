@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { documentText, parseDocument } from './document.ts';
+import { documentText, fieldsOf, parseDocument } from './document.ts';
+import { type Answers, stateOf } from './read-project.ts';
 import { moveSecrets, withSecrets } from './secrets.ts';
 
 it.each([
@@ -80,4 +81,27 @@ it('a line break in a comment does not end it', async () => {
   const document = await parseDocument('version: 1');
   const text = await documentText(document, ['a\nendpoints: [{key: b, name: b}]']);
   expect((await parseDocument(text)).endpoints).toEqual([]);
+});
+
+it('every field that the file has of a resource is read from the service', () => {
+  /** They are found by another name, or made of several fields. */
+  const made = [
+    'endpoint',
+    'source',
+    'event_types',
+    'filter',
+    'filters',
+    'retry_config',
+    'secret',
+    'status',
+    'headers',
+  ];
+  const choices = ['verifier', 'pub_sub', 'authentication', 'broker', 'signing_key', 'custom_response'];
+  for (const kind of ['sources', 'endpoints', 'subscriptions'] as const) {
+    const names = Object.keys(fieldsOf[kind]).filter((name) => ![...made, ...choices].includes(name));
+    const given = Object.fromEntries(names.map((name) => [name, `value of ${name}`]));
+    const none = { eventTypes: [], sources: [], endpoints: [], subscriptions: [], filters: new Map() };
+    const answers = { ...none, project: { config: {} }, [kind]: [{ uid: 'uid', key: 'key', ...given }] };
+    expect(stateOf(answers as unknown as Answers).whole[kind].get('key')).toMatchObject(given);
+  }
 });

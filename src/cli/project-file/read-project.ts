@@ -210,16 +210,14 @@ function subscriptionItem(
   subscription: Subscription,
   { keyById, filters }: { keyById: ReadonlyMap<string, string>; filters: readonly Filter[] },
 ): Item {
-  const { endpoint_metadata, source_metadata, filter_config, alert_config, rate_limit_config, retry_config } =
-    subscription;
+  const { endpoint_metadata, source_metadata, filter_config, retry_config } = subscription;
   const filter = conditionsOf((scope) => filter_config?.filter?.[scope]);
   return {
     key,
-    name: subscription.name,
+    ...plainFields('subscriptions', subscription),
     endpoint: keyById.get(endpoint_metadata?.uid ?? '') ?? '',
     source: keyById.get(source_metadata?.uid ?? '') ?? '',
-    status: subscription.status,
-    function: subscription.function ?? '',
+    // A service may give an empty mode.
     delivery_mode: subscription.delivery_mode || 'at_least_once',
     event_types: filter_config?.event_types ?? ['*'],
     filter,
@@ -227,13 +225,8 @@ function subscriptionItem(
       .map((one) => filterItem(one, filter))
       .filter((one) => one !== undefined)
       .sort((a, b) => (String(a['event_type']) < String(b['event_type']) ? -1 : 1)),
-    alert_config: alert_config ?? null,
-    rate_limit_config: rate_limit_config ?? null,
     // The other fields describe the list.
     retry_config: retry_config?.schedule ? { schedule: retry_config.schedule } : (retry_config ?? null),
-    ordering: subscription.ordering ?? null,
-    batch: subscription.batch ?? null,
-    ttl_seconds: subscription.ttl_seconds ?? 0,
   };
 }
 

@@ -368,6 +368,8 @@ const project: Resource = {
     'config.meta_event.event_type': field(['first'], ['next'], leaves([], [])),
     'config.meta_event.url': field('http://127.0.0.1:9/first', 'http://127.0.0.1:9/next', refuses()),
     'config.meta_event.secret': field('first', 'next'),
+    // It has no effect.
+    'config.meta_event.pub_sub': field({}, { type: 'sqs' }, { shown: () => null, as: [null, null] }),
     'config.circuit_breaker.sample_rate': field(5, 6, refuses(0)),
     'config.circuit_breaker.error_timeout': field(5, 6, refuses(0)),
     'config.circuit_breaker.failure_threshold': field(5, 6, refuses(0)),

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { samples } from '../../../web/src/portal/verify/samples.ts';
 import { startTestApp } from '../../support/app.ts';
 import { eventually } from '../../support/eventually.ts';
+import { freePort } from '../../support/program.ts';
 import { shared } from '../../support/shared.ts';
 import { needs, type PartKey } from '../../support/suite/parts.ts';
 
@@ -94,14 +94,6 @@ const succeeds = ([command, ...options]: [string, ...string[]], cwd?: string): b
   spawnSync(command, options, { cwd, stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
 
 const app = await shared(startTestApp());
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test('every sample of the portal is run', () => {
   expect(PROGRAMS.map(({ language }) => language)).toEqual(samples.map(({ language }) => language));
