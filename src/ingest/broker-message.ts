@@ -23,6 +23,7 @@ import {
   retentionOf,
 } from './event-times.ts';
 import type { NewEvent } from './new-event.ts';
+import { jsonInSlices } from './request/body.ts';
 import { excessError } from './request/json-bounds.ts';
 import { applySourceFunctions } from './source-functions.ts';
 
@@ -73,11 +74,12 @@ export async function readBrokerMessage(reader: MessageReader, message: BrokerMe
   const excess = excessOf(message.body, reader.jsonBounds);
   if (excess !== undefined) return unreadable(raw, excessError(excess, reader.jsonBounds).message);
   const { sandbox, seed, nowMs } = reader;
-  const made = await applySourceFunctions(sandbox, source, { event: raw, seed, nowMs });
+  const event = { ...raw, contentType: await wholeType(raw) };
+  const made = await applySourceFunctions(sandbox, source, { event, seed, nowMs });
   if (made.functionFailure !== null) return unreadable(raw, made.functionFailure);
   // The headers of a CloudEvent say what its data is, which may look like the usual form.
-  const cloud = source.cloudevents ? cloudMessage(made.headers, made.payload) : null;
-  const envelope = cloud === null ? readEnvelope(made.payload) : cloudEnvelope(cloud);
+  const cloud = source.cloudevents ? await cloudMessage(made.headers, made.payload, reader.jsonBounds) : null;
+  const envelope = cloud === null ? await readEnvelope(made.payload) : cloudEnvelope(cloud);
   if (typeof envelope === 'string') return unreadable(raw, envelope);
   const headers = cloud === null ? made.headers : withoutAttributes(made.headers);
   return fromEnvelope(reader, { raw, headers }, envelope);
@@ -155,7 +157,7 @@ function rawEvent(source: SourceRow, { body, headers, id }: BrokerMessage): NewE
     target: { kind: 'subscribers' },
     eventType: UNREADABLE,
     payload: body,
-    contentType: contentType(body),
+    contentType: contentType(body.subarray(0, MAX_KEPT_BYTES)),
     headers: Object.fromEntries([...named, ...(id === null ? [] : [[ID_HEADER, [id]] as const])]),
     forwardedHeaders: null,
     credentials: [],
@@ -180,6 +182,10 @@ function unreadable(raw: NewEvent, reason: string): NewEvent {
   const functionFailure = `${reason} The message has ${length} bytes.`;
   return { ...raw, payload, contentType: contentType(payload), functionFailure };
 }
+
+/** The content type of a message, of which `rawEvent` looked at the beginning. */
+const wholeType = async ({ payload, contentType }: NewEvent): Promise<string | null> =>
+  payload.length <= MAX_KEPT_BYTES || (await jsonInSlices(payload)) === null ? contentType : null;
 
 /** Null where it is JSON. */
 function contentType(body: Buffer): string | null {
@@ -237,10 +243,10 @@ function wrongField(fields: Record<string, unknown>): string | undefined {
 }
 
 /** The envelope, or why there is none. */
-function readEnvelope(payload: Buffer): Envelope | string {
-  const text = payload.toString();
-  const fields = isUtf8(payload) ? parse(text) : undefined;
-  if (fields === undefined) return 'The message is not JSON.';
+async function readEnvelope(payload: Buffer): Promise<Envelope | string> {
+  const json = await jsonInSlices(payload);
+  if (json === null) return 'The message is not JSON.';
+  const { value: fields, text } = json;
   if (!isObject(fields)) return 'The message is not a JSON object.';
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) return `The message has an unknown field: ${unknown.slice(0, 100)}.`;
@@ -279,14 +285,6 @@ function readTimes(envelope: Envelope, { routing, nowMs, retentionMs }: MessageR
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return `The message cannot be delivered at its time: ${error.message}.`;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -131,7 +131,9 @@ async function ingestCloudEvents(
   const body = decoded(await decodeBody(incoming.body, incoming.headers, limit, deps.jsonBounds), limit);
   const hops = readHops(deps.sealer, request.headers[HOPS_NAME]);
   const { isSigned } = compileSource(found.row);
-  const events = cloudEventsOf(incoming, body.bytes, isSigned).map((one): NewEvent => {
+  const { jsonBounds } = deps;
+  const given = await cloudEventsOf(incoming, body.bytes, { isSigned, jsonBounds });
+  const events = given.map((one): NewEvent => {
     const own = newEvent(found, incoming, one.payload);
     const { trace, expires_at, ...parts } = cloudParts(found.row, own, one);
     const limits = { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY };

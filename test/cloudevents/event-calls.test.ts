@@ -118,6 +118,13 @@ test('a binary CloudEvent has its attributes in headers, and any data', async ()
   expect(await post('/events/broadcast', '', headers('3', 'application/json'))).toMatchObject({
     data: { raw: 'null' },
   });
+  const large = `["${'x'.repeat(200_000)}", 1.0]`;
+  const sliced = await post('/events/broadcast', large, headers('5', 'application/json'));
+  expect(sliced.data.raw).toBe(large.replace(' ', ''));
+  expect(await post('/events/broadcast', large.slice(1), headers('6', 'application/json'))).toMatchObject({
+    http: 400,
+    message: 'data: is not the JSON that its content type says',
+  });
   expect(await post('/events/broadcast', '{', headers('4', 'application/json'))).toMatchObject({
     http: 400,
     message: 'data: is not the JSON that its content type says',
@@ -145,6 +152,10 @@ test('data in base64 is bytes, or JSON where its type says so', async () => {
   for (const [fields, message] of [
     [{ data_base64: 'a b' }, 'data_base64: must be base64'],
     [{ data_base64: 7 }, 'data_base64: must be base64'],
+    [
+      { data_base64: Buffer.from('['.repeat(101)).toString('base64'), datacontenttype: 'application/json' },
+      'data_base64: The JSON nests deeper than 100 levels, the limit that POSTHORN_MAX_JSON_DEPTH sets.',
+    ],
     [{ datacontenttype: 7 }, 'datacontenttype: must be a string'],
     [{ datacontenttype: 'text' }, 'datacontenttype: must be a media type, such as application/json'],
     [{ datacontenttype: 'a/b;\nx: y' }, 'datacontenttype: must be a media type, such as application/json'],

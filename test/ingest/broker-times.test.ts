@@ -89,3 +89,21 @@ test('a message that nests too deep or has too many names is kept as an event th
     expect.stringContaining('more than 1000 names'),
   ]);
 });
+
+test('a large message is read in slices, with its data as it came', async () => {
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const data = [...Array<string>(8).fill('x'.repeat(100_000)), 1.5];
+  const event = await read({ data });
+  isDone = true;
+  expect(event).toMatchObject({ eventType: 'a', contentType: null, functionFailure: null });
+  expect(String(event.payload)).toBe(JSON.stringify(data));
+  expect(turns).toBeGreaterThanOrEqual(4);
+  const other = await read({ data, unknown: 1 });
+  expect(other).toMatchObject({ eventType: 'broker.unreadable', contentType: 'text/plain' });
+});

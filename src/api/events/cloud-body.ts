@@ -5,6 +5,7 @@ import { CloudBatch } from '../../ingest/cloudevents/cloud-batch.ts';
 import { type CloudEvent, readBinary, readStructured } from '../../ingest/cloudevents/cloud-event.ts';
 import type { CloudForm } from '../../ingest/cloudevents/cloud-form.ts';
 import { fieldsOf } from '../../ingest/cloudevents/event-fields.ts';
+import type { JsonBounds } from '../../platform/json/json-shape.ts';
 import { Type } from '../../platform/type.ts';
 import type { GivenJson } from '../http/body/read-body.ts';
 import type { Call } from '../http/call.ts';
@@ -34,12 +35,15 @@ export function targetQuery(kind: EventKind) {
   return { [place.field]: Type.Optional(Type.String({ description })) };
 }
 
+interface CloudReader {
+  query: Query;
+  check: ReturnType<typeof eventChecker>;
+  jsonBounds: JsonBounds;
+}
+
 /** The events of a batch, which are checked like those of a call with one of them. */
-export const cloudItems = (
-  batch: CloudBatch,
-  kind: EventKind,
-  by: { query: Query; check: ReturnType<typeof eventChecker> },
-): BatchItem[] => batch.items.map((item) => new CloudItem(item, kind, by));
+export const cloudItems = (batch: CloudBatch, kind: EventKind, by: CloudReader): BatchItem[] =>
+  batch.items.map((item) => new CloudItem(item, kind, by));
 
 /** An event of a batch. Its payload is known once it is checked. */
 class CloudItem implements BatchItem {
@@ -50,11 +54,11 @@ class CloudItem implements BatchItem {
   constructor(
     { value, text }: { value: unknown; text: string },
     kind: EventKind,
-    { query, check }: { query: Query; check: ReturnType<typeof eventChecker> },
+    { query, check, jsonBounds }: CloudReader,
   ) {
     this.text = text;
     this.#check = () => {
-      this.payload = readStructured(value, text);
+      this.payload = readStructured(value, text, jsonBounds);
       return check({ kind, ...bodyOf(kind, query, this.payload) }, text);
     };
   }
@@ -70,13 +74,16 @@ export function cloudBody(
 ): (request: FastifyRequest, form: CloudForm, json?: GivenJson) => unknown {
   return (request, form, json) => {
     if (form === 'batch' && json !== undefined) return new CloudBatch(json.value, json.text);
-    const event = json === undefined ? binary(request) : readStructured(json.value, json.text);
-    request.payload = event;
-    return bodyOf(kind, request.query as Query, event);
+    const use = (event: CloudEvent) => {
+      request.payload = event;
+      return bodyOf(kind, request.query as Query, event);
+    };
+    if (json === undefined) return binary(request).then(use);
+    return use(readStructured(json.value, json.text, request.server.jsonBounds));
   };
 }
 
-function binary({ headers, body }: FastifyRequest): CloudEvent {
+function binary({ headers, body }: FastifyRequest): Promise<CloudEvent> {
   return readBinary(headers, Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 }
 

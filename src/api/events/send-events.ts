@@ -61,7 +61,7 @@ export function registerSending(app: FastifyInstance, context: ApiContext): void
     if (isDryRun(given)) throw badQuery('dry_run', 'is for one event, not for a batch');
     if (given.idempotencyKey !== undefined)
       throw invalid('Idempotency-Key', 'is not taken with a batch; each event has its own source and id');
-    const items = cloudItems(batch, kind, { query: given.query, check });
+    const items = cloudItems(batch, kind, { query: given.query, check, jsonBounds: app.jsonBounds });
     return sendBatch(context, given, { items, isAllOrNothing: true });
   };
   route.post(app, `${path}/broadcast`, {

@@ -1,9 +1,11 @@
 import { attributeText, CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
 import { type FieldProblem, invalid } from '../../domain/errors.ts';
 import { isObject } from '../../platform/json/is-object.ts';
+import { excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
-import { isJsonType, jsonPayload } from '../request/body.ts';
+import { isJsonType, type JsonPayload, jsonInSlices, jsonPayload } from '../request/body.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
+import { excessError } from '../request/json-bounds.ts';
 import { checkSize, problemsOf, refuse, typeProblems } from './attributes.ts';
 
 /** A CloudEvent of any form, read and checked. */
@@ -23,7 +25,7 @@ const NO_DATA = Buffer.from('null');
 const OCTETS = 'application/octet-stream';
 
 /** From its JSON: the parsed value, and its text, in which the data is as it was sent. */
-export function readStructured(value: unknown, text: string): CloudEvent {
+export function readStructured(value: unknown, text: string, bounds: JsonBounds): CloudEvent {
   if (!isObject(value)) throw invalid('', 'must be an object with the attributes of a CloudEvent');
   const { data, data_base64: base64, datacontenttype, ...given } = value;
   const entries = Object.entries(given);
@@ -38,11 +40,11 @@ export function readStructured(value: unknown, text: string): CloudEvent {
   }
   refuse([...problems, ...typeProblems(datacontenttype), ...problemsOf(attributes)]);
   const type = mediaType((datacontenttype as string | null) ?? '');
-  return { attributes, ...structuredData({ data, base64, text }, type) };
+  return { attributes, ...structuredData({ data, base64, text, bounds }, type) };
 }
 
 /** From the headers of a request and its decoded body. */
-export function readBinary(headers: IngestHeaders, body: Buffer): CloudEvent {
+export async function readBinary(headers: IngestHeaders, body: Buffer): Promise<CloudEvent> {
   const given = Object.keys(headers).flatMap((header) => {
     const name = header.startsWith(CLOUD_PREFIX) ? header.slice(CLOUD_PREFIX.length) : '';
     const [value] = NAME.test(name) ? headerValues(headers, header) : [];
@@ -54,7 +56,8 @@ export function readBinary(headers: IngestHeaders, body: Buffer): CloudEvent {
   attributes.delete('datacontenttype');
   const [type = ''] = headerValues(headers, 'content-type');
   refuse([...typeProblems(type), ...problemsOf(attributes)]);
-  return { attributes, ...dataOf(body, type) };
+  const json = isJsonType(mediaType(type)) ? await jsonInSlices(body) : null;
+  return { attributes, ...dataOf(body, type, json) };
 }
 
 const isAttribute = (value: unknown): value is string | boolean | number =>
@@ -63,13 +66,15 @@ const isAttribute = (value: unknown): value is string | boolean | number =>
 const mediaType = (type: string): string => type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 function structuredData(
-  { data, base64, text }: { data: unknown; base64: unknown; text: string },
+  { data, base64, text, bounds }: { data: unknown; base64: unknown; text: string; bounds: JsonBounds },
   type: string,
 ): Pick<CloudEvent, 'payload' | 'contentType'> {
   if (base64 !== undefined && base64 !== null) {
     if (data !== undefined) throw invalid('data_base64', 'cannot be given together with data');
     if (typeof base64 !== 'string' || !BASE64.test(base64)) throw invalid('data_base64', 'must be base64');
-    return dataOf(Buffer.from(base64, 'base64'), type === '' ? OCTETS : type);
+    const bytes = Buffer.from(base64, 'base64');
+    const named = type === '' ? OCTETS : type;
+    return dataOf(bytes, named, isJsonType(named) ? boundedJson(bytes, bounds) : null);
   }
   if (data === undefined || data === null) return { payload: NO_DATA, contentType: null };
   if (isJsonType(type))
@@ -79,10 +84,20 @@ function structuredData(
   return { payload: Buffer.from(data), contentType: type };
 }
 
-function dataOf(bytes: Buffer, contentType: string): Pick<CloudEvent, 'payload' | 'contentType'> {
+function boundedJson(bytes: Buffer, bounds: JsonBounds): JsonPayload | null {
+  const excess = excessOf(bytes, bounds);
+  if (excess !== undefined) throw invalid('data_base64', excessError(excess, bounds).message);
+  return jsonPayload(bytes);
+}
+
+/** `json`: that of the bytes, if their type is JSON. */
+function dataOf(
+  bytes: Buffer,
+  contentType: string,
+  json: JsonPayload | null,
+): Pick<CloudEvent, 'payload' | 'contentType'> {
   if (bytes.length === 0) return { payload: NO_DATA, contentType: null };
   if (!isJsonType(mediaType(contentType))) return { payload: bytes, contentType };
-  const json = jsonPayload(bytes);
   if (json === null) throw invalid('data', 'is not the JSON that its content type says');
   return { payload: compactJson(json.text), contentType: null };
 }

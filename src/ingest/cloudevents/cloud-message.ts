@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { jsonPayload } from '../request/body.ts';
+import type { JsonBounds } from '../../platform/json/json-shape.ts';
+import { jsonInSlices } from '../request/body.ts';
 import { type CloudEvent, readBinary, readStructured } from './cloud-event.ts';
 import { cloudForm } from './cloud-form.ts';
 
@@ -8,19 +9,20 @@ const ATTRIBUTE = /^(?:ce[-_]|cloudevents[:_])(?=[a-z0-9]+$)/;
 const OF_EVENT = /^(?:(?:ce[-_]|cloudevents[:_])[a-z0-9]+|content-type)$/;
 
 /** The CloudEvent of a broker's message, or why it is none. Null: the message does not say that it is one. */
-export function cloudMessage(
+export async function cloudMessage(
   given: Readonly<Record<string, readonly string[]>>,
   body: Buffer,
-): CloudEvent | string | null {
+  bounds: JsonBounds,
+): Promise<CloudEvent | string | null> {
   const headers = Object.fromEntries(
     Object.entries(given).map(([name, [value]]) => [name.toLowerCase().replace(ATTRIBUTE, 'ce-'), value]),
   );
   const form = cloudForm(headers);
   if (form === null || form === 'batch') return null;
   try {
-    if (form === 'binary') return readBinary(headers, body);
-    const json = jsonPayload(body);
-    return json === null ? 'The CloudEvent is not JSON.' : readStructured(json.value, json.text);
+    if (form === 'binary') return await readBinary(headers, body);
+    const json = await jsonInSlices(body);
+    return json === null ? 'The CloudEvent is not JSON.' : readStructured(json.value, json.text, bounds);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return `The message is no valid CloudEvent: ${error.message}.`;

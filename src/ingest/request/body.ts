@@ -32,12 +32,14 @@ export async function readBody(
 ): Promise<Body> {
   const decoding = await decodeBody(raw, headers, maxBytes, jsonBounds);
   if (decoding.kind !== 'decoded') return decoding;
-  const { bytes } = decoding;
+  return readDecoded(decoding.bytes, headers, maxBytes);
+}
+
+/** `parseBody`, where large JSON is parsed in slices. */
+export async function readDecoded(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
   if (bytes.length <= SLICE_CHARS || !isJsonType(mediaTypeOf(headers)))
     return parseBody(bytes, headers, maxBytes);
-  const text = jsonText(bytes);
-  const json = text === null ? null : await payloadOf(text, parseInSlices(text));
-  return json ?? opaque(bytes, headers);
+  return (await jsonInSlices(bytes)) ?? opaque(bytes, headers);
 }
 
 /** The bytes without their content coding. Throws if they are JSON that is out of its bounds. */
@@ -88,7 +90,7 @@ function opaque(bytes: Buffer, headers: IngestHeaders): Payload {
   return { kind: 'opaque', bytes, contentType: type, asJson: JSON.stringify(text) };
 }
 
-type JsonPayload = Extract<Payload, { kind: 'json' }>;
+export type JsonPayload = Extract<Payload, { kind: 'json' }>;
 
 /** Null if it is not valid JSON. */
 export function jsonPayload(bytes: Buffer): JsonPayload | null {
@@ -101,9 +103,13 @@ export function jsonPayload(bytes: Buffer): JsonPayload | null {
   }
 }
 
-async function payloadOf(text: string, parsed: Promise<unknown>): Promise<JsonPayload | null> {
+/** `jsonPayload`, where large JSON is parsed in slices. */
+export async function jsonInSlices(bytes: Buffer): Promise<JsonPayload | null> {
+  if (bytes.length <= SLICE_CHARS) return jsonPayload(bytes);
+  const text = jsonText(bytes);
+  if (text === null) return null;
   try {
-    return { kind: 'json', text, value: await parsed };
+    return { kind: 'json', text, value: await parseInSlices(text) };
   } catch (error) {
     return noJson(error);
   }

@@ -1,6 +1,7 @@
 import { CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
 import { AppError, invalidFields } from '../../domain/errors.ts';
 import { readTime } from '../../domain/time.ts';
+import type { JsonBounds } from '../../platform/json/json-shape.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { parseTrace, type TraceContext } from '../../tracing/trace-context.ts';
 import { CloudBatch } from '../cloudevents/cloud-batch.ts';
@@ -8,7 +9,7 @@ import { type CloudEvent, readBinary, readStructured } from '../cloudevents/clou
 import { cloudForm } from '../cloudevents/cloud-form.ts';
 import { cloudHeaders } from '../cloudevents/event-fields.ts';
 import { isEventGrid, ofEventGrid } from '../cloudevents/event-grid.ts';
-import { jsonPayload, type Payload, parseBody } from '../request/body.ts';
+import { jsonInSlices, type Payload, readDecoded } from '../request/body.ts';
 import type { IngestRequest } from '../request/ingest-request.ts';
 import { idempotencyChecksum } from './idempotency.ts';
 
@@ -37,33 +38,34 @@ export function hasCloudEvents(
 }
 
 /** The events of a request, whose body is decoded. In the binary form a signature covers none of the attributes. */
-export function cloudEventsOf(
+export async function cloudEventsOf(
   { headers, body: signed }: IngestRequest,
   body: Buffer,
-  isSigned: boolean,
-): CloudRequestEvent[] {
+  { isSigned, jsonBounds }: { isSigned: boolean; jsonBounds: JsonBounds },
+): Promise<CloudRequestEvent[]> {
   const form = cloudForm(headers);
   if (form === 'binary') {
-    const payload = parseBody(body, headers, body.length) as Payload;
+    const payload = (await readDecoded(body, headers, body.length)) as Payload;
     const identity = isSigned && { identity: signed.toString('latin1') };
-    return [{ cloud: readBinary(headers, body), payload, ...identity }];
+    return [{ cloud: await readBinary(headers, body), payload, ...identity }];
   }
-  const json = jsonPayload(body);
+  const json = await jsonInSlices(body);
   if (json === null) throw new AppError('bad_json', { detail: 'it is not the JSON of CloudEvents' });
-  if (form === 'structured') return [{ cloud: readStructured(json.value, json.text), payload: json }];
+  if (form === 'structured')
+    return [{ cloud: readStructured(json.value, json.text, jsonBounds), payload: json }];
   const asCloudEvent = form === null ? ofEventGrid : (value: unknown) => value;
   return new CloudBatch(json.value, json.text).items.map(({ value, text }, n) =>
-    itemOf({ kind: 'json', value, text }, n, asCloudEvent(value)),
+    itemOf({ kind: 'json', value, text }, n, () => readStructured(asCloudEvent(value), text, jsonBounds)),
   );
 }
 
 function itemOf(
   payload: Extract<Payload, { kind: 'json' }>,
   index: number,
-  value: unknown,
+  read: () => CloudEvent,
 ): CloudRequestEvent {
   try {
-    return { cloud: readStructured(value, payload.text), payload };
+    return { cloud: read(), payload };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw invalidFields(
