@@ -244,8 +244,8 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       const whole = { status: true, message: answered.message, data: answer, ...beside };
       const asBytes = wantsBytes(request.headers.accept);
       if (!asBytes && !isList(answer)) return reply.send(whole);
-      const text = await stringifyInSlices(whole, { asBytes });
-      return reply.type('application/json; charset=utf-8').serializer(String).send(text);
+      const bytes = await stringifyInSlices(whole, { asBytes });
+      return reply.type('application/json; charset=utf-8').send(bytes);
     },
   });
 }

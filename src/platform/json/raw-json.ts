@@ -176,27 +176,28 @@ export function stringifyWithRaw(value: unknown): string {
 export const WRITTEN_AT_ONCE = 256 * 1024;
 
 /**
- * `stringifyWithRaw` with a turn of the event loop after each slice. A RawJson is not divided. `asBytes`: each is a list of
- * the numbers of its bytes.
+ * The bytes of `stringifyWithRaw`, with a turn of the event loop after each slice. A RawJson is not divided. `asBytes`: each
+ * is a list of the numbers of its bytes.
  */
 export async function stringifyInSlices(
   value: unknown,
   { asBytes, onSlice }: { asBytes: boolean; onSlice?: (chars: number) => void },
-): Promise<string> {
+): Promise<Buffer> {
   const { json, raws } = withHoles(value);
+  const slices: Buffer[] = [];
   let text = '';
   let at = 0;
-  let turnAt = 0;
   for (const raw of raws) {
     const next = json.indexOf(holeJson, at);
     text += json.slice(at, next) + (asBytes ? `[${raw.bytes.join(',')}]` : wellFormed(raw.text));
     at = next + holeJson.length;
-    if (text.length - turnAt < WRITTEN_AT_ONCE) continue;
-    onSlice?.(text.length - turnAt);
-    turnAt = text.length;
+    if (text.length < WRITTEN_AT_ONCE) continue;
+    onSlice?.(text.length);
+    slices.push(Buffer.from(text));
+    text = '';
     await nextTurn();
   }
-  return text + json.slice(at);
+  return Buffer.concat([...slices, Buffer.from(text + json.slice(at))]);
 }
 
 /**

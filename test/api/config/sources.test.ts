@@ -83,6 +83,17 @@ test('every given field is in the response, in a read and in the list', async ()
   expect(content).toEqual([made]);
 });
 
+test('both functions of a source may have their most characters', async () => {
+  const longest = (code: string) => code.padEnd(262_144, 'ä');
+  const fields = {
+    name: 'long',
+    type: 'http',
+    body_function: longest('function transform(p) { return p } //'),
+    header_function: longest('function transform(h) { return h } //'),
+  };
+  expect(await app.project.post('/sources', fields)).toMatchObject(fields);
+});
+
 test.each([
   ['basic_auth', { username: 'ada', password: 'pa:ss' }],
   ['api_key', { header_name: 'X-Key', header_value: 'v' }],

@@ -204,6 +204,16 @@ test.each(badSpecs)('a document that %s is refused', async (_, spec, text) => {
   expect((await importSpec(app.project, spec, 400)).message).toContain(text);
 });
 
+test('a document of a megabyte is imported', async () => {
+  const client = await app.newProject();
+  const schemas = Object.fromEntries(
+    Array.from({ length: 1_000 }, (_, n) => [`S${n}`, { type: 'object', description: 'x'.repeat(1_000) }]),
+  );
+  const webhooks = { big: webhook({ $ref: '#/components/schemas/S999' }) };
+  const imported = await importSpec(client, { openapi: '3.1.0', webhooks, components: { schemas } });
+  expect(imported[0].json_schema.components.schemas).toEqual({ S999: schemas['S999'] });
+});
+
 test('a large document is read in a thread, and other work has its turns', async () => {
   const hook = (n: number) => `  hook${n}:\n    post: {summary: The first}\n`;
   let turns = 0;
