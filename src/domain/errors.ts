@@ -172,8 +172,9 @@ export class AppError extends Error {
     const { status, message } = errorTable[code];
     const reason = message.includes('{trouble}') ? (options?.reason ?? 'unreachable') : undefined;
     const trouble = reason && DATABASE_FAULTS[reason];
+    const values: Record<string, string | number | undefined> = { trouble, ...params };
     super(
-      message.replace(/\{(\w+)\}/g, (_, name: string) => `${{ trouble, ...params }[name] ?? ''}`),
+      message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')),
       options,
     );
     this.code = code;
