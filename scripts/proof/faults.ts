@@ -131,6 +131,12 @@ const FAULTS: readonly Fault[] = [
     seen: '503 until the promotion',
   },
   {
+    fault: 'the old primary is the only one again',
+    file: 'test/failover/old-primary.test.ts',
+    test: null,
+    seen: '503 until it is [accepted](operations.md#an-old-primary-that-comes-back-as-the-only-one)',
+  },
+  {
     fault: 'old primary comes back',
     file: 'test/failover/split.test.ts',
     test: null,
