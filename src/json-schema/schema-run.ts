@@ -1,7 +1,9 @@
 import { WorkMeter } from '../matcher/work-meter.ts';
 
-/** A node of a schema costs about so many steps of the meter. 4,000,000 steps are 500,000 nodes. */
+/** A node of a schema costs about so many steps of the meter. */
 const STEPS_PER_NODE = 8;
+/** 500,000 nodes: a payload of a megabyte has its check. */
+const MOST_STEPS = 4_000_000;
 const MAX_PROBLEMS = 5;
 const MAX_DEPTH = 200;
 
@@ -21,7 +23,7 @@ export class SchemaRun {
 
   constructor(meter = new WorkMeter()) {
     this.meter = meter;
-    meter.begin();
+    meter.begin(MOST_STEPS);
   }
 
   /** It needed more work than allowed, so it has no result. */

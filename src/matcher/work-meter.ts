@@ -23,8 +23,8 @@ export class WorkMeter {
     this.#pool = pool;
   }
 
-  begin(): void {
-    this.#granted = Math.max(FLOOR_STEPS, Math.min(FILTER_STEPS, this.#pool));
+  begin(most = FILTER_STEPS): void {
+    this.#granted = Math.max(FLOOR_STEPS, Math.min(most, this.#pool));
     this.#left = this.#granted;
   }
 
