@@ -118,8 +118,8 @@ export function pageTests(get: () => World): void {
     await open(`sources/${seed.source.uid}`);
     const figure = (name: string) =>
       page.getByRole('list', { name: 'Statistics' }).locator('li', { hasText: name });
-    await figure('Accepted').getByText('1', { exact: true }).waitFor();
-    expect(await figure('Accepted').textContent()).toBe('Accepted1events');
+    await figure('Accepted, about').getByText('1', { exact: true }).waitFor();
+    expect(await figure('Accepted, about').textContent()).toBe('Accepted, about1events');
     expect(await figure('p50 latency').textContent()).toBe('p50 latency–nothing delivered');
     await page.getByRole('img', { name: 'Attempts per hour' }).waitFor();
     await page.getByRole('link', { name: 'Show the events' }).click();
