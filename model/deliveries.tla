@@ -3,7 +3,7 @@
 (* A delivery from its accept to its end: born leased, claimed, sent,      *)
 (* finished under a fence, taken over from a silent node, at most once.    *)
 (* `code:` names what an action stands for; test/model/names.test.ts fails *)
-(* when one of these names is gone. docs/model.md has the guards.          *)
+(* when one of these names is gone. model/README.md has the guards.          *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, TLC
 

@@ -3,7 +3,7 @@
 (* The move of a project from a source cell to a target cell, while it     *)
 (* accepts and sends. A mover may be killed, or be taken for dead, at each *)
 (* step; another process settles the move. `code:` names what an action    *)
-(* stands for. docs/model.md has the guards.                               *)
+(* stands for. model/README.md has the guards.                               *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, TLC
 

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* Deliveries of a pull endpoint: a lease is a due time on the queue row.  *)
 (* Any node takes the result, and it counts once. `code:` names what an    *)
-(* action stands for. docs/model.md has the guards.                        *)
+(* action stands for. model/README.md has the guards.                        *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, TLC
 

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* A rate limit over several nodes: at most Limit requests begin in any    *)
 (* Window, whatever node counts them. Time is in steps. `code:` names what *)
-(* an action stands for. docs/model.md has the guards.                     *)
+(* an action stands for. model/README.md has the guards.                     *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 

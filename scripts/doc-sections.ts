@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
 import { type Command, isCommonFlag } from '../src/cli/terminal/command.ts';
@@ -147,20 +145,6 @@ function synopsis(name: string, command: Command): string {
   const flags = own.filter((flag) => !isFilter(flag)).map(([flag]) => `--${flag}`);
   if (own.some(isFilter)) flags.push('FILTERS');
   return [name, ...operands.map((operand) => operand.name), ...flags].join(' ');
-}
-
-/** The allowed imports of each folder of src, from the same file as the import rules. */
-export function layerSection(): string {
-  const layers = JSON.parse(readFileSync(join(import.meta.dirname, '../layers.json'), 'utf8')) as Record<
-    string,
-    string[]
-  >;
-  return table(
-    ['folder', 'may import'],
-    Object.entries(layers)
-      .filter(([folder]) => !folder.includes('/'))
-      .map(([folder, allowed]) => [folder, allowed.join(', ')]),
-  );
 }
 
 /** The kind of link that each right needs. */

@@ -6,7 +6,6 @@ import {
   commandReference,
   configSection,
   errorSection,
-  layerSection,
   metricSection,
   portalSection,
   presetSection,
@@ -45,7 +44,7 @@ const files: Record<string, () => Promise<string>> = {
   'docs/portal.md': withSection('docs/portal.md', 'portal', async () => portalSection(await makeOpenApi())),
   'docs/settings.md': withSettings,
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
-  'ARCHITECTURE.md': withArchitecture,
+  'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'states', stateSection),
 };
 
 function withSection(
@@ -62,11 +61,6 @@ function replaceSection(page: string, name: string, text: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`the page has no section ${name}`);
   return `${page.slice(0, from + begin.length)}\n${text}\n${page.slice(to)}`;
-}
-
-async function withArchitecture(): Promise<string> {
-  const page = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
-  return replaceSection(replaceSection(page, 'layers', layerSection()), 'states', stateSection());
 }
 
 async function withSettings(): Promise<string> {

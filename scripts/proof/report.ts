@@ -173,7 +173,10 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
     '',
     '## Models',
     '',
-    ...table(['module', 'checks', 'states', 'depth', 'holds', '[guards](model.md)'], modelRows(models)),
+    ...table(
+      ['module', 'checks', 'states', 'depth', 'holds', '[guards](../model/README.md)'],
+      modelRows(models),
+    ),
     '',
   ].join('\n');
 }

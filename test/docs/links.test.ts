@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const pages = globSync(['*.md', 'client/*.md', 'docs/**/*.md'], { cwd: ROOT });
+const pages = globSync(['*.md', 'client/*.md', 'model/*.md', 'docs/**/*.md'], { cwd: ROOT });
 const withoutCode = (page: string): string =>
   readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```.*?^```$/gms, '');
 

@@ -25,7 +25,7 @@ it('comments and names of tests follow docs/style.md', () => {
 });
 
 it('pages follow docs/style.md', () => {
-  const pages = globSync('{*,docs/**/*,client/*}.md', { cwd: ROOT }).filter(
+  const pages = globSync('{*,docs/**/*,client/*,model/*}.md', { cwd: ROOT }).filter(
     (page) => page !== 'docs/style.md',
   );
   expect(pages.length).toBeGreaterThan(50);

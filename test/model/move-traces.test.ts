@@ -10,7 +10,7 @@ import { TwoCells } from '../cells/two-cells.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 
-/** Counterexamples of the model `move`, step by step. Names in brackets are those of docs/model.md. */
+/** Counterexamples of the model `move`, step by step. Names in brackets are those of model/README.md. */
 const cells = await shared(TwoCells.start());
 /** A transaction that stores a delivery as an accept does, and stays open until the test commits it. */
 class OpenAccept {

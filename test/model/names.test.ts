@@ -45,8 +45,8 @@ describe.each(modules)('%s', (module) => {
   });
 });
 
-test('each guard has its counterexample as text, and a row in docs/model.md with tests that exist', async () => {
-  const page = readFileSync(join(ROOT, 'docs/model.md'), 'utf8');
+test('each guard has its counterexample as text, and a row in model/README.md with tests that exist', async () => {
+  const page = readFileSync(join(ROOT, 'model/README.md'), 'utf8');
   const kept = readdirSync(join(MODEL, 'counterexamples'));
   for (const { config, switches, breaks } of await guards()) {
     const [constant] = switches[0]?.split('=') ?? [];
@@ -63,8 +63,8 @@ test('each guard has its counterexample as text, and a row in docs/model.md with
 /** Test files that a letter stands for in the table, and that name the guards in brackets. */
 const TRACES = { T: 'test/model/traces.test.ts', M: 'test/model/move-traces.test.ts' } as const;
 
-test('each row of docs/model.md names a test, and a trace is played for each guard that says so', () => {
-  const page = readFileSync(join(ROOT, 'docs/model.md'), 'utf8');
+test('each row of model/README.md names a test, and a trace is played for each guard that says so', () => {
+  const page = readFileSync(join(ROOT, 'model/README.md'), 'utf8');
   const rows = [...page.matchAll(/^\| (`[A-Z_]+`.*?) \| .* \| (.+) \|$/gm)];
   expect(rows.length).toBeGreaterThan(30);
   for (const [row, names = '', by = ''] of rows) {

@@ -17,7 +17,7 @@ import { shared } from '../support/shared.ts';
 
 /**
  * The counterexamples that TLC finds without a guard, step by step against the real statements. The app has no deliver
- * role: the test acts as the nodes, so that each order of events is exact. Names in brackets are those of docs/model.md.
+ * role: the test acts as the nodes, so that each order of events is exact. Names in brackets are those of model/README.md.
  */
 const app = await shared(startTestApp({ POSTHORN_ROLES: 'api' }));
 const { db } = app.app;
