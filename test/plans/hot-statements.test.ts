@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { USUAL_BATCH } from '../../src/domain/config/batch.ts';
+import { Batch } from '../../src/domain/config/batch.ts';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { groupFinish } from '../../src/engine/batching/regroup.ts';
+import { usualOf } from '../../src/platform/type.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-work.ts';
 import { finishWork } from '../../src/store/batching/finish-work.ts';
@@ -82,7 +83,7 @@ const newDelivery: NewDelivery = {
   dueAtMs: null,
   expiresAtMs: null,
 };
-const collected = { key: 'e', batch: USUAL_BATCH, seen: null, batchIds: ['b'], hasUnplaced: false };
+const collected = { key: 'e', batch: usualOf(Batch), seen: null, batchIds: ['b'], hasUnplaced: false };
 const batch = { ...leased, kind: 'batch', deliveryIds: [leased.id] } as unknown as LeasedBatch;
 const ofBatch = (delayMs: number | null) => groupFinish(batch, { members: [], parts: [] }, { delayMs });
 /** The last statement of a transaction. */

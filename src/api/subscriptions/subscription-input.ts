@@ -1,14 +1,17 @@
 import type { Static } from 'typebox';
 import { checkFilterSize } from '../../control/filter-changes.ts';
 import { newSubscription } from '../../control/subscription-changes.ts';
-import { type Batch, USUAL_BATCH } from '../../domain/config/batch.ts';
+import { Batch } from '../../domain/config/batch.ts';
 import { CONVOY_STRATEGY, type ProjectConfig } from '../../domain/config/project-config.ts';
 import { describeSchedule, scheduleProblem } from '../../domain/config/retry-schedule.ts';
 import {
+  AlertConfig,
   type FilterConditions,
   type FilterRecord,
   filterScopes,
   noConditions,
+  Ordering,
+  RateLimitConfig,
   type RetryConfig,
 } from '../../domain/config/subscription.ts';
 import { invalid } from '../../domain/errors.ts';
@@ -17,6 +20,7 @@ import type { SubscriptionFields } from '../../domain/resources/subscription-fie
 import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
+import { readGroup } from '../http/read-group.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
 import { type CreateSubscription, UpdateSubscription } from './subscription-schema.ts';
@@ -60,7 +64,7 @@ export function changedSubscriptionFields(
 const NONE = asId<EndpointId>('');
 
 function merged(fields: SubscriptionFields, input: Input, limits: Limits): SubscriptionFields {
-  const { alert_config, batch, ordering, rate_limit_config, retry_config, source_id } = input;
+  const { retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
       ...input,
@@ -69,11 +73,11 @@ function merged(fields: SubscriptionFields, input: Input, limits: Limits): Subsc
       endpoint_id: asId<EndpointId>(input.endpoint_id || input.app_id || NONE) || undefined,
       source_id: source_id && asId<SourceId>(source_id),
       delivery_mode: input.delivery_mode || undefined,
-      alert_config: alert_config && alertConfig(alert_config),
-      rate_limit_config: rate_limit_config && rateLimitConfig(rate_limit_config),
+      alert_config: readGroup(AlertConfig, input.alert_config, 'alert_config'),
+      rate_limit_config: readGroup(RateLimitConfig, input.rate_limit_config, 'rate_limit_config'),
       retry_config: retry_config && retryConfig(retry_config, limits),
-      ordering: ordering && orderingConfig(ordering),
-      batch: batch && batchConfig(batch),
+      ordering: readGroup(Ordering, input.ordering, 'ordering'),
+      batch: readGroup(Batch, input.batch, 'batch'),
     }),
     ...filterConfig(fields, input.filter_config),
   };
@@ -110,21 +114,12 @@ function withoutOwn(record: FilterRecord, given: Partial<FilterConditions>): Fil
   return { ...record, own };
 }
 
-const isEmpty = (given: object): boolean => Object.keys(given).length === 0;
-
-/** An empty object removes the setting. */
-function batchConfig(given: NonNullable<Input['batch']>): Batch | null {
-  if (isEmpty(given)) return null;
-  const { max, max_bytes, max_wait_seconds } = { ...USUAL_BATCH, ...given };
-  return { max, max_bytes, max_wait_seconds };
-}
-
 /** An empty object removes the setting. Omitted fields come from the project. */
 function retryConfig(
   given: NonNullable<Input['retry_config']>,
   { config: { strategy }, retentionMs }: Limits,
 ): RetryConfig | null {
-  if (isEmpty(given)) return null;
+  if (Object.keys(given).length === 0) return null;
   const { schedule = [] } = given;
   if (schedule.length > 0) {
     const problem = scheduleProblem('retry_config.schedule', schedule, retentionMs);
@@ -148,31 +143,4 @@ function seconds(text: string): number {
   if (ms === null || ms < 0 || ms > MAX_SECONDS * 1000)
     throw invalid('retry_config.duration', 'must be a duration such as 10s or 1h3m, at most a year');
   return Math.round(ms / 1000);
-}
-
-function alertConfig(given: NonNullable<Input['alert_config']>): SubscriptionFields['alert_config'] {
-  if (isEmpty(given)) return null;
-  const { count, threshold } = given;
-  if (count === undefined) throw invalid('alert_config.count', 'is required');
-  if (threshold === undefined) throw invalid('alert_config.threshold', 'is required');
-  const ms = parseGoDuration(threshold);
-  if (ms === null || ms <= 0) throw invalid('alert_config.threshold', 'must be a duration such as 30s or 1h');
-  return { count, threshold };
-}
-
-function rateLimitConfig(
-  given: NonNullable<Input['rate_limit_config']>,
-): SubscriptionFields['rate_limit_config'] {
-  if (isEmpty(given)) return null;
-  const { count, duration } = given;
-  if (count === undefined) throw invalid('rate_limit_config.count', 'is required');
-  if (duration === undefined) throw invalid('rate_limit_config.duration', 'is required');
-  return { count, duration };
-}
-
-function orderingConfig(given: NonNullable<Input['ordering']>): SubscriptionFields['ordering'] {
-  if (isEmpty(given)) return null;
-  const { key, on_failure = 'hold' } = given;
-  if (key === undefined) throw invalid('ordering.key', 'is required');
-  return { key, on_failure };
 }

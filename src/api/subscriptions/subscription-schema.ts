@@ -1,14 +1,14 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import {
-  AlertConfig,
-  BatchConfig,
-  OrderingConfig,
-  RateLimitConfig,
-  ShownRetryConfig,
-  subscriptionFields,
-} from '../../domain/resources/subscription-fields.ts';
+  createInputs,
+  groupOutputs,
+  madeGroups,
+  outputs,
+  shownValues,
+  updateInputs,
+} from '../../domain/resources/fields.ts';
+import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
@@ -27,11 +27,7 @@ export const Subscription = Type.Object({
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   source_metadata: Type.Union([Source, Type.Null()]),
   device_metadata: NullableDevice,
-  alert_config: Type.Optional(AlertConfig),
-  rate_limit_config: Type.Optional(RateLimitConfig),
-  retry_config: Type.Optional(ShownRetryConfig),
-  ordering: Type.Optional(OrderingConfig),
-  batch: Type.Optional(BatchConfig),
+  ...groupOutputs(subscriptionFields),
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
     filter: Type.Object({
@@ -84,11 +80,7 @@ export function toSubscription(
     endpoint_metadata: endpoint,
     source_metadata: source === undefined ? null : shownOrNull(() => toSource(source, links.publicUrl)),
     device_metadata: links.device,
-    ...(row.alert_config !== null && { alert_config: row.alert_config }),
-    ...(row.rate_limit_config !== null && { rate_limit_config: row.rate_limit_config }),
-    ...(row.retry_config !== null && { retry_config: row.retry_config }),
-    ...(row.ordering !== null && { ordering: row.ordering }),
-    ...(row.batch !== null && { batch: row.batch }),
+    ...madeGroups(subscriptionFields, row),
     filter_config: { event_types: row.event_types, filter: { is_flattened: false, ...row.filter } },
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),

@@ -8,7 +8,7 @@ import type {
   UpdateSource,
 } from '../../../client/src/posthorn.ts';
 import { StartupError } from '../../platform/startup-error.ts';
-import { type Fields, isFields, isSame, type Kind } from './document.ts';
+import { type Fields, fieldsOf, isFields, isSame, type Kind } from './document.ts';
 import type { Change } from './make-plan.ts';
 import type { ProjectState } from './read-project.ts';
 
@@ -98,33 +98,20 @@ async function saveSource({ posthorn, ids, isDryRun }: Target, { key, id, body }
   if (!isDryRun) ids.sources.set(key, made.uid);
 }
 
-/** An empty object removes a part. */
-const REMOVABLE = [
-  'authentication',
-  'mtls_client_cert',
-  'signing_key',
-  'broker',
-  'alert_config',
-  'rate_limit_config',
-  'retry_config',
-  'ordering',
-  'batch',
-];
-
-function cleared(body: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [
-      name,
-      REMOVABLE.includes(name) && value === null ? {} : value,
-    ]),
+/** An empty object removes a part. Null removes an expiry. */
+const cleared = (kind: Kind, body: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      const isRemoved = value === null && fieldsOf[kind][name] === null && name !== 'expires_at';
+      return [name, isRemoved ? {} : value];
+    }),
   );
-}
 
 async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<void> {
   const { posthorn, ids, generated } = target;
   const { status, secret, ...rest } = body;
   const fields = {
-    ...cleared(rest),
+    ...cleared('endpoints', rest),
     key,
     ...(typeof secret === 'string' && secret !== '' && { secret }),
   };
@@ -150,7 +137,7 @@ async function saveSubscription(
   const { endpoint, source, status, event_types, filter, filters: _filters, retry_config, ...rest } = body;
   const isMatched = event_types !== undefined || filter !== undefined;
   const fields = {
-    ...cleared(rest),
+    ...cleared('subscriptions', rest),
     key,
     ...(endpoint !== undefined && { endpoint_id: ids.endpoints.get(endpoint as string) }),
     ...(source !== undefined && { source_id: ids.sources.get(source as string) ?? '' }),

@@ -1,22 +1,35 @@
+import type { Static } from 'typebox';
 import type { Secret } from '../../platform/secret.ts';
+import { mark, Type } from '../../platform/type.ts';
 import { type DeliveryKind, type EndpointSecrets, isFetched } from './endpoint.ts';
-
-/** The deliveries of a subscription are sent many at a time. The limit that is reached first makes a batch. */
-export interface Batch {
-  /** Deliveries. */
-  max: number;
-  /** Bytes of their payloads. A larger payload is a batch of its own. */
-  max_bytes: number;
-  /** How long the first of them waits for others. */
-  max_wait_seconds: number;
-}
 
 export const MAX_BATCH = 1_000;
 export const MAX_BATCH_BYTES = 10_000_000;
-export const MAX_BATCH_WAIT_SECONDS = 300;
 
-/** The limits that are not given. */
-export const USUAL_BATCH: Batch = { max: 100, max_bytes: 1_000_000, max_wait_seconds: 5 };
+const limit = (
+  { minimum, maximum, usual }: { minimum: number; maximum: number; usual: number },
+  text: string,
+  more = '',
+) => {
+  const description = `${text}, up to ${maximum}. ${usual} unless given.${more}`;
+  return mark(Type.Integer({ minimum, maximum, description }), { usual });
+};
+
+/** The deliveries of a subscription are sent many at a time. The limit that is reached first makes a batch. */
+export const Batch = Type.Object({
+  max: limit({ minimum: 1, maximum: MAX_BATCH, usual: 100 }, 'Most deliveries of a batch'),
+  max_bytes: limit(
+    { minimum: 1, maximum: MAX_BATCH_BYTES, usual: 1_000_000 },
+    'Most bytes of their payloads',
+    ' What stands around each payload in the request is not counted.',
+  ),
+  max_wait_seconds: limit(
+    { minimum: 0, maximum: 300, usual: 5 },
+    'Longest wait of a delivery for others',
+    ' 0: none.',
+  ),
+});
+export type Batch = Static<typeof Batch>;
 
 /** The batches of an object store, where no limit is given: few large objects. */
 const OBJECT_BATCH: Batch = { max: 1_000, max_bytes: 5_000_000, max_wait_seconds: 60 };

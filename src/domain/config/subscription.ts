@@ -1,3 +1,8 @@
+import type { Static } from 'typebox';
+import { parseGoDuration } from '../../platform/time/duration.ts';
+import { mark, oneOf, Text, Type } from '../../platform/type.ts';
+import { RetrySchedule } from './retry-schedule.ts';
+
 /** Conditions on an event, as given by the user: nested or dotted, per scope. */
 export interface FilterConditions {
   body: Record<string, unknown>;
@@ -21,27 +26,54 @@ export interface FilterRecord {
   own: Partial<FilterConditions>;
 }
 
-export interface RetryConfig {
-  type: 'linear' | 'exponential';
-  /** Seconds between attempts. */
-  duration: number;
-  /** Retries after the first attempt. */
-  retry_count: number;
-  /** The wait before each retry. The other fields describe it then. */
-  schedule?: string[];
-}
+const count = (maximum: number, description: string) => Type.Integer({ minimum: 0, maximum, description });
 
-export const failureActions = ['hold', 'skip'] as const;
+export const AlertConfig = Type.Object({
+  count: count(1_000_000, 'Failed attempts that raise an alert.'),
+  threshold: mark(Text(32, 'Time within which they must occur, such as `1h`.'), {
+    check: (text: string) =>
+      (parseGoDuration(text) ?? 0) > 0 ? undefined : 'must be a duration such as 30s or 1h',
+  }),
+});
+
+export const RateLimitConfig = Type.Object({
+  count: count(
+    1_000_000,
+    'Sends of this subscription in any interval of `rate_limit_config.duration`. 0: no limit.',
+  ),
+  duration: count(86_400, 'Length of that interval in seconds.'),
+});
+
+export const retryTypes = ['linear', 'exponential'] as const;
+
+/** The form of responses. Requests may give a wait as text, and count retries without the first attempt too. */
+export const RetryConfig = Type.Object({
+  type: oneOf(retryTypes),
+  duration: Type.Integer({ description: 'Seconds.' }),
+  /** Retries after the first attempt. */
+  retry_count: Type.Integer(),
+  /** The wait before each retry. The other fields describe it then. */
+  schedule: Type.Optional(RetrySchedule),
+});
+export type RetryConfig = Static<typeof RetryConfig>;
 
 /** Deliveries with the same key go one after another, in the order in which their events were accepted. */
-export interface Ordering {
-  /** `$.body.account.id`, `$.headers.X-Account`, or `endpoint`: one order for all deliveries of the endpoint. */
-  key: string;
-  /** After a failure the key is held until the delivery is resent or skipped, or the next one goes. */
-  on_failure: (typeof failureActions)[number];
-}
-
-export const ORDERING_KEY_PATTERN = String.raw`^(endpoint|\$\.body(\.[^.]+)+|\$\.headers\.[^\s:]+)$`;
+export const Ordering = Type.Object({
+  key: Type.String({
+    maxLength: 256,
+    pattern: String.raw`^(endpoint|\$\.body(\.[^.]+)+|\$\.headers\.[^\s:]+)$`,
+    description:
+      'Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it.',
+  }),
+  on_failure: mark(
+    oneOf(
+      ['hold', 'skip'],
+      '`hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes.',
+    ),
+    { usual: 'hold' },
+  ),
+});
+export type Ordering = Static<typeof Ordering>;
 
 export const noConditions = (): FilterConditions => ({ body: {}, headers: {}, query: {}, path: {} });
 

@@ -1,11 +1,12 @@
-import type { TOptional, TSchema } from 'typebox';
+import type { Static, TObject, TOptional, TSchema } from 'typebox';
 import { oneOf, Type } from '../../platform/type.ts';
 
 /**
  * The fields of a resource, described once. Columns, defaults, schemas, meta events, the portal's view, the file of a
  * project, the labels of forms and docs/settings.md follow from the description.
  *
- * Each field has a column of its own. Credentials are not among them: they are sealed together, and written by hand.
+ * Each field has a column of its own, and may be a table of parts. Credentials are not among them: they are sealed together,
+ * and written by hand.
  */
 export interface Field<Value = unknown, Input extends TSchema = TSchema, Output extends TSchema = TSchema> {
   /** The value of a new resource that does not name the field. */
@@ -15,6 +16,8 @@ export interface Field<Value = unknown, Input extends TSchema = TSchema, Output 
   /** In a response. */
   readonly output: Output;
   readonly facts: Facts;
+  /** The table of a group. */
+  readonly parts?: TObject;
 }
 
 export interface Facts {
@@ -82,6 +85,24 @@ export const choice = <Value extends string, const F extends Facts>(
   facts: F,
 ) => field({ usual, input: oneOf<Value | ''>([...of, '']), output: oneOf<Value>(of) }, facts);
 
+/**
+ * Settings that are made together, or not at all: null. A request names parts of them, and removes them with an empty object.
+ * Responses leave out those that are not made.
+ */
+export const group = <T extends TObject, Input extends TSchema = ReturnType<typeof Type.Partial<T>>>(
+  parts: T,
+  facts: Facts,
+  input = Type.Partial(parts) as TSchema as Input,
+) => ({
+  ...field({ usual: null as Static<T> | null, input, output: parts }, {
+    ...facts,
+    hidden: true,
+    meta: true,
+  } as const),
+  output: parts,
+  parts,
+});
+
 /** The name of a resource in the file of a project. */
 export const key = field(
   {
@@ -107,11 +128,17 @@ type OnUpdate<T extends Fields> = Without<T, { given: 'create' | 'never' }>;
 type OnCreate<T extends Fields> = Without<T, { given: 'never' }>;
 type Inputs<T extends Fields> = { [Name in keyof T]: T[Name]['input'] };
 type Optionals<T extends Fields> = { [Name in keyof T]: TOptional<T[Name]['input']> };
+type Groups<T extends Fields> = {
+  [Name in keyof T as T[Name]['parts'] extends TObject ? Name : never]: T[Name];
+};
 type Outputs<T extends Fields> = { [Name in keyof T]: T[Name]['output'] };
+
+const only = (fields: Fields, is: (field: Field, name: string) => boolean): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([fieldName, one]) => is(one, fieldName)));
 
 /** The fields with a fact, or without. */
 const having = (fields: Fields, has: (facts: Facts) => boolean): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([, { facts }]) => has(facts)));
+  only(fields, ({ facts }) => has(facts));
 
 const mapped = (fields: Fields, make: (field: Field, name: string) => unknown): never =>
   Object.fromEntries(
@@ -145,6 +172,24 @@ export const shownValues = <T extends Fields>(
   fields: T,
   row: Values<T>,
 ): Values<Without<T, { hidden: true }>> => mapped(shown(fields), (_field, fieldName) => row[fieldName]);
+
+const isGroup = ({ parts }: Field): boolean => parts !== undefined;
+
+/** The properties of the schema of a response for the groups. */
+export const groupOutputs = <T extends Fields>(
+  fields: T,
+): { [Name in keyof Groups<T>]: TOptional<T[Name]['output']> } =>
+  mapped(only(fields, isGroup), ({ output }) => Type.Optional(output));
+
+/** The groups of a row that are made. */
+export const madeGroups = <T extends Fields>(
+  fields: T,
+  row: Values<T>,
+): { [Name in keyof Groups<T>]?: NonNullable<Values<T>[Name]> } =>
+  mapped(
+    only(fields, (one, fieldName) => isGroup(one) && row[fieldName] !== null),
+    (_field, fieldName) => row[fieldName],
+  );
 
 /** A row as meta events show it. */
 export const metaValues = <T extends Fields>(fields: T, row: Values<T>): Partial<Values<T>> =>
