@@ -1,7 +1,6 @@
 import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
-import { type Command, isCommonFlag } from '../src/cli/terminal/command.ts';
-import { deliveryFilters } from '../src/cli/terminal/shared-flags.ts';
+import type { Command } from '../src/cli/terminal/command.ts';
 import { auditActions } from '../src/domain/audit.ts';
 import { transitions } from '../src/domain/delivery.ts';
 import { errorTable } from '../src/domain/errors.ts';
@@ -98,7 +97,7 @@ export function metricSection(): string {
 /** The groups whose commands of resources are shown by noun. */
 const BY_NOUN = new Set(['Events', 'Config']);
 
-/** Every command with the names of its arguments, which --help explains. */
+/** Every command with its operands. --help has the flags. */
 export function commandReference(): string {
   const groups = Map.groupBy(Object.entries(commands), ([, { group }]) => group);
   const sections = [...groups].map(([group, rows]) => {
@@ -133,19 +132,8 @@ function resourceTable(rows: [string, Command][]): string {
   );
 }
 
-const ownFlags = ({ flags = {} }: Command) => Object.entries(flags).filter((flag) => !isCommonFlag(flag));
-
-function synopsis(name: string, command: Command): string {
-  const { operands = [] } = command;
-  // Several commands take the filters of one list, which names them.
-  const { flags: all = {} } = command;
-  const isShort = 'dry-run' in all && Object.keys(deliveryFilters).every((flag) => flag in all);
-  const isFilter = ([flag, declared]: [string, unknown]) => isShort && deliveryFilters[flag] === declared;
-  const own = ownFlags(command);
-  const flags = own.filter((flag) => !isFilter(flag)).map(([flag]) => `--${flag}`);
-  if (own.some(isFilter)) flags.push('FILTERS');
-  return [name, ...operands.map((operand) => operand.name), ...flags].join(' ');
-}
+const synopsis = (name: string, { operands = [] }: Command): string =>
+  [name, ...operands.map((operand) => operand.name)].join(' ');
 
 /** The kind of link that each right needs. */
 const RIGHTS: Record<PortalRight, string> = {

@@ -40,8 +40,10 @@ it('pages follow docs/style.md', () => {
 });
 
 it('the pages stay short enough to read', () => {
-  const bytesOf = (pattern: string) =>
-    globSync(pattern, { cwd: ROOT }).reduce((sum, page) => sum + statSync(join(ROOT, page)).size, 0);
-  expect(bytesOf('docs/**/*.md')).toBeLessThanOrEqual(318_000);
-  expect(bytesOf('ARCHITECTURE.md')).toBeLessThanOrEqual(14_000);
+  const bytesOf = (pages: string[]) => pages.reduce((sum, page) => sum + statSync(join(ROOT, page)).size, 0);
+  const isRecord = (page: string) => page === 'CHANGELOG.md' || page.startsWith('docs/adr/');
+  const pages = globSync('{*,docs/**/*}.md', { cwd: ROOT }).filter((page) => !isRecord(page));
+  expect(bytesOf(pages)).toBeLessThanOrEqual(304_000);
+  expect(bytesOf(globSync('docs/**/*.md', { cwd: ROOT }))).toBeLessThanOrEqual(305_000);
+  expect(bytesOf(['ARCHITECTURE.md'])).toBeLessThanOrEqual(13_000);
 });
