@@ -4,6 +4,7 @@ import { refuseOtherOrigin } from '../api/http/access/session-cookie.ts';
 import { jsonBytes } from '../api/http/body/read-body.ts';
 import type { ApiContext } from '../api/http/context.ts';
 import { AppError } from '../domain/errors.ts';
+import { eventMethods } from './events/mcp-events.ts';
 import {
   errorMessage,
   invalidParams,
@@ -28,7 +29,7 @@ const PATH = '/mcp';
 /** A method of the protocol. */
 type Method = (params: Record<string, unknown>, call: AgentCall) => object | Promise<object>;
 
-export function registerMcp(
+function registerMcp(
   app: FastifyInstance,
   context: ApiContext,
   more: Readonly<Record<string, Method>>,
@@ -104,4 +105,18 @@ async function respond(
   }
   const result = await method(message.params, call);
   return isModern(message) ? complete(result, message.method) : result;
+}
+
+interface Settings {
+  mcp: 'on' | 'off';
+  /** Live subscriptions of an owner. */
+  mcpSubscriptions: number;
+}
+
+type Register = (app: FastifyInstance, context: ApiContext) => void;
+
+/** The routes of this room, if the instance wants them. */
+export function agentsOf(config: Settings): Register[] {
+  if (config.mcp === 'off') return [];
+  return [(app, context) => registerMcp(app, context, eventMethods(context, config.mcpSubscriptions))];
 }

@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
-import { type Alert, type AlertNotifier, alertLinks } from '../domain/alert.ts';
+import {
+  type Alert,
+  type AlertLink,
+  type AlertNotifier,
+  alertLines,
+  alertLinks,
+  alertTitle,
+} from '../domain/alert.ts';
 import type { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
 import { SharedRoom } from '../platform/shared-room.ts';
 import { Tasks } from '../platform/tasks.ts';
 import { VERSION } from '../platform/version.ts';
-import { mailOf, slackMessage, teamsMessage } from './alert-messages.ts';
 import type { Mailer } from './mailer.ts';
 
 /**
@@ -14,7 +20,7 @@ import type { Mailer } from './mailer.ts';
  * is tried twice more, then dropped. Messages in progress are dropped when the node stops. The meta event of
  * the same alert is never lost.
  */
-export interface AlertChannelsDeps {
+interface AlertChannelsDeps {
   http: HttpClient;
   /** Null: no mail server is configured. */
   mailer: Mailer | null;
@@ -127,4 +133,40 @@ async function mail(mailer: Mailer, message: Parameters<Mailer['send']>[0]): Pro
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/** One alert in the format of each channel. Names and reasons are untrusted text, so no format interprets them. */
+function mailOf(alert: Alert, links: readonly AlertLink[]): { subject: string; text: string } {
+  const lines = [...alertLines(alert), ...links.map(({ title, url }) => `${title}: ${url}`)];
+  return { subject: alertTitle(alert), text: `${lines.join('\n')}\n` };
+}
+
+/** Slack reads <...> as links and mentions. The links are our own. */
+function slackMessage(alert: Alert, links: readonly AlertLink[]): object {
+  const text = [alertTitle(alert), ...alertLines(alert)].join('\n');
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return { text: [escaped, ...links.map(({ title, url }) => `<${url}|${title}>`)].join('\n') };
+}
+
+/** A RichTextBlock is shown literally. A TextBlock would be read as Markdown. */
+function teamsMessage(alert: Alert, links: readonly AlertLink[]): object {
+  const block = (text: string, isTitle: boolean) => ({
+    type: 'RichTextBlock',
+    inlines: [{ type: 'TextRun', text, ...(isTitle && { weight: 'Bolder', size: 'Medium' }) }],
+  });
+  return {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: [block(alertTitle(alert), true), ...alertLines(alert).map((line) => block(line, false))],
+          actions: links.map(({ title, url }) => ({ type: 'Action.OpenUrl', title, url })),
+        },
+      },
+    ],
+  };
 }

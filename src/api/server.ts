@@ -12,19 +12,18 @@ import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import { describeRoutes } from './describe-routes.ts';
 import type { Authenticator } from './http/access/auth.ts';
-import { ANSWER_HEADERS } from './http/answer/answer-headers.ts';
+import { ANSWER_HEADERS } from './http/answer/envelope.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
 import type { BodyRoom } from './server/body-room.ts';
-import { closeIdlePatiently } from './server/close-idle-patiently.ts';
-import { excusePauses } from './server/excuse-pauses.ts';
+import { closeIdlePatiently, excusePauses } from './server/excuse-pauses.ts';
 import { readBodies } from './server/read-bodies.ts';
 import { refuseAmbiguous } from './server/refuse-ambiguous.ts';
 import { UnreadableRequests } from './server/unreadable-requests.ts';
 import { createValidatorCompiler } from './server/validator-compiler.ts';
 
 /** The HTTP server: everything common to all routes. The resources register the routes themselves. */
-export interface ServerOptions {
+interface ServerOptions {
   ids: IdFactory;
   log: Logger;
   maxBodyBytes: number;

@@ -7,7 +7,7 @@ import { outgoing as message, networkOf } from '../../test/support/brokers/outgo
 import { listenTcp } from '../../test/support/servers/loopback-server.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import { Destinations } from './destinations.ts';
-import { WorkloadError } from './module/workload-access.ts';
+import { WorkloadError } from './module/workload.ts';
 
 /** A server of the test that answers as a queue of Amazon SQS does, when and how a test says. */
 const answers: ((response: ServerResponse, ids: string[], bodies: string[]) => void)[] = [];

@@ -1,13 +1,12 @@
 import type { SecureContext } from 'node:tls';
 import { CLOUD_OF, type Cloud, type WorkloadKind } from '../domain/config/workload.ts';
-import type { AccessKey, Workload } from './module/workload.ts';
-import { WorkloadError } from './module/workload-access.ts';
+import { type AccessKey, type Workload, WorkloadError } from './module/workload.ts';
 
 /**
  * The credentials of this machine, for endpoints and sources that ask for them, at the clouds that the operator allows. The
  * code that asks for them is loaded when it is first needed.
  */
-export interface WorkloadOptions {
+interface WorkloadOptions {
   allowed: readonly Cloud[];
   /** The variables of the clouds in the environment of this process. */
   env: Readonly<Record<string, string>>;

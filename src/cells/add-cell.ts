@@ -4,8 +4,15 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { copySecrets, type DatabaseUse, databaseUse } from '../store/cells/cell-facts.ts';
-import { type CellIdentity, keepIdentity } from '../store/cells/cell-identity.ts';
-import { HOME, insertCell, insertHome, listCells, nextCellId } from '../store/cells/cells.ts';
+import {
+  type CellIdentity,
+  HOME,
+  insertCell,
+  insertHome,
+  keepIdentity,
+  listCells,
+  nextCellId,
+} from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
 import { migrate } from '../store/upkeep/migrate.ts';
 
@@ -13,7 +20,7 @@ import { migrate } from '../store/upkeep/migrate.ts';
  * Makes an empty database a cell. First the database learns which cell it is, then the home lists it: if it is killed in
  * between, the next call goes on with the same number. No database can be added twice, nor by two instances.
  */
-export interface AddCellDeps {
+interface AddCellDeps {
   home: Database;
   target: Database;
   sealer: Sealer;

@@ -1,6 +1,5 @@
 import { AppError, invalidFields } from '../domain/errors.ts';
-import type { Cell } from '../store/cells/cells.ts';
-import { type CellLoad, cellLoad } from '../store/cells/placement.ts';
+import { type Cell, type CellLoad, cellLoad } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
 
 interface Place {

@@ -6,7 +6,7 @@ import {
   raiseAlertsOnce,
 } from '../store/changes/alert-writes.ts';
 import type { ConfigChange } from '../store/changes/config-change.ts';
-import { withSavepoint } from '../store/database/savepoint.ts';
+import { withSavepoint } from '../store/database/unless-too-slow.ts';
 
 /** The service raises one alert per certificate. A new certificate clears the alert for the old one. */
 const certificateMoves = { raised: raiseAlertsOnce, cleared: clearAlertsUnder };

@@ -1,4 +1,4 @@
-import { agentsOf } from '../agents/agents.ts';
+import { agentsOf } from '../agents/mcp-endpoint.ts';
 import { Authenticator } from '../api/http/access/auth.ts';
 import type { ApiContext, CellView } from '../api/http/context.ts';
 import type { Readiness } from '../api/operator/health.ts';
@@ -89,7 +89,7 @@ export interface CellPlace {
   cells(own: CellView): ApiContext['cells'];
 }
 
-export interface NodeOptions {
+interface NodeOptions {
   config: Config;
   log: Logger;
   parts: ProcessParts;

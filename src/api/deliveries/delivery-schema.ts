@@ -16,10 +16,17 @@ import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { deviceOf, NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
 import { Event } from '../events/event-schema.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
-import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
+import {
+  AnyJson,
+  HeaderValues,
+  iso,
+  isoOrNull,
+  NullableTime,
+  payloadJson,
+  Time,
+  waitingForSchema,
+} from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
-import { waitingForSchema } from '../http/waiting-for-schema.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
 
 export const RetryMetadata = Type.Object({
@@ -127,7 +134,7 @@ export const TestAttempt = Type.Object({
   outcome: Type.String({ description: 'The result as one word, as `last_outcome` of a delivery has it.' }),
 });
 
-export interface DeliveryLinks {
+interface DeliveryLinks {
   endpoints: ReadonlyMap<string, EndpointRow>;
   devices: ReadonlyMap<string, DeviceRow>;
   showEndpoint(row: EndpointRow): Static<typeof Endpoint>;

@@ -20,10 +20,10 @@ import {
   NullableTime,
   PageOf,
   pageQuery,
+  payloadJson,
   Time,
 } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { payloadJson } from '../http/payload-json.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
 
 const path = '/api/v1/projects/:projectID/meta-events';

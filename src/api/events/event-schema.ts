@@ -10,9 +10,16 @@ import { shownHeaders } from '../../store/database/stored-headers.ts';
 import type { StoredEvent } from '../../store/history/events.ts';
 import type { EventRow } from '../../store/queue/accept-events.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
-import { AnyJson, HeaderValues, payloadJson } from '../http/payload-json.ts';
-import { waitingForSchema } from '../http/waiting-for-schema.ts';
+import {
+  AnyJson,
+  HeaderValues,
+  iso,
+  isoOrNull,
+  NullableTime,
+  payloadJson,
+  Time,
+  waitingForSchema,
+} from '../http/fields.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
 import { ownersOf } from './event-owners.ts';
 

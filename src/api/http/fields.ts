@@ -1,7 +1,9 @@
 import type { TSchema, TString } from 'typebox';
 import { badQuery, invalid } from '../../domain/errors.ts';
 import type { Page } from '../../domain/pagination.ts';
+import { payloadText } from '../../domain/payload-text.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
+import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { showRows } from './show-rows.ts';
 
@@ -112,4 +114,19 @@ export function queryTime(
   const ms = readDate(text);
   if (ms === null) throw badQuery(name, `"${text}" is not a date such as 2026-01-31T15:04:05`);
   return text.startsWith('0001-') ? undefined : ms;
+}
+
+/** Why an open delivery or event waits. */
+export const waitingForSchema = <Gate extends string>(gates: readonly Gate[]) =>
+  Type.Union([Type.Object({ gate: oneOf(gates), until: NullableTime }), Type.Null()], {
+    description: 'Why it waits, and until when if that is known; null if it does not wait.',
+  });
+
+/** JSON exactly as received, number text and key order included. */
+export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });
+
+export const HeaderValues = Type.Record(Type.String(), Type.Array(Type.String()));
+
+export function payloadJson(payload: Buffer, contentType: string | null): RawJson {
+  return new RawJson(payloadText(payload, contentType), payload);
 }

@@ -2,7 +2,6 @@ import type { OpenApiDocument } from './document.ts';
 import { html } from './html.ts';
 import { type Page, pageFrame } from './page-frame.ts';
 import { resourcePage } from './resource-page.ts';
-import { searchItems } from './search-items.ts';
 import { type SiteMap, siteMapOf } from './site-map.ts';
 import { startPage } from './start-page.ts';
 
@@ -47,4 +46,36 @@ export class ReferenceSite {
     const resource = this.#map.resources.find((one) => one.slug === slug);
     return resource === undefined ? undefined : resourcePage(this.#map, resource);
   }
+}
+
+/** An item of the search, which web/src/reference reads. */
+interface SearchItem {
+  title: string;
+  /** The method of an operation, or `schema`. */
+  kind: string;
+  /** The path of an operation, or the description of a schema. */
+  detail: string;
+  /** Further text to find it by. */
+  words: string;
+  href: string;
+}
+
+function searchItems({ document, resources, schemaLinks }: SiteMap): SearchItem[] {
+  const operations = resources.flatMap(({ routes }) =>
+    routes.map(({ title, method, path, operation, href }) => ({
+      title,
+      kind: method,
+      detail: path,
+      words: `${operation.operationId} ${operation.summary ?? ''}`,
+      href,
+    })),
+  );
+  const schemas = [...schemaLinks].map(([name, href]) => ({
+    title: name,
+    kind: 'schema',
+    detail: document.components?.schemas?.[name]?.description ?? '',
+    words: '',
+    href,
+  }));
+  return [...operations, ...schemas];
 }

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { stoodStillMs } from '../../platform/time/patient-timer.ts';
 
 /**
@@ -19,4 +20,18 @@ export function excusePauses(server: Server, limitMs: number): void {
   };
   for (const name of ['requestTimeout', 'headersTimeout'])
     Object.defineProperty(server, name, { get: limit });
+}
+
+/**
+ * Closes connections of callers at their idle limit. Node closes them in a timer, before it reads the
+ * sockets. After a stall of this process it would drop a request unread. Here the sockets are polled once
+ * more, and a connection with unread data stays open.
+ */
+export function closeIdlePatiently(server: Server): void {
+  server.on('timeout', (socket: Socket) => {
+    const readBytes = socket.bytesRead;
+    setImmediate(() => {
+      if (socket.bytesRead === readBytes) socket.destroy();
+    });
+  });
 }

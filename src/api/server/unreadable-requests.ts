@@ -4,7 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { maxHeaderSize, STATUS_CODES } from '../../platform/node-http.ts';
-import { ANSWER_HEADERS } from '../http/answer/answer-headers.ts';
+import { ANSWER_HEADERS } from '../http/answer/envelope.ts';
 
 /**
  * Answers an invalid HTTP request with the usual error envelope, and closes the connection.

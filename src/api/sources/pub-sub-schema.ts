@@ -3,7 +3,7 @@ import type { SourcePubSub } from '../../domain/config/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { brokerInput, brokerOutput } from '../brokers/broker-schema.ts';
-import { AnyJson } from '../http/payload-json.ts';
+import { AnyJson } from '../http/fields.ts';
 
 /**
  * Broker settings of a source. Every member is optional in the schema. The code checks the members that a

@@ -8,7 +8,7 @@ import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import type { RecentDelivery, RecentEvent } from '../../store/history/recent-rows.ts';
 import { hidesPayload, requireAccess } from '../http/access/access.ts';
 import type { Authenticator } from '../http/access/auth.ts';
-import { ANSWER_HEADERS } from '../http/answer/answer-headers.ts';
+import { ANSWER_HEADERS } from '../http/answer/envelope.ts';
 import type { ApiContext } from '../http/context.ts';
 import { REFUSAL_ID } from '../http/error-handler.ts';
 import { iso } from '../http/fields.ts';

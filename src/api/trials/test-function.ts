@@ -10,8 +10,8 @@ import { hideInJson, hideValues } from '../../routing/variables.ts';
 import { completeLimits, type FunctionResult, functionVersion } from '../../sandbox/contract.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
+import { AnyJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { AnyJson } from '../http/payload-json.ts';
 import { FunctionLimits } from '../subscriptions/function-schema.ts';
 import { functionOutcome, shownRequest } from './shown-request.ts';
 

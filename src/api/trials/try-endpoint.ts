@@ -20,8 +20,8 @@ import {
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
+import { AnyJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { AnyJson } from '../http/payload-json.ts';
 
 const SAMPLE = '{"message":"This is a test of your endpoint."}';
 

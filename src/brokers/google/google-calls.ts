@@ -14,8 +14,7 @@ import type { GoogleSettings } from '../../domain/config/source.ts';
 import type { NetworkContext } from '../module/broker-module.ts';
 import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
-import type { Workload } from '../module/workload.ts';
-import { endpointOf } from '../module/workload-access.ts';
+import { endpointOf, type Workload } from '../module/workload.ts';
 import { ServiceAccount } from './service-account.ts';
 
 /**
@@ -42,7 +41,7 @@ type Call = (
 ) => ClientUnaryCall;
 type Stub<Method extends string> = Record<Method, Call> & { close(): void };
 
-export type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint' | 'credentials'>;
+type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint' | 'credentials'>;
 type Token = () => string | Promise<string>;
 
 interface Made<Method extends string> {

@@ -9,8 +9,7 @@ import type {
   Producer,
   Receipt,
 } from '../module/producer.ts';
-import type { Workload } from '../module/workload.ts';
-import { accessKeyOf, endpointOf } from '../module/workload-access.ts';
+import { accessKeyOf, endpointOf, type Workload } from '../module/workload.ts';
 import { objectKey } from './object-key.ts';
 import { s3Address } from './s3-address.ts';
 import { type Answer, S3Connection } from './s3-connection.ts';

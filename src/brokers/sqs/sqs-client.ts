@@ -6,8 +6,7 @@ import { BrokerError } from '../module/broker-error.ts';
 import type { NetworkContext } from '../module/broker-module.ts';
 import { bareHost, endpointUrl } from '../module/endpoint-url.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
-import type { Workload } from '../module/workload.ts';
-import { accessKeyOf, endpointOf } from '../module/workload-access.ts';
+import { accessKeyOf, endpointOf, type Workload } from '../module/workload.ts';
 import { limitAnswers } from './limit-answers.ts';
 
 /**

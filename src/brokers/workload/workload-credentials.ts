@@ -1,6 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import type { AccessKey } from '../module/workload.ts';
-import { WorkloadError } from '../module/workload-access.ts';
+import { type AccessKey, WorkloadError } from '../module/workload.ts';
 import { askServer, type Question, ServerRefused } from './ask-server.ts';
 import { awsCredentials } from './aws-credentials.ts';
 import { type Lasting, Renewed } from './renewed.ts';

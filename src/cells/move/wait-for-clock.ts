@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTime } from '../../domain/ids.ts';
 import { StartupError } from '../../platform/startup-error.ts';
-import { newestId } from '../../store/cells/newest-id.ts';
+import { newestId } from '../../store/cells/open-transactions.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { databaseTime } from '../../store/queue/nodes.ts';
 

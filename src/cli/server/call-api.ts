@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CLI_USER_HEADER } from '../../domain/audit.ts';
 import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
+import { printJson } from '../terminal/output.ts';
 
 /** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
 export async function callApi(config: Config, path: string, body: unknown): Promise<unknown> {
@@ -47,4 +48,21 @@ export function required(values: Record<string, string | undefined>, name: strin
   if (value === undefined || value === '')
     throw usageError(`--${name} is required; add --help to see how the command is used`);
   return value;
+}
+
+export async function createProjectCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  const body = { name: required(values, 'name'), type: values['type'] ?? 'outgoing' };
+  printJson(await callApi(config, '/api/v1/projects', body), 2);
+}
+
+export async function createKeyCommand(
+  config: Config,
+  values: Record<string, string | undefined>,
+): Promise<void> {
+  const project = encodeURIComponent(required(values, 'project'));
+  const body = { name: required(values, 'name'), expires_at: values['expires-at'] ?? null };
+  printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body), 2);
 }

@@ -80,7 +80,7 @@ const declared: Record<string, Declared | Command> = {
       type: { value: 'TYPE', oneOf: ['outgoing', 'incoming'], summary: 'A label; outgoing by default.' },
     },
     examples: ['posthorn project create --name shop'],
-    load: async () => (await import('./create-project.ts')).createProjectCommand,
+    load: async () => (await import('./call-api.ts')).createProjectCommand,
   },
   'project move': {
     summary: 'Moves a project to another cell while it works.',
@@ -128,7 +128,7 @@ const declared: Record<string, Declared | Command> = {
       'expires-at': { value: 'TIME', summary: 'When it expires, RFC 3339; never by default.' },
     },
     examples: ['posthorn key create --project 01KA0 --name deploy'],
-    load: async () => (await import('./create-project.ts')).createKeyCommand,
+    load: async () => (await import('./call-api.ts')).createKeyCommand,
   },
   'person create': {
     summary: 'Gives a person a role in a project, and prints an invitation link.',

@@ -5,7 +5,7 @@ import { settleMove } from '../../cells/move/settle-move.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import type { Cell } from '../../store/cells/cells.ts';
-import { countRows } from '../../store/cells/count-rows.ts';
+import { countRows } from '../../store/cells/registry.ts';
 import { type OpenMove, openMove, projectHere } from '../../store/cells/source-moves.ts';
 import type { Database } from '../../store/database/database.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';

@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import type { JsonBounds } from '../../platform/json/json-shape.ts';
 import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.ts';
 import { contentCodings, decodeContent } from './content-encoding.ts';
-import { formFields } from './form-fields.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
 import { refuseExcessInSlices } from './json-bounds.ts';
 import { multipartBoundary, parseMultipart } from './multipart.ts';
@@ -176,4 +175,9 @@ function jsonOfFields(fields: Iterable<[string, string]>, maxBytes: number): Bod
   const text = `{${members.join(',')}}`;
   if (Buffer.byteLength(text) > maxBytes) return { kind: 'too_large' };
   return { kind: 'json', text, value: JSON.parse(text) as unknown };
+}
+
+/** The fields of `a=1&b=2` in order. `URLSearchParams` alone would drop a question mark at the start. */
+export function formFields(text: string): Iterable<[string, string]> {
+  return new URLSearchParams(text.startsWith('?') ? `&${text}` : text);
 }

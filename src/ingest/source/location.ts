@@ -7,8 +7,7 @@ import { isHeaderName } from '../../domain/http-header.ts';
  * it is a path of object keys and array indexes separated by dots. A backslash escapes the next character, so
  * that a key may contain a dot. Paths have no wildcards.
  */
-import type { Payload } from '../request/body.ts';
-import { formFields } from '../request/form-fields.ts';
+import { formFields, type Payload } from '../request/body.ts';
 import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 import { type VerifiedSource, verifiesBySignature } from '../verify/compile-verifier.ts';
 
@@ -17,7 +16,7 @@ export type Location =
   | { part: 'query'; name: string }
   | { part: 'body'; path: readonly string[] };
 
-export type LocationReading = { ok: true; location: Location } | { ok: false; message: string };
+type LocationReading = { ok: true; location: Location } | { ok: false; message: string };
 
 const maxLocationLength = 512;
 

@@ -1,12 +1,13 @@
-import { gitlabVerifier } from './gitlab.ts';
 import { hmacVerifier } from './hmac.ts';
 import { morePresets } from './more-presets.ts';
 import type { ProviderPreset } from './provider-preset.ts';
+import { compileSecretMatcher } from './signature.ts';
 import { signedElements } from './signed-elements.ts';
 import { standardWebhooksVerifier } from './standard-webhooks.ts';
 import { twilioVerifier } from './twilio.ts';
 import { twitterEventType, twitterVerifier } from './twitter.ts';
 import { slackChallenge, v0Signature } from './v0-signature.ts';
+import { readHeader, refused, type Verifier, verified } from './verifier.ts';
 
 const standardWebhooks = {
   needsSecret: true,
@@ -109,4 +110,18 @@ export const providerPresets: readonly ProviderPreset[] = [
 
 export function findPreset(name: string): ProviderPreset | undefined {
   return providerPresets.find((preset) => preset.name === name);
+}
+
+/**
+ * GitLab has two settings. A signing token (`whsec_...`) signs by Standard Webhooks. A secret token is sent
+ * as it is. The form of the secret decides, and there is no fallback from one to the other.
+ */
+function gitlabVerifier(secret: string): Verifier {
+  if (secret.startsWith('whsec_')) return standardWebhooksVerifier(secret);
+  const matches = compileSecretMatcher(secret);
+  return (request) => {
+    const reading = readHeader(request, 'x-gitlab-token');
+    if (!reading.ok) return reading;
+    return matches(reading.value) ? verified : refused('header x-gitlab-token does not contain the secret');
+  };
 }

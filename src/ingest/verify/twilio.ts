@@ -4,7 +4,7 @@
  * body that neither covers is refused.
  */
 import { createHash } from 'node:crypto';
-import { formFields } from '../request/form-fields.ts';
+import { formFields } from '../request/body.ts';
 import { headerValues, type IngestRequest } from '../request/ingest-request.ts';
 import { compileSigner, sameText } from './signature.ts';
 import { readHeader, refused, type Verifier, verified } from './verifier.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.ts';
-import { type CellIdentity, readIdentity } from './cell-identity.ts';
+import { type CellIdentity, readIdentity } from './cells.ts';
 
 /** The content of a database before it becomes a cell. */
 export interface DatabaseUse {

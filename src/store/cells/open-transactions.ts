@@ -28,3 +28,17 @@ export async function stillOpen(db: Queryable, transactions: readonly string[]):
   );
   return rows.length;
 }
+
+/** Tables whose ids are given with time. Those of config are older than the audit entry of their change. */
+const DATED = ['events', 'event_deliveries', 'meta_events', 'audit_entries', 'jobs'];
+
+/** The newest id that a project has. Null: none. */
+export async function newestId(db: Queryable, projectId: string): Promise<string | null> {
+  const [row] = await db.query<{ id: string | null }>(
+    `select max(id collate "C") as id from (${DATED.map(
+      (table) => `select max(id) as id from ${table} where project_id = $1`,
+    ).join(' union all ')}) newest`,
+    [projectId],
+  );
+  return row?.id ?? null;
+}

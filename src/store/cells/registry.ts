@@ -1,4 +1,5 @@
 import { BATCH_LANE, LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import type { Queryable } from '../database/database.ts';
 import { UNPARKED } from './queue-parking.ts';
 
 /**
@@ -8,7 +9,7 @@ import { UNPARKED } from './queue-parking.ts';
  * `:project` is the id of the project. The clocks of two databases differ, so the times of leases, retries and windows travel as
  * ages: `:shift` is what the target's clock is ahead, in milliseconds.
  */
-export type Travel =
+type Travel =
   /**
    * Copied while the project works, in chunks along `by`, then what changed since. After the project has closed, only rows
    * that are new are left: `late` finds them.
@@ -113,7 +114,7 @@ export const registry: Readonly<Record<string, Travel>> = {
 };
 
 export type HistoryTable = { table: string } & Extract<Travel, { how: 'history' }>;
-export type SwitchTable = { table: string } & Extract<Travel, { how: 'switch' }>;
+type SwitchTable = { table: string } & Extract<Travel, { how: 'switch' }>;
 
 export const historyTables: readonly HistoryTable[] = Object.entries(registry).flatMap(([table, travel]) =>
   travel.how === 'history' ? [{ table, ...travel }] : [],
@@ -121,3 +122,20 @@ export const historyTables: readonly HistoryTable[] = Object.entries(registry).f
 export const switchTables: readonly SwitchTable[] = Object.entries(registry).flatMap(([table, travel]) =>
   travel.how === 'switch' ? [{ table, ...travel }] : [],
 );
+
+/** How many rows of each table go with a project, those without any left out. */
+export async function countRows(
+  db: Queryable,
+  projectId: string,
+): Promise<{ table: string; rows: number }[]> {
+  const counted: { table: string; rows: number }[] = [];
+  const tables = [...historyTables.map(({ table }) => ({ table, rows: 'project_id = $1' })), ...switchTables];
+  for (const { table, rows } of tables) {
+    const [found] = await db.query<{ count: number }>(
+      `select count(*)::int as count from ${table} where ${rows.replaceAll(':project', '$1')}`,
+      [projectId],
+    );
+    if ((found?.count ?? 0) > 0) counted.push({ table, rows: found?.count ?? 0 });
+  }
+  return counted;
+}
