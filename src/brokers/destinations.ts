@@ -5,12 +5,12 @@ import type { Destination } from '../domain/config/destination.ts';
 import type { Logger } from '../platform/logger.ts';
 import { SharedRoom } from '../platform/shared-room.ts';
 import { Deadline } from './deadline.ts';
-import { destinationModule } from './destination-modules.ts';
 import { Link } from './link.ts';
 import { messageHeaders } from './message-headers.ts';
 import type { NetworkContext } from './module/broker-module.ts';
 import { failureOf } from './module/failure-of.ts';
 import type { Producer, Receipt } from './module/producer.ts';
+import { destinationModule } from './modules.ts';
 
 /**
  * Sends deliveries to brokers, over a bounded number of connections. Endpoints whose connections have the same settings and

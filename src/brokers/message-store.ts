@@ -14,12 +14,12 @@ import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import {
+  type BrokerKind,
   type LotPart,
   type ReceivedMessage,
   StoreAborted,
   type StoredMessages,
 } from './module/broker-module.ts';
-import type { BrokerKind } from './modules.ts';
 
 /**
  * Reads received messages and stores them, whatever it takes. The outcomes of a message:

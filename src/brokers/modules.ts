@@ -1,18 +1,29 @@
+import type { DestinationKind } from '../domain/config/destination.ts';
 import type { BrokerSettings } from '../domain/config/source.ts';
 import type { SourceRow } from '../store/config/sources.ts';
-import type { BrokerModule } from './module/broker-module.ts';
+import type { BrokerKind, BrokerModule, ConnectContext, ConsumerContext } from './module/broker-module.ts';
+import type { DestinationModule } from './module/producer.ts';
 
-/** The kinds of broker. The library of a kind is loaded when a source first needs it. */
-const modules = {
+/** The kinds of broker. The library of a kind is loaded when a source or an endpoint first needs it. */
+const sources: { [Kind in BrokerKind]: () => Promise<BrokerModule<Kind>> } = {
   kafka: async () => (await import('./kafka/kafka.ts')).kafka,
   google: async () => (await import('./google/google.ts')).google,
   amqp: async () => (await import('./amqp/amqp.ts')).amqp,
   sqs: async () => (await import('./sqs/sqs.ts')).sqs,
   postgres: async () => (await import('./postgres/postgres.ts')).postgres,
   schedule: async () => (await import('./schedule/schedule.ts')).schedule,
-} satisfies Record<BrokerKind, () => Promise<BrokerModule>>;
+};
 
-export type BrokerKind = BrokerSettings['type'];
+const destinations: { [Kind in DestinationKind]: () => Promise<DestinationModule<Kind>> } = {
+  kafka: async () => (await import('./kafka/kafka-producer.ts')).kafkaDestination,
+  google: async () => (await import('./google/google-producer.ts')).googleDestination,
+  sqs: async () => (await import('./sqs/sqs-producer.ts')).sqsDestination,
+  s3: async () => (await import('./s3/s3-producer.ts')).s3Destination,
+  amqp: async () => (await import('./amqp/amqp-producer.ts')).amqpDestination,
+};
+
+export const destinationModule = async (kind: DestinationKind): Promise<DestinationModule> =>
+  (await destinations[kind]()) as DestinationModule;
 
 /** The settings of a broker source. Null: the source has another type, or no settings. */
 export function brokerSettings({ type, secret }: SourceRow): BrokerSettings | null {
@@ -28,6 +39,17 @@ export function brokerKind(source: SourceRow): BrokerKind | undefined {
   return source.type === 'db_change_stream' ? 'postgres' : brokerSettings(source)?.type;
 }
 
-export function loadModule(kind: BrokerKind): Promise<BrokerModule> {
-  return modules[kind]();
+/** Takes messages of a source, or looks whether it could. */
+export const consume = (settings: BrokerSettings, context: ConsumerContext): Promise<void> =>
+  withModule(settings, (module) => module.consume(settings, context));
+
+export const testSource = (settings: BrokerSettings, context: ConnectContext): Promise<void> =>
+  withModule(settings, (module) => module.test(settings, context));
+
+async function withModule(
+  { type }: BrokerSettings,
+  work: (module: BrokerModule) => Promise<void>,
+): Promise<void> {
+  const module = (await sources[type]()) as BrokerModule;
+  await work(module).catch((error: unknown) => Promise.reject(module.worded(error)));
 }

@@ -6,8 +6,8 @@ import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { MessageStore } from './message-store.ts';
 import { BrokerError } from './module/broker-error.ts';
-import type { BrokerModule, ConnectContext } from './module/broker-module.ts';
-import { type BrokerKind, brokerKind, brokerSettings, loadModule } from './modules.ts';
+import type { BrokerKind, ConnectContext } from './module/broker-module.ts';
+import { brokerKind, brokerSettings, consume } from './modules.ts';
 import type { SourceAlarms } from './source-alarms.ts';
 import type { StatusBoard } from './status-board.ts';
 
@@ -66,7 +66,7 @@ export class SourceConsumer {
     while (!signal.aborted) {
       try {
         board.connecting(id);
-        await this.#consume(await loadModule(this.#kind));
+        await this.#consume();
         if (!signal.aborted) throw new BrokerError('The broker ended the connection.');
       } catch (error) {
         if (signal.aborted) return;
@@ -80,14 +80,14 @@ export class SourceConsumer {
     }
   }
 
-  async #consume(module: BrokerModule): Promise<void> {
+  async #consume(): Promise<void> {
     const { connect, messages, board } = this.#deps;
     const { id, project_id: projectId } = this.#source;
     const settings = brokerSettings(this.#source);
     if (settings === null) throw new BrokerError(NO_BROKER_SETTINGS);
     const { signal } = this.#stop;
     const source = { id, projectId, kind: this.#kind };
-    await module.consume(settings, {
+    await consume(settings, {
       ...connect,
       signal,
       log: this.#log,

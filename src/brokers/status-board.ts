@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
 import { removeBrokerStatus, saveBrokerStatus } from '../store/brokers/broker-status.ts';
 import type { Database } from '../store/database/database.ts';
-import type { BrokerKind } from './modules.ts';
+import type { BrokerKind } from './module/broker-module.ts';
 
 /**
  * The status of the sources that this node runs. It is written to a table that all nodes read: changes within a second,

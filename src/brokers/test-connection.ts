@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import { BrokerError } from './module/broker-error.ts';
 import type { ConnectContext } from './module/broker-module.ts';
-import { brokerSettings, loadModule } from './modules.ts';
+import { brokerSettings, testSource } from './modules.ts';
 import { reasonOf } from './source-consumer.ts';
 
 const LIMIT_MS = 10_000;
@@ -15,10 +15,9 @@ export async function testConnection(
 ): Promise<string | null> {
   const settings = brokerSettings(source);
   if (settings === null) return NO_BROKER_SETTINGS;
-  const module = await loadModule(settings.type);
   const signal = AbortSignal.timeout(LIMIT_MS);
   try {
-    await module.test(settings, { ...deps.connect, signal, log: deps.log });
+    await testSource(settings, { ...deps.connect, signal, log: deps.log });
     return null;
   } catch (error) {
     if (signal.aborted) return `The broker did not answer within ${LIMIT_MS / 1000} s.`;

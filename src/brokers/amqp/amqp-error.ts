@@ -1,5 +1,5 @@
-import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
-import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
+import { brokerError, type Reason, worded } from '../module/broker-error.ts';
+import { NO_ANSWER, networkReason } from '../module/network-error.ts';
 
 /**
  * The client puts what happened into the text of an error: the method that failed, and the code and the words of the
@@ -45,21 +45,17 @@ const NOT_AMQP: Reason = [
   'The broker closed the connection before it was open: it may want TLS (schema amqps), or not speak AMQP 0-9-1.',
 ];
 
-export function amqpError(error: unknown): BrokerError {
-  if (error instanceof BrokerError) return error;
-  const { message } = error as Error;
-  const known =
-    TEXTS.find(([pattern]) => pattern.test(message))?.[1] ?? networkReason([...nestedErrors(error as Error)]);
-  if (known !== undefined) return brokerError(known, error);
-  // The words of the broker are in quotes.
-  const said = /with message "(.*)"/s.exec(message)?.[1];
-  return said === undefined
-    ? brokerError(CLOSED, error)
-    : new BrokerError(`The broker answered: ${said}.`, { cause: error });
-}
+export const amqpError = (error: unknown): Error =>
+  worded(error, (parts) => {
+    const { message } = error as Error;
+    const known = TEXTS.find(([pattern]) => pattern.test(message))?.[1] ?? networkReason(parts);
+    // The words of the broker are in quotes.
+    const said = /with message "(.*)"/s.exec(message)?.[1];
+    return known ?? (said === undefined ? CLOSED : ['broker_refused', `The broker answered: ${said}.`]);
+  });
 
 /** The same, before the connection is open. */
-export function connectError(error: unknown): BrokerError {
+export function connectError(error: unknown): Error {
   const { message, code } = error as Error & { code?: string };
   const isClosed = code === 'ECONNRESET' || code === 'EPIPE' || /abruptly|frame/i.test(message);
   return isClosed ? brokerError(NOT_AMQP, error) : amqpError(error);

@@ -1,15 +1,8 @@
 import type { Socket } from 'node:net';
 import type { ChannelModel } from 'amqplib';
-import type { AmqpDestination, Destination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import { goodbye } from '../module/goodbye.ts';
-import type {
-  BrokerMessageOut,
-  DestinationModule,
-  Producer,
-  ProducerContext,
-  Receipt,
-} from '../module/producer.ts';
+import type { DestinationModule, MessageTo, Producer, ProducerContext, Receipt } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import { ConfirmLane, RefusedMessage } from './confirm-lane.ts';
 import { connect } from './connect.ts';
@@ -22,19 +15,13 @@ import { ReadLimit } from './read-limit.ts';
  * One message that the broker refuses closes its channel, and the others of the channel are not confirmed. So each of them
  * is sent again, alone, except those that go at most once.
  */
-export const amqpDestination: DestinationModule = {
-  connectionOf: (destination) => {
-    const { exchange: _, routing_key: __, ...connection } = amqpOf(destination);
+export const amqpDestination: DestinationModule<'amqp'> = {
+  connectionOf: ({ amqp }) => {
+    const { exchange: _, routing_key: __, ...connection } = amqp;
     return connection;
   },
-  open: async (destination, context) =>
-    new AmqpProducer(await connect(amqpOf(destination), context), context),
+  open: async ({ amqp }, context) => new AmqpProducer(await connect(amqp, context), context),
 };
-
-function amqpOf(destination: Destination): AmqpDestination {
-  if (destination.type !== 'amqp') throw new BrokerError('The settings are not those of AMQP.');
-  return destination.amqp;
-}
 
 const MAY_HAVE_ARRIVED = 'The broker closed the channel for another message. This one was not confirmed.';
 
@@ -58,8 +45,8 @@ export class AmqpProducer implements Producer {
     model.on('close', lost);
   }
 
-  async send(message: BrokerMessageOut): Promise<Receipt> {
-    const { exchange } = amqpOf(message.destination);
+  async send(message: MessageTo<'amqp'>): Promise<Receipt> {
+    const { exchange } = message.destination.amqp;
     try {
       return await this.#publish(exchange, message);
     } catch (error) {
@@ -71,8 +58,8 @@ export class AmqpProducer implements Producer {
     return alone;
   }
 
-  async #publish(name: string, message: BrokerMessageOut): Promise<Receipt> {
-    const { exchange, routing_key } = amqpOf(message.destination);
+  async #publish(name: string, message: MessageTo<'amqp'>): Promise<Receipt> {
+    const { exchange, routing_key } = message.destination.amqp;
     const found = this.#lane(name);
     const lane = found instanceof ConfirmLane ? found : await found;
     // While it waited for its channel, or for others that go alone.

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelModel } from 'amqplib';
-import type { AmqpSettings, BrokerSettings } from '../../domain/config/source.ts';
+import type { AmqpSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
@@ -21,9 +21,8 @@ const LAG_EVERY_MS = 5_000;
 /** The limit of each worker. */
 const MAX_HELD_BYTES = 8_388_608;
 
-export const amqp: BrokerModule = {
-  consume: async (settings, context) => {
-    const { amqp: own, workers } = amqpSettings(settings);
+export const amqp: BrokerModule<'amqp'> = {
+  consume: async ({ amqp: own, workers }, context) => {
     const model = await connect(own, context);
     const failure = new AbortController();
     const fail = (error: Error) => failure.abort(error);
@@ -38,22 +37,21 @@ export const amqp: BrokerModule = {
       gate.remove();
       await closed(model, context.log);
     }
-    if (!context.signal.aborted) throw amqpError(failure.signal.reason);
+    failure.signal.throwIfAborted();
   },
 
-  test: async (settings, context) => {
-    const { amqp: own } = amqpSettings(settings);
+  test: async ({ amqp: own }, context) => {
     const model = await connect(own, context);
     // The question that was asked fails too.
     model.on('error', () => undefined);
     try {
       await unlessAborted(context.signal, checkQueue(model, own));
-    } catch (error) {
-      throw amqpError(error);
     } finally {
       await closed(model, context.log);
     }
   },
+
+  worded: amqpError,
 };
 
 interface ConsumerDeps {
@@ -117,11 +115,6 @@ class Consumer {
       context.lag(settings.queue, null);
     }
   }
-}
-
-function amqpSettings(settings: BrokerSettings): { amqp: AmqpSettings; workers: number } {
-  if (settings.type !== 'amqp') throw new BrokerError('The settings are not those of AMQP.');
-  return settings;
 }
 
 async function closed(model: ChannelModel, log: Logger): Promise<void> {

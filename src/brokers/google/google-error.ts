@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
-import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
+import { type Reason, worded } from '../module/broker-error.ts';
+import { NO_ANSWER, networkReason } from '../module/network-error.ts';
 
 /** Words an error of Google Pub/Sub or of the connection for the owner of the source. */
 interface Answer extends Error {
@@ -24,16 +24,12 @@ const MAX_TEXT = 300;
 /** The service answers with the same status when it has no room for a request that it has. */
 const NEVER_CONNECTED = /^No connection established/;
 
-export function googleError(error: unknown): Error {
-  const all = [...nestedErrors(error as Answer)];
-  const own = all.find((one) => one instanceof BrokerError);
-  if (own !== undefined) return own;
-  const { code } = error as Answer;
-  const isAnswer = typeof code === 'number';
-  const aborted = (error as Error).name === 'AbortError' ? NO_ANSWER : undefined;
-  const reason = isAnswer ? answered(error as Answer, code) : (aborted ?? networkReason(all));
-  return reason === undefined ? (error as Error) : brokerError(reason, error);
-}
+export const googleError = (error: unknown): Error =>
+  worded(error, (parts) => {
+    const { code, name } = error as Answer;
+    if (typeof code === 'number') return answered(error as Answer, code);
+    return name === 'AbortError' ? NO_ANSWER : networkReason(parts);
+  });
 
 function answered(error: Answer, code: number): Reason {
   const { details = '' } = error;

@@ -1,5 +1,4 @@
 import { status } from '@grpc/grpc-js';
-import type { Destination, GoogleDestination } from '../../domain/config/destination.ts';
 import { BrokerError, brokerError } from '../module/broker-error.ts';
 import { messageBatches, sendHalves, sendOpen } from '../module/message-batches.ts';
 import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
@@ -18,11 +17,10 @@ const REQUEST_MS = 60_000;
 const AT_ONCE = 4;
 const MAX_TEXT = 300;
 
-export const googleDestination: DestinationModule = {
+export const googleDestination: DestinationModule<'google'> = {
   // A connection is to one topic: the service finds its place by the name.
-  connectionOf: googleOf,
-  open: async (destination, context) => {
-    const settings = googleOf(destination);
+  connectionOf: ({ google }) => google,
+  open: async ({ google: settings }, context) => {
     const topic = `projects/${settings.project_id}/topics/${settings.topic_id}`;
     const target = `topic=${encodeURIComponent(topic)}`;
     try {
@@ -33,11 +31,6 @@ export const googleDestination: DestinationModule = {
     }
   },
 };
-
-function googleOf(destination: Destination): GoogleDestination {
-  if (destination.type !== 'google') throw new BrokerError('The settings are not those of Google Pub/Sub.');
-  return destination.google;
-}
 
 class GoogleProducer implements Producer {
   readonly #calls: GoogleCalls<'publish'>;

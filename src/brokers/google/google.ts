@@ -1,6 +1,4 @@
 import { status } from '@grpc/grpc-js';
-import type { BrokerSettings, GoogleSettings } from '../../domain/config/source.ts';
-import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
 import { runWorkers } from '../module/run-workers.ts';
@@ -14,42 +12,26 @@ const DAY_S = 86_400;
 /** No subscription keeps messages for longer. */
 const LONGEST_RETENTION_S = 31 * DAY_S;
 
-export const google: BrokerModule = {
-  consume: async (settings, context) => {
-    const { google: own, workers } = googleSettings(settings);
-    let subscription: Subscription | undefined;
+export const google: BrokerModule<'google'> = {
+  consume: async ({ google: own, workers }, context) => {
+    const subscription = await Subscription.connect(own, context);
     try {
-      const connected = await Subscription.connect(own, context);
-      subscription = connected;
-      const keepMs = await readKeepMs(connected, context.signal);
+      const keepMs = await readKeepMs(subscription, context.signal);
       await runWorkers(workers, context.signal, (_, signal) =>
-        runLeaseWorker(new GoogleQueue(connected, keepMs, context.log), { ...context, signal }),
+        runLeaseWorker(new GoogleQueue(subscription, keepMs, context.log), { ...context, signal }),
       );
-    } catch (error) {
-      if (!context.signal.aborted) throw googleError(error);
     } finally {
-      subscription?.close();
+      subscription.close();
     }
   },
 
-  test: async (settings, context) => {
-    const { google: own } = googleSettings(settings);
-    let subscription: Subscription | undefined;
-    try {
-      subscription = await Subscription.connect(own, context);
-      await tryRights(subscription, context.signal);
-    } catch (error) {
-      throw googleError(error);
-    } finally {
-      subscription?.close();
-    }
+  test: async ({ google: own }, context) => {
+    const subscription = await Subscription.connect(own, context);
+    await tryRights(subscription, context.signal).finally(() => subscription.close());
   },
+
+  worded: googleError,
 };
-
-function googleSettings(settings: BrokerSettings): { google: GoogleSettings; workers: number } {
-  if (settings.type !== 'google') throw new BrokerError('The settings are not those of Google Pub/Sub.');
-  return settings;
-}
 
 /** Taking messages needs the right to consume. So does this, and it takes none: no message has that id. */
 async function tryRights(subscription: Subscription, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
-import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
-import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
+import { nestedErrors, type Reason, worded } from '../module/broker-error.ts';
+import { NO_ANSWER, networkReason } from '../module/network-error.ts';
 
 /**
  * The errors of the client say little on top ("Cannot connect to any broker"); what happened is further down, among
@@ -68,25 +68,20 @@ const BY_TEXT: Reasons = [
   ],
 ];
 
-/** `parts`: the errors that count, of those that it is made of. `byApi`: the meaning of answers of the broker. */
-export function kafkaError(
-  error: unknown,
-  parts: readonly Nested[] = [...nestedErrors(error as Nested)],
-  byApi: Readonly<Record<string, Reason>> = BY_API,
-): Error {
-  const own = parts.find((one) => one instanceof BrokerError);
-  if (own !== undefined) return own;
-  const reason =
-    last(parts, ({ apiId }) => byApi[apiId ?? ''] ?? BY_API[apiId ?? '']) ??
-    last(parts, ({ message }) => ofText(ABOUT_TLS, message)) ??
-    networkReason(parts) ??
-    last(parts, ({ message }) => ofText(BY_TEXT, message));
-  if (reason !== undefined) return brokerError(reason, error);
-  const answered = parts.findLast(({ apiId }) => apiId !== undefined);
-  return answered === undefined
-    ? (error as Error)
-    : new BrokerError(`The broker answered: ${answered.message}`, { cause: error });
-}
+/** `only`: the errors that count, of those that it is made of. `byApi`: the meaning of answers of the broker. */
+export const kafkaError = (error: unknown, only?: readonly Nested[], byApi = BY_API): Error =>
+  worded(
+    error,
+    (parts: readonly Nested[]) =>
+      last(parts, ({ apiId }) => byApi[apiId ?? ''] ?? BY_API[apiId ?? '']) ??
+      last(parts, ({ message }) => ofText(ABOUT_TLS, message)) ??
+      networkReason(parts) ??
+      last(parts, ({ message }) => ofText(BY_TEXT, message)) ??
+      last(parts, ({ apiId, message }) =>
+        apiId === undefined ? undefined : ['broker_refused', `The broker answered: ${message}`],
+      ),
+    only,
+  );
 
 /** The broker gave the partitions to other members; the client joins again by itself. */
 export function isRebalance(error: unknown): boolean {

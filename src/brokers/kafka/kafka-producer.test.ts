@@ -12,8 +12,8 @@ import {
 import { eventually } from '../../../test/support/eventually.ts';
 import type { OutgoingMessage } from '../../dispatch/client/message-sender.ts';
 import { Destinations } from '../destinations.ts';
+import { consume, testSource } from '../modules.ts';
 import { CONNECTS } from './guard-connections.ts';
-import { kafka } from './kafka.ts';
 
 /** A broker may be anyone's. Whatever it does costs its own messages, and not the process or the node. */
 async function scene(
@@ -192,8 +192,8 @@ test('a source ends its try too, with that reason', async () => {
   const own = { brokers: [broken.broker], topic_name: 't', consumer_group_id: 'g', auth: SCRAM };
   const settings = { type: 'kafka', workers: 1, kafka: own } as never;
   const context = { ...networkOf(), lag: () => undefined } as never;
-  await expect(kafka.test(settings, context)).rejects.toThrow(NOT_KAFKA);
-  await expect(kafka.consume(settings, context)).rejects.toThrow(NOT_KAFKA);
+  await expect(testSource(settings, context)).rejects.toThrow(NOT_KAFKA);
+  await expect(consume(settings, context)).rejects.toThrow(NOT_KAFKA);
 });
 
 test('a key has the partition that the Java client finds for it', async () => {

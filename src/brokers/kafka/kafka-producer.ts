@@ -4,7 +4,6 @@ import {
   Producer as Client,
   compatibilityPartitioner,
 } from '@platformatic/kafka';
-import type { Destination, KafkaDestination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import { goodbye } from '../module/goodbye.ts';
 import { messageBatches, notSent } from '../module/message-batches.ts';
@@ -41,10 +40,9 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 type KafkaClient = Client;
 
-export const kafkaDestination: DestinationModule = {
-  connectionOf: kafkaOf,
-  open: async (destination, context) => {
-    const settings = kafkaOf(destination);
+export const kafkaDestination: DestinationModule<'kafka'> = {
+  connectionOf: ({ kafka }) => kafka,
+  open: async ({ kafka: settings }, context) => {
     const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, broken: context.lost };
     const client: KafkaClient = new Client({
       ...(clientOptions(settings, context, limits) as BaseOptions),
@@ -66,11 +64,6 @@ export const kafkaDestination: DestinationModule = {
     }
   },
 };
-
-function kafkaOf(destination: Destination): KafkaDestination {
-  if (destination.type !== 'kafka') throw new BrokerError('The settings are not those of Kafka.');
-  return destination.kafka;
-}
 
 class KafkaProducer implements Producer {
   readonly #client: KafkaClient;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Consumer, type ConsumerOptions } from '@platformatic/kafka';
-import type { BrokerSettings, KafkaSettings } from '../../domain/config/source.ts';
+import type { KafkaSettings } from '../../domain/config/source.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
@@ -36,37 +36,26 @@ const MADE_AGAIN = 'The topic was deleted and made again.';
 /** The client takes no such group id; kafka-go, and so Convoy, uses it where none is given. */
 const NO_GROUP = ' ';
 
-export const kafka: BrokerModule = {
-  consume: async (settings, context) => {
-    const { kafka: own, workers } = kafkaSettings(settings);
-    try {
-      await runWorkers(workers, context.signal, (number, signal) =>
-        new Worker(own, { ...context, signal }, number).run(),
-      );
-    } catch (error) {
-      throw kafkaError(error);
-    }
+export const kafka: BrokerModule<'kafka'> = {
+  consume: async ({ kafka: own, workers }, context) => {
+    await runWorkers(workers, context.signal, (number, signal) =>
+      new Worker(own, { ...context, signal }, number).run(),
+    );
   },
 
-  test: async (settings, context) => {
-    const { kafka: own } = kafkaSettings(settings);
+  test: async ({ kafka: own }, context) => {
     const { consumer, broken } = connect(own, context);
     const signal = AbortSignal.any([context.signal, broken.signal]);
     try {
       await unlessAborted(signal, readTopic(consumer, own.topic_name));
       await unlessAborted(signal, consumer.findGroupCoordinator());
-    } catch (error) {
-      throw kafkaError(error);
     } finally {
       await closed(consumer, context.log);
     }
   },
-};
 
-function kafkaSettings(settings: BrokerSettings): { kafka: KafkaSettings; workers: number } {
-  if (settings.type !== 'kafka') throw new BrokerError('The settings are not those of Kafka.');
-  return settings;
-}
+  worded: kafkaError,
+};
 
 class Worker {
   readonly #settings: KafkaSettings;

@@ -1,5 +1,4 @@
-import type { Reason } from '../module/broker-error.ts';
-import { nestedErrors } from '../module/network-error.ts';
+import { nestedErrors, type Reason } from '../module/broker-error.ts';
 import { kafkaError } from './kafka-error.ts';
 
 const TOO_LARGE: Reason = ['message_too_large', 'The message is larger than the broker or the topic allows.'];

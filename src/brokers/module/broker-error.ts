@@ -19,3 +19,25 @@ export type Reason = readonly [code: ErrorCode, text: string];
 
 export const brokerError = ([code, text]: Reason, cause: unknown): BrokerError =>
   new BrokerError(text, { code, cause });
+
+/** An error and the errors that it is made of. */
+export function* nestedErrors<E extends Error>(error: E): Generator<E> {
+  yield error;
+  if (error.cause instanceof Error) yield* nestedErrors(error.cause as E);
+  for (const one of (error as { errors?: E[] }).errors ?? []) yield* nestedErrors(one);
+}
+
+/**
+ * Words an error of a client. One of ours among `parts`, the errors that it is made of, has its words. `reasonOf` knows
+ * the client. Undefined: the error says nothing that it knows, and stays as it is.
+ */
+export function worded<E extends Error & { code?: unknown }>(
+  error: unknown,
+  reasonOf: (parts: readonly E[]) => Reason | undefined,
+  parts: readonly E[] = [...nestedErrors(error as E)],
+): Error {
+  const own = parts.find((one) => one instanceof BrokerError);
+  if (own !== undefined) return own;
+  const reason = reasonOf(parts);
+  return reason === undefined ? (error as Error) : brokerError(reason, error);
+}

@@ -13,15 +13,19 @@ import type { Workload } from './workload.ts';
  * whether they came before, limits, retries and backoff are not its business. One rule holds for all: a message is
  * acknowledged only after `store` has resolved for it.
  */
-export interface BrokerModule {
+export interface BrokerModule<Kind extends BrokerKind = BrokerKind> {
   /**
-   * Takes messages until the signal aborts; then gives back what it holds and resolves. Rejects where the broker cannot
+   * Takes messages until the signal aborts; then gives back what it holds and ends. Rejects where the broker cannot
    * be used (any more): it is called again, after a while.
    */
-  consume(settings: BrokerSettings, context: ConsumerContext): Promise<void>;
+  consume(settings: Extract<BrokerSettings, { type: Kind }>, context: ConsumerContext): Promise<void>;
   /** Connects as `consume` does, looks whether it could take messages, and takes none. */
-  test(settings: BrokerSettings, context: ConnectContext): Promise<void>;
+  test(settings: Extract<BrokerSettings, { type: Kind }>, context: ConnectContext): Promise<void>;
+  /** An error of the two, in words for the owner if it knows it. */
+  worded(error: unknown): Error;
 }
+
+export type BrokerKind = BrokerSettings['type'];
 
 /** All that a connection needs. */
 export interface NetworkContext {

@@ -1,7 +1,6 @@
 import { BlockedAddress } from '../../dispatch/address/egress.ts';
 import { ExchangeFailure } from '../../dispatch/connection/outcome.ts';
-import { BrokerError } from './broker-error.ts';
-import { nestedErrors } from './network-error.ts';
+import { BrokerError, nestedErrors } from './broker-error.ts';
 import { WorkloadError } from './workload.ts';
 
 /** Any error of a module, in a word and a sentence. */

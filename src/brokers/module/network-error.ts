@@ -46,10 +46,3 @@ export function networkReason(errors: readonly (Error & { code?: unknown })[]): 
     BY_TEXT.find(([pattern]) => errors.some(({ message }) => pattern.test(message)))?.[1]
   );
 }
-
-/** An error and the errors that it is made of. */
-export function* nestedErrors<E extends Error>(error: E): Generator<E> {
-  yield error;
-  if (error.cause instanceof Error) yield* nestedErrors(error.cause as E);
-  for (const one of (error as { errors?: E[] }).errors ?? []) yield* nestedErrors(one);
-}

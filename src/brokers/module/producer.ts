@@ -1,13 +1,15 @@
-import type { Destination } from '../../domain/config/destination.ts';
+import type { Destination, DestinationKind } from '../../domain/config/destination.ts';
 import type { NetworkContext } from './broker-module.ts';
 
 /** The contract of one kind of broker that deliveries go to. */
-export interface DestinationModule {
+export interface DestinationModule<Kind extends DestinationKind = DestinationKind> {
   /** The settings that make a connection. Endpoints whose settings are equal in these share one. */
-  connectionOf(destination: Destination): unknown;
+  connectionOf(destination: DestinationOf<Kind>): unknown;
   /** Connects. The signal of the context ends the try, and nothing after it. */
-  open(destination: Destination, context: ProducerContext): Promise<Producer>;
+  open(destination: DestinationOf<Kind>, context: ProducerContext): Promise<Producer>;
 }
+
+type DestinationOf<Kind> = Extract<Destination, { type: Kind }>;
 
 export interface ProducerContext extends NetworkContext {
   /** The connection is of no use any more. */
@@ -36,6 +38,9 @@ export interface BrokerMessageOut {
   isAtMostOnce: boolean;
   limit: MessageLimit;
 }
+
+/** One to an endpoint of a kind. */
+export type MessageTo<Kind extends DestinationKind> = BrokerMessageOut & { destination: DestinationOf<Kind> };
 
 /** The time of a message. It may be short, because its connection is lost or the node stops. */
 export interface MessageLimit {

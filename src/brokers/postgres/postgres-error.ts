@@ -1,5 +1,6 @@
 import { BlockedAddress } from '../../dispatch/address/egress.ts';
-import { BrokerError } from '../module/broker-error.ts';
+import { type Reason, worded } from '../module/broker-error.ts';
+import { networkReason } from '../module/network-error.ts';
 
 /** Words an error of a database or of the connection for the owner of the source. */
 type Texts = readonly (readonly [RegExp, string])[];
@@ -34,7 +35,6 @@ const BY_TEXT: Texts = [
   [/max_wal_senders/, 'The database has no free connection for replication: raise max_wal_senders.'],
   [/does not support SSL/, 'The database does not speak TLS: unset sslmode or use another port.'],
   [/client password must be|SASL: /, 'The database refused the user name or the password.'],
-  [/certificate/i, "The database's certificate is not trusted: POSTHORN_CA_FILE may name its authority."],
   [
     /received invalid response|does not say which one it is/,
     'The server does not speak the protocol of PostgreSQL: check host and port.',
@@ -53,31 +53,26 @@ const BY_CODE: Record<string, string> = {
   '57P01': 'The database ended the connection.',
   '57P02': 'The database ended the connection.',
   '57P03': 'The database is not ready: it is starting or stopping.',
-  ECONNREFUSED: 'The database refused the connection: check the address and that it is running.',
-  ECONNRESET: 'The database closed the connection.',
-  EPIPE: 'The database closed the connection.',
-  ETIMEDOUT: 'The database does not answer.',
-  EHOSTUNREACH: 'The database cannot be reached.',
-  ENETUNREACH: 'The database cannot be reached.',
-  CERT_HAS_EXPIRED: "The database's certificate has expired.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The database's certificate is for another name.",
 };
 
 const CLOSED =
   /Connection terminated|closed the connection|Client has encountered a connection error|not queryable/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-export function postgresError(error: unknown): Error {
-  if (error instanceof BrokerError) return error;
-  const { message, code = '' } = error as Error & { code?: string };
-  if (error instanceof BlockedAddress)
-    return new BrokerError(`${message[0]?.toUpperCase()}${message.slice(1)}.`, { cause: error });
-  const text =
+export const postgresError = (error: unknown): Error =>
+  worded(error, (parts) => {
+    const text = textOf(error as Error, networkReason(parts));
+    return text === undefined ? undefined : ['broker_refused', text];
+  });
+
+function textOf(error: Error & { code?: string }, network: Reason | undefined): string | undefined {
+  const { message, code = '' } = error;
+  if (error instanceof BlockedAddress) return `${message[0]?.toUpperCase()}${message.slice(1)}.`;
+  return (
     BY_TEXT.find(([pattern]) => pattern.test(message))?.[1] ??
     BY_CODE[code] ??
-    (CLOSED.test(message) ? 'The database closed the connection.' : undefined);
-  if (text !== undefined) return new BrokerError(text, { cause: error });
-  return SQLSTATE.test(code)
-    ? new BrokerError(`The database answered: ${message}`, { cause: error })
-    : (error as Error);
+    network?.[1].replace('broker', 'database') ??
+    (CLOSED.test(message) ? 'The database closed the connection.' : undefined) ??
+    (SQLSTATE.test(code) ? `The database answered: ${message}` : undefined)
+  );
 }

@@ -1,4 +1,4 @@
-import type { BrokerSettings, ChangeStreamSettings } from '../../domain/config/source.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
 import { ChangeReader } from './change-reader.ts';
@@ -12,29 +12,12 @@ import { SlotWatch } from './slot-watch.ts';
  * The changes of a PostgreSQL database, by logical replication with its own plugin, pgoutput. One node at a time reads
  * the slot of a source: it has the lease.
  */
-export const postgres: BrokerModule = {
-  consume: async (settings, context) => {
-    const own = postgresSettings(settings);
-    try {
-      await whileLeased(context, (signal) => read(own, { ...context, signal }));
-    } catch (error) {
-      if (!context.signal.aborted) throw postgresError(error);
-    }
-  },
-
-  test: async (settings, context) => {
-    try {
-      await look(postgresSettings(settings), context);
-    } catch (error) {
-      throw postgresError(error);
-    }
-  },
+export const postgres: BrokerModule<'postgres'> = {
+  consume: ({ postgres: own }, context) =>
+    whileLeased(context, (signal) => read(own, { ...context, signal })),
+  test: ({ postgres: own }, context) => look(own, context),
+  worded: postgresError,
 };
-
-function postgresSettings(settings: BrokerSettings): ChangeStreamSettings {
-  if (settings.type !== 'postgres') throw new BrokerError('The settings are not those of a database.');
-  return settings.postgres;
-}
 
 async function read(settings: ChangeStreamSettings, context: ConsumerContext): Promise<void> {
   const name = connectionName(context.source.id);

@@ -1,5 +1,5 @@
-import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
-import { nestedErrors, networkReason } from '../module/network-error.ts';
+import { type BrokerError, brokerError, type Reason, worded } from '../module/broker-error.ts';
+import { networkReason } from '../module/network-error.ts';
 import type { Answer } from './s3-connection.ts';
 
 /** Words the answer of a server that did not store the object, for the owner of the endpoint. */
@@ -77,13 +77,8 @@ export const partOf = (xml: string, element: string): string =>
   new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1]?.trim() ?? '';
 
 /** An error of the connection. */
-export function s3Error(error: unknown): Error {
-  const all = [...nestedErrors(error as Error & { code?: unknown })];
-  const own = all.find((one) => one instanceof BrokerError);
-  if (own !== undefined) return own;
-  const reason = networkReason(all) ?? (isNotHttp(all) ? NOT_HTTP : undefined);
-  return reason === undefined ? (error as Error) : brokerError(reason, error);
-}
+export const s3Error = (error: unknown): Error =>
+  worded(error, (parts) => networkReason(parts) ?? (isNotHttp(parts) ? NOT_HTTP : undefined));
 
 const NOT_HTTP: Reason = ['broker_refused', 'The server does not speak HTTP.'];
 

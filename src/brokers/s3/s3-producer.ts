@@ -1,11 +1,12 @@
 import { promisify } from 'node:util';
 import { gzip as gzipWithCallback } from 'node:zlib';
-import type { Destination, S3Destination } from '../../domain/config/destination.ts';
+import type { S3Destination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type {
   BrokerMessageOut,
   DestinationModule,
   MessageLimit,
+  MessageTo,
   Producer,
   Receipt,
 } from '../module/producer.ts';
@@ -29,14 +30,13 @@ const MAX_METADATA_BYTES = 1_900;
 /** By which readers check the content, as they check a webhook. */
 const METADATA = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
 
-export const s3Destination: DestinationModule = {
-  connectionOf: (destination) => {
-    const { prefix: _, ...connection } = s3Of(destination);
+export const s3Destination: DestinationModule<'s3'> = {
+  connectionOf: ({ s3 }) => {
+    const { prefix: _, ...connection } = s3;
     return connection;
   },
-  open: async (destination, context) => {
+  open: async ({ s3: own }, context) => {
     try {
-      const own = s3Of(destination);
       const settings = { ...own, endpoint: endpointOf('s3', own, context.workload) };
       const connection = await S3Connection.open(s3Address(settings), context);
       return new S3Producer(settings, connection, context.workload);
@@ -45,11 +45,6 @@ export const s3Destination: DestinationModule = {
     }
   },
 };
-
-function s3Of(destination: Destination): S3Destination {
-  if (destination.type !== 's3') throw new BrokerError('The settings are not those of Amazon S3.');
-  return destination.s3;
-}
 
 interface Put {
   key: string;
@@ -72,12 +67,12 @@ class S3Producer implements Producer {
     this.#connection = connection;
   }
 
-  async send({ destination, id, headers, body, limit }: BrokerMessageOut): Promise<Receipt> {
+  async send({ destination, id, headers, body, limit }: MessageTo<'s3'>): Promise<Receipt> {
     if (body.length > MAX_BODY_BYTES)
       throw new BrokerError(`The message is larger than ${MAX_BODY_BYTES} bytes.`, {
         code: 'message_too_large',
       });
-    const key = objectKey(s3Of(destination).prefix, id);
+    const key = objectKey(destination.s3.prefix, id);
     const object = await gzip(body);
     try {
       const put = { key, object, headers, limit };

@@ -14,13 +14,10 @@ const STREAM = 'schedule';
 /** The clock may be set meanwhile. */
 const LONGEST_WAIT_MS = 30_000;
 
-export const schedule: BrokerModule = {
-  consume: async (settings, context) => {
-    if (settings.type === 'schedule') await run(settings.schedule, context);
-  },
-  test: async (settings) => {
-    if (settings.type === 'schedule') timetableOf(settings.schedule);
-  },
+export const schedule: BrokerModule<'schedule'> = {
+  consume: ({ schedule: own }, context) => run(own, context),
+  test: async ({ schedule: own }) => void timetableOf(own),
+  worded: (error) => error as Error,
 };
 
 async function run(settings: ScheduleSettings, context: ConsumerContext): Promise<void> {

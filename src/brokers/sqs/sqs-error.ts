@@ -1,5 +1,5 @@
-import { BrokerError, brokerError, type Reason } from '../module/broker-error.ts';
-import { NO_ANSWER, nestedErrors, networkReason } from '../module/network-error.ts';
+import { type Reason, worded } from '../module/broker-error.ts';
+import { NO_ANSWER, networkReason } from '../module/network-error.ts';
 
 /** Words an error of Amazon SQS or of the connection for the owner of the source. */
 interface Nested extends Error {
@@ -37,14 +37,11 @@ const BY_NAME: Readonly<Record<string, Reason>> = {
 };
 const MAX_TEXT = 300;
 
-export function sqsError(error: unknown): Error {
-  const all = [...nestedErrors(error as Nested)];
-  const own = all.find((one) => one instanceof BrokerError);
-  if (own !== undefined) return own;
-  const named = all.map(({ name }) => BY_NAME[name]).find((reason) => reason !== undefined);
-  const reason = named ?? networkReason(all) ?? answered(all);
-  return reason === undefined ? (error as Error) : brokerError(reason, error);
-}
+export const sqsError = (error: unknown): Error =>
+  worded(error, (parts: readonly Nested[]) => {
+    const named = parts.map(({ name }) => BY_NAME[name]).find((reason) => reason !== undefined);
+    return named ?? networkReason(parts) ?? answered(parts);
+  });
 
 /** Its own words name the right that is missing, or the key of the encryption that cannot be used. */
 function answered(all: readonly Nested[]): Reason | undefined {

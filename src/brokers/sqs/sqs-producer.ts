@@ -6,7 +6,6 @@ import {
   type SQSClient,
   type SQSServiceException,
 } from '@aws-sdk/client-sqs';
-import type { Destination, SqsDestination } from '../../domain/config/destination.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import { messageBatches, sendHalves } from '../module/message-batches.ts';
 import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
@@ -25,20 +24,14 @@ const AT_ONCE = 8;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_TEXT = 300;
 
-export const sqsDestination: DestinationModule = {
-  connectionOf: sqsOf,
+export const sqsDestination: DestinationModule<'sqs'> = {
+  connectionOf: ({ sqs }) => sqs,
   // A request that may have arrived is not repeated by the client: the delivery is tried again by our own rules.
-  open: async (destination, context) => {
-    const settings = sqsOf(destination);
+  open: async ({ sqs: settings }, context) => {
     const client = await connect(settings, context, { maxAttempts: 1, maxAnswerBytes: MAX_ANSWER_BYTES });
     return new SqsProducer(client, settings.queue_name);
   },
 };
-
-function sqsOf(destination: Destination): SqsDestination {
-  if (destination.type !== 'sqs') throw new BrokerError('The settings are not those of Amazon SQS.');
-  return destination.sqs;
-}
 
 class SqsProducer implements Producer {
   readonly #client: SQSClient;

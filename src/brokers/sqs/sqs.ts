@@ -1,5 +1,4 @@
 import { QueueDoesNotExist, type SQSClient } from '@aws-sdk/client-sqs';
-import type { BrokerSettings, SqsSettings } from '../../domain/config/source.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
@@ -14,9 +13,8 @@ import { SqsQueue } from './sqs-queue.ts';
  */
 const LOOK_EVERY_MS = 5_000;
 
-export const sqs: BrokerModule = {
-  consume: async (settings, context) => {
-    const { sqs: own, workers } = sqsSettings(settings);
+export const sqs: BrokerModule<'sqs'> = {
+  consume: async ({ sqs: own, workers }, context) => {
     const gone = new AbortController();
     const open: { client?: SQSClient; timer?: NodeJS.Timeout } = {};
     try {
@@ -29,8 +27,6 @@ export const sqs: BrokerModule = {
         runLeaseWorker(new SqsQueue(client, queue, context.log), { ...context, signal }),
       );
       gone.signal.throwIfAborted();
-    } catch (error) {
-      if (!context.signal.aborted) throw sqsError(error);
     } finally {
       clearInterval(open.timer);
       context.lag('queue', null);
@@ -38,21 +34,13 @@ export const sqs: BrokerModule = {
     }
   },
 
-  test: async (settings, context) => {
-    const { sqs: own } = sqsSettings(settings);
-    try {
-      const client = await connect(own, context);
-      await findQueue(client, own.queue_name, context.signal).finally(() => client.destroy());
-    } catch (error) {
-      throw sqsError(error);
-    }
+  test: async ({ sqs: own }, context) => {
+    const client = await connect(own, context);
+    await findQueue(client, own.queue_name, context.signal).finally(() => client.destroy());
   },
-};
 
-function sqsSettings(settings: BrokerSettings): { sqs: SqsSettings; workers: number } {
-  if (settings.type !== 'sqs') throw new BrokerError('The settings are not those of Amazon SQS.');
-  return settings;
-}
+  worded: sqsError,
+};
 
 async function look(
   client: SQSClient,

@@ -20,10 +20,10 @@ export const outgoing = (destination: Destination, more: Partial<OutgoingMessage
 });
 
 /** The same, as a producer gets it. Its time is never over. */
-export const messageOut = (
-  destination: Destination,
-  more: Partial<BrokerMessageOut> = {},
-): BrokerMessageOut => ({
+export const messageOut = <To extends Destination>(
+  destination: To,
+  more: Partial<Omit<BrokerMessageOut, 'destination'>> = {},
+): BrokerMessageOut & { destination: To } => ({
   destination,
   id: 'an-id',
   eventType: 'made.up',
