@@ -89,7 +89,7 @@ test('an agent of the AI SDK follows a customer by a portal token', async () => 
 
   // It stops refreshing.
   const [endpoint] = (await project.get('/endpoints?ownerId=acme')).content;
-  const soon = new Date(Date.now() + 1_000).toISOString();
+  const soon = new Date(Date.now() + 3_000).toISOString();
   await project.put(`/endpoints/${endpoint.uid}`, { expires_at: soon });
   await eventually(
     async () => (await project.get(`/endpoints/${endpoint.uid}`)).status,

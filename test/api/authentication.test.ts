@@ -107,7 +107,7 @@ describe('a key', () => {
   test('with an expiry stops working then', async () => {
     const { client } = await keyClient({
       name: 'ends',
-      expires_at: new Date(Date.now() + 1_500).toISOString(),
+      expires_at: new Date(Date.now() + 3_000).toISOString(),
     });
     await client.get('/endpoints');
     await untilRefused(client);

@@ -61,7 +61,7 @@ test('while the collector is down 8,192 spans wait and further ones are dropped;
   expect(new Set(collector.requests.map(({ body }) => body)).size).toBe(1);
   expect(messages()).toEqual(['failed to export traces; deliveries continue']);
   collector.status = 200;
-  await exporter.stop(10_000);
+  await exporter.stop(60_000);
   expect(collector.spans.map(({ name }) => name)).toEqual(
     Array.from({ length: 8_192 }, (_, n) => `span ${n}`),
   );
@@ -80,7 +80,7 @@ test('a batch that the collector refuses is dropped and the next one sent', asyn
   );
   collector.status = 200;
   span('taken');
-  await exporter.stop(10_000);
+  await exporter.stop(60_000);
   expect(collector.spans.map(({ name }) => name)).toEqual(['taken']);
   expect([await count('exported'), await count('dropped')]).toEqual([1, 1]);
 });
@@ -90,7 +90,7 @@ test('spans that the collector reports as rejected count as dropped', async () =
   collector.answer = { partialSuccess: { rejectedSpans: '2', errorMessage: 'no' } };
   const { exporter, count, many } = await exporting(collector);
   many(0, 5);
-  await exporter.stop(10_000);
+  await exporter.stop(60_000);
   expect([await count('exported'), await count('dropped')]).toEqual([3, 2]);
 });
 
@@ -109,7 +109,7 @@ test('more spans than fit into one request are sent in several, in order', async
   const collector = await collecting();
   const { exporter, many } = await exporting(collector);
   many(0, 1_200);
-  await exporter.stop(10_000);
+  await exporter.stop(60_000);
   expect(collector.spans.map(({ name }) => name)).toEqual(
     Array.from({ length: 1_200 }, (_, n) => `span ${n}`),
   );

@@ -239,7 +239,7 @@ describe('tokens', () => {
 
   // proves Portal links: expires_at
   test('a link stops working at its expires_at', async () => {
-    const short = await link({ owner_id: 'short', expires_at: new Date(Date.now() + 1_500).toISOString() });
+    const short = await link({ owner_id: 'short', expires_at: new Date(Date.now() + 3_000).toISOString() });
     const lasting = await link({ owner_id: 'lasting', expires_at: null });
     const status = async ({ token }: Json) => (await portal(token).raw('GET', '/portal_link')).status;
     await eventually(
