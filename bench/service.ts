@@ -124,7 +124,7 @@ export class Service {
     return post(`${url}/api/v1/projects/${project_id}${path}`, api_key, body);
   }
 
-  /** The same service for the owner of a new project. */
+  /** This service for the owner of a new project. */
   async newTenant(name: string, config: object = {}, cell?: string): Promise<Service> {
     const { url, instance_key } = this.credentials;
     const made = await post<{ project: Created; api_key: { key: string } }>(

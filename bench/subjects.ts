@@ -17,7 +17,7 @@ export function subjectOf(service: Service): Subject {
   };
 }
 
-/** The same by the call that takes many events. */
+/** The service by the call that takes many events. */
 export const batched = (service: Service): Subject => ({
   ...subjectOf(service),
   url: service.broadcastUrl.replace(/broadcast$/, 'batch'),

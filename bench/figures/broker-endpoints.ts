@@ -11,7 +11,7 @@ import type { Stage } from '../stage.ts';
 import { batched, LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
 /**
- * The same load to an HTTP endpoint, to one in Kafka and to one in RabbitMQ, in turns on one service. Events come in calls of
+ * One load to an HTTP endpoint, to one in Kafka and to one in RabbitMQ, in turns on one service. Events come in calls of
  * 100, so that sending them is most of the work, and then in single calls. The brokers store what they confirm and share
  * the machine with the service, so its CPU time per event is compared too.
  */

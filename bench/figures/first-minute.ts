@@ -19,7 +19,7 @@ export const firstMinute: Figure = {
     }),
 };
 
-/** The same when rows begin to go into new, empty partitions while the service runs. */
+/** Throughput when rows begin to go into new, empty partitions while the service runs. */
 export const partitionChange: Figure = {
   name: 'partition_change',
   rounds: ({ rounds }) => Math.min(rounds, 2),

@@ -4,7 +4,7 @@ import { ApiError, type Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { subjectOf, warmUp } from '../subjects.ts';
 
-/** The same load through a source's URL instead of the events API. */
+/** The load of end_to_end through a source's URL instead of the events API. */
 export const ingest: Figure = {
   name: 'ingest',
   rounds: ({ rounds }) => rounds,

@@ -47,7 +47,7 @@ export const endToEnd: Figure = {
   },
 };
 
-/** The same with one process per core of the machine, shared with the database, the load and the sink. */
+/** The load of end_to_end with one process per core of the machine, shared with the database, the load and the sink. */
 export const allCores: Figure = {
   name: 'all_cores',
   rounds: ({ rounds }) => rounds,

@@ -1,6 +1,6 @@
 import type { Sample } from '../figure.ts';
 
-/** The same deliveries without and with something next to them. */
+/** Compares deliveries without and with something next to them. */
 export function compared(without: Sample, beside: Sample): Sample {
   const both = (name: string) => (without[name] ?? 0) + (beside[name] ?? 0);
   return {

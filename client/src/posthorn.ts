@@ -55,7 +55,7 @@ export class Posthorn extends ProjectResources {
     return this.#scope.stream(this.#scope.at`/stream`, signal);
   }
 
-  /** The same client for another project. The instance key works in every project. */
+  /** A client for another project, with the same settings. The instance key works in every project. */
   inProject(project: string): Posthorn {
     return new Posthorn({ ...this.#options, project });
   }

@@ -41,7 +41,7 @@ export interface VerifyOptions {
 /** A verified webhook. */
 export interface Webhook {
   scheme: 'standard' | 'convoy' | 'convoy-simple';
-  /** The same over all attempts of a delivery. Undefined in the Convoy schemes. */
+  /** All attempts of a delivery have the same id. Undefined in the Convoy schemes. */
   id: string | undefined;
   /** When this attempt was signed. Undefined in the simple Convoy scheme. */
   time: Date | undefined;

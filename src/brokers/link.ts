@@ -37,7 +37,7 @@ export class Link {
   ) {
     this.projectId = projectId;
     this.producer = this.#open(destination, { load, context, lost });
-    // Those who wait for it learn of it too.
+    // Callers that wait for the producer learn of it too.
     this.producer.then((producer) => (this.opened = producer), lost);
   }
 

@@ -67,7 +67,7 @@ type Turn = Omit<Author, 'actor'>;
  */
 export class ConfigChanges {
   readonly deps: ConfigChangesDeps;
-  /** Those of the engine and of sources. */
+  /** Changes of state by the engine and by sources. */
   readonly states: StateChanges;
 
   constructor(deps: ConfigChangesDeps) {

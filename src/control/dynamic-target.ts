@@ -11,7 +11,7 @@ export interface DynamicTarget {
   url: string;
   /** The signing secret of an endpoint that is made. Empty or absent: one is made. */
   secret?: string | undefined;
-  /** Those that the subscription is to have. Empty: as it is, or every type where it is made. */
+  /** The event types that the subscription is to have. Empty: as it is, or every type where it is made. */
   eventTypes: readonly string[];
   /** The rate limit of an endpoint that is made. Null or absent: none. */
   perMinute?: number | null;

@@ -225,7 +225,7 @@ export async function within<T>(field: string, work: () => T | Promise<T>): Prom
   }
 }
 
-/** The same for several fields. The response lists them, and its message names them all. */
+/** Refuses several fields. The response lists them, and its message names them all. */
 export function invalidFields(fields: readonly FieldProblem[]): AppError {
   const text = fields
     .map(({ field, problem }) => (field === '' ? problem : `${field}: ${problem}`))

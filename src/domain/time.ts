@@ -36,7 +36,7 @@ export function readTime(text: string): number | null {
   return withinYears(utcMs({ year, month, day, hour, minute, second, ms }) - offsetMs);
 }
 
-/** The same for a list's dates, which may lack the zone (default UTC), the seconds, or the time of day. */
+/** Reads a date of a list, which may lack the zone (default UTC), the seconds, or the time of day. */
 export function readDate(text: string): number | null {
   if (!SHORT.test(text)) return readTime(text);
   const [date = '', time = '00:00'] = text.split(/[Tt ]/);

@@ -285,7 +285,7 @@ export class EventAcceptor {
     return this.#batches.drain();
   }
 
-  /** Those past the room of a commit get their deliveries after it. */
+  /** Events past the room of a commit get their deliveries after it. */
   async #prepareAll(events: readonly IdentifiedEvent[]): Promise<PreparedEvent[]> {
     const items: PreparedEvent[] = [];
     let room = MAX_DIRECT_TOGETHER;

@@ -91,7 +91,7 @@ async function fromEnvelope(
   { raw, headers: given }: { raw: NewEvent; headers: NewEvent['headers'] },
   envelope: Envelope,
 ): Promise<NewEvent> {
-  // Those of the broker go before those of the envelope. convoy-go has the type of a message in the latter.
+  // Headers of the broker go before those of the envelope. convoy-go has the type of a message in the latter.
   const headers = { ...lowerCaseNames(customHeaders(envelope)), ...lowerCaseNames(given) };
   const target = await readTarget(envelope, headers, reader);
   if (typeof target === 'string') return unreadable(raw, target);
@@ -132,7 +132,7 @@ function cloudEnvelope(cloud: CloudEvent | string): Envelope | string {
   };
 }
 
-/** The same, of a failed event that is replayed. Null: its message was not kept whole. */
+/** Reads the message of a failed event that is replayed. Null: its message was not kept whole. */
 export async function readAgain(reader: MessageReader, event: NewEvent): Promise<NewEvent | null> {
   if (event.payload.length >= MAX_KEPT_BYTES) return null;
   const headers = Object.entries(event.headers).map(([name, values]) => [name, values.join(', ')]);

@@ -17,7 +17,7 @@ export type ExpiryName = 'expires_at' | 'expirytime';
 /** The longest delay or time to live that a call takes. */
 export const MAX_SECONDS = 2_147_483_647;
 
-/** The same in the database's time, in whole milliseconds: rows that wait for it are found by it. */
+/** The times of an event in the database's time, in whole milliseconds: rows that wait for it are found by it. */
 export interface EventTimes {
   /** Null: at once. It may be in the past, which is at once too. */
   deliverAtMs: number | null;

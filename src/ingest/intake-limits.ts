@@ -36,7 +36,7 @@ export class IntakeLimits {
     return new Map([...bySource, ...byProject]);
   }
 
-  /** The same for events that are admitted all or not at all. */
+  /** Admits all of the events or refuses all of them. */
   async refusedTogether(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
     const refused = await this.refused(items);
     const [error] = refused.values();

@@ -29,7 +29,7 @@ export interface PreparedEvent {
 const MAX_LISTED_ENDPOINTS = 1_000;
 /** A fan-out over this many deliveries is stored as the event and expanded in chunks. */
 export const MAX_DIRECT = 1_000;
-/** The same for all events of one call: later ones are expanded, so that no commit grows without bound. */
+/** The bound for all events of one call: later ones are expanded, so that no commit grows without bound. */
 export const MAX_DIRECT_TOGETHER = 10_000;
 const NONE: readonly RoutedSubscription[] = [];
 const NOTHING_MATCHED = 'No active subscription matched this event.';

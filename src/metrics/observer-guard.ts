@@ -43,7 +43,7 @@ export class ObserverGuard {
     }
   }
 
-  /** The same for asynchronous work. Never rejects. */
+  /** Guards asynchronous work. Never rejects. */
   async settle<T>(observer: Observer, work: () => Promise<T>, instead: T): Promise<T> {
     try {
       return await work();

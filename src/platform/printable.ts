@@ -6,7 +6,7 @@ export function printable(text: string): string {
 }
 
 /**
- * The same for JSON, YAML and TypeScript, without a change of the values. Their writers put control characters between
+ * Makes JSON, YAML and TypeScript printable, without a change of the values. Their writers put control characters between
  * double quotes, and leave those from U+007F on as they are. Line feeds and tabs stay.
  */
 export function escapeControls(text: string): string {

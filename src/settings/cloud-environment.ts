@@ -18,7 +18,7 @@ const NAMES = [
   'GCE_METADATA_HOST',
 ] as const;
 
-/** Those that are given and not empty. */
+/** The variables that are given and not empty. */
 export const cloudEnvironment = (env: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
   Object.fromEntries(
     NAMES.flatMap((name) => {

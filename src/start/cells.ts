@@ -67,7 +67,7 @@ export class Cells {
     return this.#kept.flatMap(({ node }) => node ?? []);
   }
 
-  /** Those of cells that this process keeps house for. */
+  /** Settles the moves of cells for which this process has the role janitor. */
   keepMoves(): Loop {
     const { config, rows, log } = this.#deps;
     const kept = this.#kept.map(({ db, name }, index) => ({ id: rows[index]?.id ?? 0, name, db }));

@@ -17,7 +17,7 @@ export interface TestMessage {
 export interface TestQueue {
   /** `pub_sub` of a source that reads it. */
   settings: object;
-  /** The same by a way in that asks for credentials: right ones, and wrong ones. */
+  /** Settings that name credentials: right ones, and wrong ones. */
   authenticated: object;
   refused: object;
   /** The reason in the status for the wrong ones. */
@@ -25,7 +25,7 @@ export interface TestQueue {
   publish(messages: readonly TestMessage[]): Promise<void>;
   /** Messages that have not been acknowledged. */
   depth(): Promise<number>;
-  /** Those of them that consumers have, where the broker knows. */
+  /** How many of them consumers have, where the broker knows. */
   held?(): Promise<number>;
 }
 

@@ -62,7 +62,7 @@ test('a database becomes a cell once, if it is empty and of no other instance', 
   );
   const checked = await run('cells', 'check');
   expect([checked.code, checked.stdout.split('\n').length]).toEqual([0, 3]);
-  // The same after a kill between the two commits.
+  // A kill between the two commits leaves this.
   await app.database.query("delete from cells where name = '2'");
   expect((await run('cells', 'add', '--name', '2', '--url', second.url)).stdout).toContain('number 2');
 });

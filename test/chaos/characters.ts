@@ -86,7 +86,7 @@ const PROFILES: Record<Character, Profile> = {
   sparse: { takesAll: false, isSteady: true, limit: { count: 60, seconds: 2, of: 'endpoint' } },
   // One request after another for each key, some of which fail.
   ordered: { takesAll: false, isSteady: false, orderingKey: '$.body.account' },
-  // The same in batches, some of which are too large.
+  // Its deliveries go in batches, some of which are too large.
   batched: {
     takesAll: false,
     isSteady: false,

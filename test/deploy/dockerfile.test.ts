@@ -31,7 +31,7 @@ test('the program does not run as root and writes to /data', () => {
   const given = pairs(last('ENV'));
   expect(given).toContainEqual(['POSTHORN_DATA_DIR', '/data']);
   const others = given.filter(([name]) => !names.includes(name)).map((pair) => pair.join('='));
-  // Those of malloc as the launcher has them.
+  // The settings of malloc are those of the launcher.
   const malloc = read('bin/posthorn').matchAll(/export (MALLOC_\w+)=.*:-(\d+)/g);
   expect(others).toEqual([
     'NODE_ENV=production',

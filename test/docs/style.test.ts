@@ -8,6 +8,10 @@ const RULED_OUT =
   /\b(?:anew|beside|somebody|told|whichever|whoever)\b|(?<!\bas )(?<!\buser )(?<!`)\bnobody\b(?!`)/i;
 /** A comment or a sentence of a page that starts with a clause instead of its subject. */
 const STARTS_WITH_CLAUSE = /^\s*(?:\/\/|\/?\*+|--|[|-]|\d+\.)?\s*(?:What|Who|Of) /;
+/** A comment without a noun for its subject. */
+const STARTS_WITHOUT_NOUN =
+  /^\s*(?:\/\/|\/?\*+)\s*(?:Those |The same(?:[,.]| (?:again|as|at|by|for|in|of|over|per|under|when|with)\b))/;
+const FAULTS = [RULED_OUT, STARTS_WITH_CLAUSE, STARTS_WITHOUT_NOUN];
 /** A line of a comment, or the name of a test. */
 const PROSE = /^\s*(?:\/\/|\/?\*|-- |(?:test|it|describe)\b.*\(['"`]|\]?\)\(['"`])/;
 
@@ -18,7 +22,7 @@ it('comments and names of tests follow docs/style.md', () => {
     readFileSync(join(ROOT, file), 'utf8')
       .split('\n')
       .map((line, index) => ({ line, place: `${file}:${index + 1}` }))
-      .filter(({ line }) => PROSE.test(line) && (RULED_OUT.test(line) || STARTS_WITH_CLAUSE.test(line)))
+      .filter(({ line }) => PROSE.test(line) && FAULTS.some((fault) => fault.test(line)))
       .map(({ line, place }) => `${place}: ${line.trim()}`),
   );
   expect(found).toEqual([]);

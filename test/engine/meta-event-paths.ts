@@ -15,7 +15,7 @@ export interface Scene {
   /** Answers by path: `/gone` 410, `/broken` 500 until `mend`, anything else 200. */
   receiver: Receiver;
   mend(): void;
-  /** Those of the project, raised or cleared. */
+  /** The alerts of the project, raised or cleared. */
   alerts(): Promise<Record<string, unknown>[]>;
 }
 

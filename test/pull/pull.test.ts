@@ -40,7 +40,7 @@ test('a consumer gets the bytes and signatures of a push, and its result ends th
   expect(others).toEqual([]);
   expect(attempt).toMatchObject({ status: true, is_stale: false, url: '', http_status: '', error: '' });
   expect(attempt.request_http_header['webhook-signature']).toBe(signature);
-  // The same again changes nothing and adds no attempt.
+  // A repeated result changes nothing and adds no attempt.
   expect(await scene.report([resultOf(taken)])).toEqual(['recorded']);
   expect(await scene.attempts(taken.uid)).toHaveLength(1);
 });

@@ -206,7 +206,7 @@ describe('of partitions', { timeout: 120_000 }, () => {
     expect(exportProblem).toBeNull();
     expect(await exported()).toEqual(before);
     expect(await stored(['short', 'other'])).toEqual(none);
-    // Those that had rows; of each table three were removed.
+    // The partitions that had rows; of each table three were removed.
     expect(removed).toHaveLength(12);
     expect(await readdir(directory)).toHaveLength(4);
     expect(removed.map((name) => `${name}.jsonl.gz`)).toEqual(

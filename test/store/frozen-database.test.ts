@@ -109,7 +109,7 @@ test('a node whose database freezes refuses events in time, sends nothing meanwh
   );
   const states = await app.database.query('select distinct status, num_trials from event_deliveries');
   expect(states).toEqual([{ status: 'Success', num_trials: 1 }]);
-  // Those whose outcome was not recorded before the node was given up came once more, and none a third time.
+  // Deliveries whose outcome was not recorded before the node was given up came once more, and none a third time.
   const counts = [...Map.groupBy(receiver.requests, ({ headers }) => headers['webhook-id']).values()];
   expect(Math.max(...counts.map((same) => same.length))).toBeLessThanOrEqual(2);
   const numbers = new Set(receiver.requests.map(({ json }) => json.n as number));

@@ -15,7 +15,7 @@ export function putRightTests(get: () => World): void {
     let receiver: Receiver;
     let endpoint: Json;
     const open = (path: string) => get().open(path, project.projectId);
-    /** Those of orders: held keys have deliveries of their own. */
+    /** The deliveries of orders: held keys have deliveries of their own. */
     const statuses = async (status: string) =>
       (await project.get(`/eventdeliveries?status=${status}&perPage=50&event_type=order`)).content;
 

@@ -450,9 +450,9 @@ export interface OAuth2 {
   field_mapping?: {
     /** Name of this field in the token response. */
     access_token?: string;
-    /** The same. */
+    /** Name of the field with the type of the token. */
     token_type?: string;
-    /** The same. */
+    /** Name of the field with its lifetime. */
     expires_in?: string;
   };
   /** Unit of `expires_in`. Default: `seconds`. */
@@ -540,7 +540,7 @@ export interface EventDryRun {
   duplicate_of: string;
   /** How many it would have. */
   deliveries: number;
-  /** Those that would get it, at most 1,000. */
+  /** Endpoints that would get it, at most 1,000. */
   endpoints: string[];
   /** Config that the call would make. */
   changes: Array<{
@@ -1157,7 +1157,7 @@ export interface ProjectConfig {
     title: string;
     /** Image next to the name, an https URL. */
     logo_url: string;
-    /** The same on a dark ground. Empty: `portal.logo_url`. */
+    /** Image on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark: string;
     /** Local fonts, such as `Georgia, serif`. Empty: Inter, which the page brings. */
     font: string;
@@ -1355,7 +1355,7 @@ export interface CustomerHealth {
   /** Empty: endpoints without a customer. */
   owner_id: string;
   endpoints: number;
-  /** Those that are failing or disabled. */
+  /** Endpoints that are failing or disabled. */
   failing_endpoints: number;
   worst_endpoint_id: string;
   worst_endpoint_name: string;
@@ -1637,11 +1637,11 @@ export interface BroadcastEvent {
   ordering_key?: string | null;
   /** It is not delivered before. At most the retention ahead. Not together with `delay_seconds`. */
   deliver_at?: string | Date | null;
-  /** The same as seconds from now. */
+  /** Time of delivery as seconds from now. */
   delay_seconds?: number | null;
   /** Deliveries that were not made by then are discarded. Not together with `ttl_seconds`. */
   expires_at?: string | Date | null;
-  /** The same as seconds after its acceptance or `deliver_at`. */
+  /** Expiry as seconds after its acceptance or `deliver_at`. */
   ttl_seconds?: number | null;
 }
 
@@ -1886,7 +1886,7 @@ export interface PartialProjectConfig {
     title?: string | null;
     /** Image next to the name, an https URL. */
     logo_url?: string | null;
-    /** The same on a dark ground. Empty: `portal.logo_url`. */
+    /** Image on a dark ground. Empty: `portal.logo_url`. */
     logo_url_dark?: string | null;
     /** Local fonts, such as `Georgia, serif`. Empty: Inter, which the page brings. */
     font?: string | null;
@@ -2221,9 +2221,9 @@ export interface OAuth2Input {
   field_mapping?: {
     /** Name of this field in the token response. */
     access_token?: string | null;
-    /** The same. */
+    /** Name of the field with the type of the token. */
     token_type?: string | null;
-    /** The same. */
+    /** Name of the field with its lifetime. */
     expires_in?: string | null;
   } | null;
   /** Unit of `expires_in`. Default: `seconds`. */
@@ -2471,7 +2471,7 @@ export interface CountBatchReplayEventsResult {
 export interface RescheduleEventBody {
   /** It is not delivered before. At most the retention ahead. Not together with `delay_seconds`. */
   deliver_at?: string | Date | null;
-  /** The same as seconds from now. */
+  /** Time of delivery as seconds from now. */
   delay_seconds?: number | null;
 }
 

@@ -64,7 +64,7 @@ function readTtl(ttlMs: unknown): number {
   return Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS);
 }
 
-/** The same for the same key, on every node. It routes, and gives no right. */
+/** Equal keys have equal ids, on every node. It routes, and gives no right. */
 export function subscriptionId(principal: readonly string[], { url, name, args }: SubscriptionKey): string {
   const key = canonical([...principal, url, name, args]);
   return `sub_${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;

@@ -57,8 +57,8 @@ export const OAuth2 = Type.Object(
     field_mapping: Type.Optional(
       Type.Object({
         access_token: Type.Optional(Text(128, 'Name of this field in the token response.')),
-        token_type: Type.Optional(Text(128, 'The same.')),
-        expires_in: Type.Optional(Text(128, 'The same.')),
+        token_type: Type.Optional(Text(128, 'Name of the field with the type of the token.')),
+        expires_in: Type.Optional(Text(128, 'Name of the field with its lifetime.')),
       }),
     ),
     expiry_time_unit: Type.Optional(

@@ -9,7 +9,7 @@ export interface Catalogue {
 }
 
 const SIGNED = {
-  'webhook-id': 'The same over all attempts of a delivery.',
+  'webhook-id': 'Id that all attempts of a delivery have.',
   'webhook-timestamp': 'When this attempt was signed, in seconds since 1970.',
   'webhook-signature': 'Signatures of Standard Webhooks, separated by spaces.',
 };

@@ -50,7 +50,7 @@ const bare = (
   example: json_schema && exampleOf(json_schema as JsonSchema),
 });
 
-/** The same in the envelope of deliveries. Data without a schema may be any JSON. */
+/** The schema in the envelope of deliveries. Data without a schema may be any JSON. */
 function wrapped(
   row: Pick<EventTypeRow, 'name' | 'json_schema'>,
   id: string,

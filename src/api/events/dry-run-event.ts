@@ -14,7 +14,7 @@ export const EventDryRun = Type.Object({
   failure_reason: Type.String(),
   duplicate_of: Type.String({ description: 'The event that has its idempotency key. It would not be sent.' }),
   deliveries: Type.Integer({ description: 'How many it would have.' }),
-  endpoints: Type.Array(Type.String(), { description: 'Those that would get it, at most 1,000.' }),
+  endpoints: Type.Array(Type.String(), { description: 'Endpoints that would get it, at most 1,000.' }),
   changes: Type.Array(TargetChange, { description: 'Config that the call would make.' }),
   subscriptions: Type.Array(SubscriptionExplanation, {
     description: 'Every subscription as it is now: whether it would get the event, and why not.',

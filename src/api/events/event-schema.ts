@@ -102,7 +102,7 @@ const deliverAtFields = {
     }),
   ),
   delay_seconds: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: MAX_SECONDS, description: 'The same as seconds from now.' }),
+    Type.Integer({ minimum: 0, maximum: MAX_SECONDS, description: 'Time of delivery as seconds from now.' }),
   ),
 };
 export const DeliverAt = Type.Object(deliverAtFields);
@@ -135,7 +135,7 @@ const eventFields = {
     Type.Integer({
       minimum: 1,
       maximum: MAX_SECONDS,
-      description: 'The same as seconds after its acceptance or `deliver_at`.',
+      description: 'Expiry as seconds after its acceptance or `deliver_at`.',
     }),
   ),
 };

@@ -109,7 +109,7 @@ async function healthOf(
 
 type Found = Pick<Health, 'endpoint' | 'counts' | 'waiting' | 'trouble'>;
 
-/** Those that may be failing, the largest trouble first. */
+/** Endpoints that may be failing, the largest trouble first. */
 function suspectsOf(found: readonly Found[], routing: ProjectRouting): string[] {
   const harm = (one: Found) => openCount(one) + (one.counts?.failed_attempts ?? 0);
   return found

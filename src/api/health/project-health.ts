@@ -68,7 +68,7 @@ export const EndpointHealth = Type.Object({
 export const CustomerHealth = Type.Object({
   owner_id: Type.String({ description: 'Empty: endpoints without a customer.' }),
   endpoints: Type.Integer(),
-  failing_endpoints: Type.Integer({ description: 'Those that are failing or disabled.' }),
+  failing_endpoints: Type.Integer({ description: 'Endpoints that are failing or disabled.' }),
   worst_endpoint_id: Type.String(),
   worst_endpoint_name: Type.String(),
   ...counts,

@@ -3,7 +3,7 @@ import { functionContract } from '../../routing/function-contract.ts';
 import type { ApiContext } from './context.ts';
 import { MASK } from './portal-view.ts';
 
-/** The same for the function of a subscription, which may ask for another contract. */
+/** Checks the function of a subscription, which may ask for another contract. */
 export async function checkSubscriptionFunction(
   context: ApiContext,
   given: { projectId: string; code: string },

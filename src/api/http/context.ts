@@ -62,7 +62,7 @@ export interface ApiContext {
   changes: ConfigChanges;
   people: PeopleDeps;
   cells: {
-    /** Those that this process serves now. */
+    /** The cells that this process serves now. */
     all(): readonly CellView[];
     /** The names of the others. */
     away(): readonly string[];

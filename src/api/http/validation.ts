@@ -105,7 +105,7 @@ export function dropNulls(schema: ObjectSchema, value: unknown): void {
   }
 }
 
-/** The same schema as callers may use it: with null wherever `dropNulls` removes it. For the OpenAPI document. */
+/** A schema as callers may use it: with null wherever `dropNulls` removes it. For the OpenAPI document. */
 export function withNulls(given: object): ObjectSchema {
   const schema = declared(given);
   if (schema.items !== undefined) return { ...schema, items: withNulls(schema.items) };

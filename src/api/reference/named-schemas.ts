@@ -143,7 +143,7 @@ export const answerSchemas = {
   TimeSeriesTotals,
 };
 
-/** The same for bodies of requests. */
+/** The schemas of bodies of requests. */
 export const requestSchemas = {
   CreateEndpoint: CreateEndpointWithSubscriptions,
   SubscriptionOfEndpoint,

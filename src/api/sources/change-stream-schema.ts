@@ -56,7 +56,7 @@ export function readChangeStream(
   });
   if (publication_name === '' && tables.length === 0)
     problems.add(field('tables'), 'must name at least one table, unless publication_name is given');
-  // The same with each update, so that an update that does not name them leaves them as they are.
+  // Each update makes up the same names, so that an update that does not name them leaves them as they are.
   const madeUp = `posthorn_${mask.toLowerCase()}`;
   return {
     connection_url,

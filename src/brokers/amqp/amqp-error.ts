@@ -54,7 +54,7 @@ export const amqpError = (error: unknown): Error =>
     return known ?? (said === undefined ? CLOSED : ['broker_refused', `The broker answered: ${said}.`]);
   });
 
-/** The same, before the connection is open. */
+/** The error of a connection that did not open. */
 export function connectError(error: unknown): Error {
   const { message, code } = error as Error & { code?: string };
   const isClosed = code === 'ECONNRESET' || code === 'EPIPE' || /abruptly|frame/i.test(message);

@@ -30,7 +30,7 @@ test('a client has connections to at most 100 brokers, whatever is advertised', 
   expect(open.size).toBe(100);
   expect(ends.filter((end) => end === null)).toHaveLength(100);
   expect(ends.at(-1)).toMatchObject({ message: 'More than 100 brokers lead the partitions.' });
-  // Those that are open are used.
+  // Open connections are used.
   expect(await get('broker-7')).toBe(null);
 });
 

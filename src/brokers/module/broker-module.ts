@@ -69,7 +69,7 @@ export interface LotPart extends Pick<Lot, 'stream' | 'order'> {
 }
 
 export interface StoredMessages {
-  /** Those that can never be events, by their number in the lot. They are stored as failed events. */
+  /** Messages that can never be events, by their number in the lot. They are stored as failed events. */
   unreadable: ReadonlySet<number>;
 }
 

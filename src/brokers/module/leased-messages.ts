@@ -54,7 +54,7 @@ export class LeasedMessages {
       if (this.#leasedUntil.has(receipt)) this.#leasedUntil.set(receipt, now + LEASE_MS);
   }
 
-  /** Those that are refused for good. Undefined: it cannot be done now. */
+  /** The receipts that are refused for good. Undefined: it cannot be done now. */
   async #lease(receipts: readonly string[], ms: number): Promise<readonly string[] | undefined> {
     if (receipts.length === 0) return [];
     try {

@@ -29,7 +29,7 @@ export async function sendOpen(
 
 export const notSent = (): Promise<never> => heard(Promise.reject(new Error('not sent')));
 
-/** Those who wait for it may come later, when other requests have ended. Until then Node would take it for a bug. */
+/** A caller may wait for it later, when other requests have ended. Until then Node would take it for a bug. */
 function heard<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

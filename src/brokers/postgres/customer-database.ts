@@ -85,7 +85,7 @@ export interface TableFacts {
   hasIdentity: boolean;
 }
 
-/** Those of the tables that exist. */
+/** The facts of the tables that exist. */
 export async function readTables(connection: Connection, names: readonly string[]): Promise<TableFacts[]> {
   if (names.length === 0) return [];
   const rows = await connection.query(

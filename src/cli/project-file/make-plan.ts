@@ -107,7 +107,7 @@ function isChange(kind: Kind, name: string, { wanted, stored }: { wanted: Item; 
   return !isSame(value, stored[name]);
 }
 
-/** The same time can be written in several ways. What is no time is left to the service. */
+/** A time can be written in several ways. What is no time is left to the service. */
 function instantOf(value: unknown): unknown {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(ms) ? value : ms;

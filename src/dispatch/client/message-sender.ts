@@ -19,7 +19,7 @@ export interface OutgoingMessage {
   /** The `webhook-id`, by which consumers drop repeats. */
   id: string;
   eventType: string;
-  /** Those of the webhook. */
+  /** The headers of the webhook. */
   headers: readonly (readonly [string, string])[];
   body: Buffer;
   /** Null: the delivery has no order. */

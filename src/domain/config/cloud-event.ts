@@ -22,7 +22,7 @@ export function attributeHeader(value: string): string {
   );
 }
 
-/** The same, read. Senders may quote a value. A percent sign that begins no UTF-8 stands for itself. */
+/** The text that a header stands for. Senders may quote a value. A percent sign that begins no UTF-8 stands for itself. */
 export function attributeText(header: string): string {
   const text = /^".*"$/.test(header) ? header.slice(1, -1).replaceAll(/\\(.)/g, '$1') : header;
   return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (part) => {

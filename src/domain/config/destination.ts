@@ -23,7 +23,7 @@ export interface AmqpDestination {
 }
 
 export interface SqsDestination {
-  /** Those of the machine, instead of the fields. */
+  /** The credentials of the machine, instead of the fields. */
   credentials?: 'workload';
   queue_name: string;
   access_key_id: string;
@@ -34,7 +34,7 @@ export interface SqsDestination {
 }
 
 export interface GoogleDestination {
-  /** Those of the machine, instead of the fields. */
+  /** The credentials of the machine, instead of the fields. */
   credentials?: 'workload';
   project_id: string;
   topic_id: string;
@@ -44,7 +44,7 @@ export interface GoogleDestination {
 }
 
 export interface S3Destination {
-  /** Those of the machine, instead of the fields. */
+  /** The credentials of the machine, instead of the fields. */
   credentials?: 'workload';
   bucket: string;
   /** The names of all objects begin with it. */

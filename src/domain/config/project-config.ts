@@ -65,7 +65,7 @@ export const RetentionPolicy = Type.Object({
 export const PortalTheme = Type.Object({
   title: Text(64, 'Name at the top of the [portal page](portal.md). Empty: Webhooks.'),
   logo_url: Text(2048, 'Image next to the name, an https URL.'),
-  logo_url_dark: Text(2048, 'The same on a dark ground. Empty: `portal.logo_url`.'),
+  logo_url_dark: Text(2048, 'Image on a dark ground. Empty: `portal.logo_url`.'),
   font: Text(128, 'Local fonts, such as `Georgia, serif`. Empty: Inter, which the page brings.'),
   accent: Text(7, 'Colour of buttons and links, such as `#3b5bdb`.'),
   radius: integer(0, 16, 'Radius of corners in pixels.'),

@@ -12,7 +12,7 @@ export type SourceVerifier =
   | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
 
 export interface SqsSettings {
-  /** Those of the machine, instead of the fields. */
+  /** The credentials of the machine, instead of the fields. */
   credentials?: 'workload';
   queue_name: string;
   access_key_id: string;
@@ -23,7 +23,7 @@ export interface SqsSettings {
 }
 
 export interface GoogleSettings {
-  /** Those of the machine, instead of the fields. */
+  /** The credentials of the machine, instead of the fields. */
   credentials?: 'workload';
   project_id: string;
   subscription_id: string;

@@ -18,7 +18,7 @@ interface Content {
   body: Buffer;
   /** Null means JSON. */
   contentType: string | null;
-  /** Those of the event, decrypted. */
+  /** The headers of the event, decrypted. */
   headers: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -82,7 +82,7 @@ export function cloudContent(
 
 const isAttribute = (header: string): boolean => header.toLowerCase().startsWith(CLOUD_PREFIX);
 
-/** Those that the event came with. One that came otherwise gets the required ones, and its time. */
+/** The attributes that the event came with. An event that came otherwise gets the required ones, and its time. */
 function attributesOf(headers: Content['headers'], subject: Subject): ReadonlyMap<string, string> {
   const { projectId, eventId, eventType, sourceId, acknowledgedAtMs } = subject;
   const given = Object.entries(headers).flatMap(([name, [value = '']]) =>

@@ -21,7 +21,7 @@ export interface EndpointTrial {
   /** The endpoint as it is, or as it would be saved. */
   row: EndpointRow;
   config: ProjectConfig;
-  /** Those that its project signs with. */
+  /** The keys that its project signs with. */
   keys: ProjectRow['keys'];
   body: Buffer;
   /** Names the header that marks the request, if it is no test. */

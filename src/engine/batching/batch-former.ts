@@ -167,7 +167,7 @@ export class BatchFormer {
     }
   }
 
-  /** Those that are due, one of each project in turn, as many as one look may read. The next ones have their turn after it. */
+  /** The keys that are due, one of each project in turn, as many as one look may read. The next ones have their turn after it. */
   #chosen(): Looked[] {
     this.#keys.settle(this.#deps.clock.elapsed());
     const looked: Looked[] = [];

@@ -30,7 +30,7 @@ async function steps(payloadBytes: number, taken: typeof members | null, hasRoom
   return { noted, finish, parts: finish.group?.parts.map((part) => part.deliveryIds) };
 }
 
-/** Those of three deliveries, without their payloads. */
+/** The bytes of three deliveries, without their payloads. */
 const REST = 3 * 1_800 + 50_000;
 
 test('a batch is read once there is room for it: for its payloads twice, its headers and its deliveries', async () => {

@@ -65,7 +65,7 @@ export function regrouped(
   return groupFinish(batch, { members: finishes, parts }, { delayMs });
 }
 
-/** Those of the deliveries that are too late to be sent. */
+/** Ends the deliveries that are too late to be sent. */
 export const tooLate = (members: readonly LeasedDelivery[], nowMs: number): Finish[] =>
   members.flatMap((member) => expired(member, nowMs)?.finish ?? []);
 

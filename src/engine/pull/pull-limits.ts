@@ -25,7 +25,7 @@ export class PullLimits {
     return Math.max(0, (this.#usedUp.get(endpointId) ?? 0) - this.#deps.clock.elapsed());
   }
 
-  /** Those of the deliveries that may be handed out now. */
+  /** The deliveries that may be handed out now. */
   async allowed(
     endpointId: string,
     deliveries: readonly LeasedDelivery[],

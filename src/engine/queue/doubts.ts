@@ -82,7 +82,7 @@ export class Doubts {
     return this.#releaseUnknown(rows);
   }
 
-  /** The same for all rows in doubt, at the end of this node. */
+  /** Releases all rows in doubt, at the end of this node. */
   async releaseAll(): Promise<void> {
     await this.#releaseUnknown([...this.#rows.values()]);
   }

@@ -134,7 +134,7 @@ export class Expander {
     }
   }
 
-  /** Those that are not tried yet. */
+  /** Expansions that failed and are not due yet. */
   #waiting(): string[] {
     const nowMs = systemClock.elapsed();
     return [...this.#failed].filter(([, { waitsUntilMs }]) => waitsUntilMs > nowMs).map(([id]) => id);

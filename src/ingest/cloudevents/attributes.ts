@@ -5,7 +5,7 @@ import { readTime, TIME_HINT } from '../../domain/time.ts';
 
 const REQUIRED = ['specversion', 'id', 'source', 'type'];
 const TIMES = ['time', 'expirytime'];
-/** Those that become fields of the event have the limits of these. */
+/** Attributes that become fields of the event have the limits of these fields. */
 const MOST_CHARS: Readonly<Record<string, number>> = { type: 256, partitionkey: 512 };
 const MOST_ATTRIBUTES = 100;
 const MOST_BYTES = 8_192;

@@ -21,7 +21,7 @@ export interface HeaderPolicy {
 export function compileHeaderPolicy(
   source: VerifiedSource & { forward_headers: readonly string[] },
 ): HeaderPolicy {
-  // Those of the connection are neither stored nor forwarded, and neither are the names that `Connection` lists.
+  // Headers of the connection are neither stored nor forwarded, and neither are the names that `Connection` lists.
   const notStored = new Set([...HOP_BY_HOP, ...verifierHeaders(source), 'host']);
   const listed = new Set(source.forward_headers.map((name) => name.trim().toLowerCase()));
   const forwardable = [...listed].filter((name) => !isConnectionHeader(name) && !ofBody.has(name));

@@ -46,7 +46,7 @@ export function checkTimestamp(seconds: string, nowMs: number): VerifyResult {
   return verified;
 }
 
-/** The same for a time in milliseconds. */
+/** Checks a time in milliseconds. */
 export function checkTimestampMs(milliseconds: string, nowMs: number): VerifyResult {
   if (!/^\d{1,15}$/.test(milliseconds))
     return refused('the signed timestamp is not a number of milliseconds');

@@ -46,7 +46,7 @@ export function fromSlots(slots: readonly Slot[]): Shared {
   };
 }
 
-/** The same headers in the same order. Only the values may differ. */
+/** Whether both have the same headers in the same order. Only the values may differ. */
 export function haveOneShape(a: Template, b: Template): boolean {
   if (a.length !== b.length) return false;
   for (let i = REQUEST_HEADERS; i < a.length; i += i < HEAD ? 1 : 2) if (a[i] !== b[i]) return false;

@@ -110,7 +110,7 @@ export async function getAttempt(
   return found;
 }
 
-/** Those that are recorded. */
+/** The attempts that are recorded. */
 export async function attemptsByIds(
   db: Queryable,
   projectId: string,

@@ -57,7 +57,7 @@ export function audited<T>(
   });
 }
 
-/** The same in a transaction that does more. A call that may be repeated makes its change once. */
+/** Records entries in a transaction that does more. A call that may be repeated makes its change once. */
 export async function auditedIn<T>(
   tx: Queryable,
   place: AuditPlace,

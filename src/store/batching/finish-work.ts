@@ -60,7 +60,7 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
 const waitsAgain = ({ lane, delayMs }: Finish<LeasedDelivery>): boolean =>
   delayMs !== null && waitsForTurn(lane);
 
-/** Those that wait again do so before another ends, which may let one of them go. */
+/** Deliveries that wait again do so before another ends, which may let one of them go. */
 async function finishMembers(
   tx: HotQueryable,
   node: Node,

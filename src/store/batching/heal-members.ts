@@ -42,7 +42,7 @@ select lost.project_id as "projectId", lost.key, lost.batch_id, d.is_at_most_onc
 from lost join event_deliveries d on ${byKey('d.id', 'lost.delivery_id')}
 group by lost.project_id, 2, 3, 4`;
 
-/** Those behind another of their ordering key wait for their turn: that one may still be leased. */
+/** Deliveries behind another of their ordering key wait for their turn: that one may still be leased. */
 const HEAL = `
 with lost as materialized (
   select project_id, delivery_id, not $5 and exists (

@@ -63,7 +63,7 @@ where project_id = $1 and delivery_id = any($2::text[]) and batch_id = $3 and la
   and node_id is distinct from $4 limit 1`;
 
 /**
- * Those of its deliveries that are still open, those of a key in their order. Null: another node has some of them, or the
+ * The deliveries of the batch that are still open, those of a key in their order. Null: another node has some of them, or the
  * batch itself. `hasBodies`: they are read with their bodies.
  */
 export async function takeBatch(

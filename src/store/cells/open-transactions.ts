@@ -19,7 +19,7 @@ export async function writersNow(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Those of the transactions that have not ended. */
+/** How many of the transactions have not ended. */
 export async function stillOpen(db: Queryable, transactions: readonly string[]): Promise<number> {
   if (transactions.length === 0) return 0;
   const rows = await db.query(

@@ -27,7 +27,7 @@ export interface ProjectRow {
   keys: Secret<readonly ProjectKey[]>;
   /** Differs if the keys do. Empty: none. */
   keysMark: string;
-  /** Those that functions may read, by name. */
+  /** The variables that functions may read, by name. */
   variables: Secret<Readonly<Record<string, string>>>;
   version: number;
   /** Null: it is open in this cell. */

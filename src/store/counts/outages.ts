@@ -32,7 +32,7 @@ cross join lateral (
 ) seen
 where e.project_id = $1 and e.id = any($2) and seen.first_failed is not null`;
 
-/** Those of the endpoints that fail. */
+/** The outages of these endpoints. An endpoint that works has none. */
 export function outagesOf(db: Queryable, projectId: string, ids: readonly string[]): Promise<Outage[]> {
   return db.query<Outage>(OUTAGES, [projectId, ids]);
 }

@@ -71,7 +71,7 @@ export function readLatencies(
   );
 }
 
-/** Those of the endpoints to which a delivery failed in a range of whole hours. */
+/** The endpoints to which a delivery failed in a range of whole hours. */
 export async function endpointsWithFailures(
   db: Queryable,
   projectId: string,

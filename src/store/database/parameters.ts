@@ -89,7 +89,7 @@ export class Rows {
     return `unnest(${this.#listed(names)}) as ${alias}(${names.join(', ')})`;
   }
 
-  /** The same with a column that counts the rows from 1. */
+  /** The text after `from`, with a column that counts the rows from 1. */
   numbered(alias: string, counter: string, only?: readonly string[]): string {
     const names = this.#unnested(only);
     return `unnest(${this.#listed(names)}) with ordinality as ${alias}(${names.join(', ')}, ${counter})`;

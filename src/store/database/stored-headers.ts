@@ -76,7 +76,7 @@ export function shownHeaders(json: string | null, visible: VisibleHeaders): Reco
 /** For a search in the database: finds stored headers with a sealed value. */
 export const SEALED_HEADERS = `%"${MARK}%`;
 
-/** The same under the key that seals now; null where nothing changes. */
+/** The headers under the key that seals now; null where nothing changes. */
 export function resealedHeaders(sealer: Sealer, json: string | null, eventId: string): string | null {
   const headers = parse(json);
   let isChanged = false;

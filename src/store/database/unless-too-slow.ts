@@ -12,7 +12,7 @@ export async function unlessTooSlow<T>(read: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The same for one statement of a reading, which goes on without it. */
+/** Bounds one statement of a reading, which goes on without it. */
 export async function unlessTooSlowIn<T>(tx: Queryable, read: () => Promise<T>): Promise<T | null> {
   try {
     return await withSavepoint(tx, read);

@@ -22,7 +22,7 @@ export interface GateSets {
   limitedEndpoints: string[];
   /** `<subscription> <endpoint>`. */
   limitedSubscriptions: string[];
-  /** Those with batches, as `<subscription> <endpoint>`. */
+  /** Subscriptions with batches, as `<subscription> <endpoint>`. */
   batched: string[];
 }
 

@@ -289,7 +289,7 @@ export async function countDeliveriesByGate(
   );
 }
 
-/** The same of at most so many deliveries of each queue key. Those that a node sends are not counted. */
+/** Counts at most so many deliveries of each queue key by gate. Deliveries that a node sends are not counted. */
 export async function sampleDeliveriesByGate(
   db: Queryable,
   projectId: string,

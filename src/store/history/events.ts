@@ -262,7 +262,7 @@ export interface SearchedEvent {
   payload: Buffer | null;
 }
 
-/** The same, newest first, with everything that a search looks at. */
+/** Events, newest first, with everything that a search looks at. */
 export function searchRun(
   db: Queryable,
   where: Where,

@@ -65,7 +65,7 @@ export async function hasMoreOpen(db: Queryable, projectId: string, than: number
 const TRIED = `array[${LANE.retry}, ${LANE.leased}, ${BATCH_LANE.member}]`;
 const WAITING = 'key = k.key and lane = l.lane and node_id is null';
 
-/** Those of the queue keys at which deliveries wait that were tried. */
+/** The queue keys at which deliveries wait that were tried. */
 export async function keysWithRetries(db: Queryable, keys: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ key: string }>(
     `select k.key from unnest($1::text[]) k(key) where exists (
@@ -76,7 +76,7 @@ export async function keysWithRetries(db: Queryable, keys: readonly string[]): P
   return rows.map(({ key }) => key);
 }
 
-/** The same groups, of at most so many deliveries that wait at each queue key: those that are due first. */
+/** The groups of at most so many deliveries that wait at each queue key: those that are due first. */
 export async function sampleFailures(
   db: Queryable,
   projectId: string,

@@ -64,7 +64,7 @@ export async function takeExpired(
   return rows.filter((row) => !row.is_taken).map((row) => row.delivery_id);
 }
 
-/** Those of the deliveries that are open and have expired. A resend takes the time away. */
+/** The deliveries that are open and have expired. A resend takes the time away. */
 function openRows(
   tx: Queryable,
   projectId: ProjectId,

@@ -38,7 +38,7 @@ update delivery_queue q set place = t.place,
 from turns t where ${byKey('q.delivery_id', 't.id')}
 returning q.delivery_id as id, t.waits`;
 
-/** Those of the claimed deliveries that may be sent. The others have taken their places and wait. */
+/** The claimed deliveries that may be sent. The others have taken their places and wait. */
 export async function inTheirPlaces(
   db: Database,
   claimed: readonly LeasedDelivery[],

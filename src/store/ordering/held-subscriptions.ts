@@ -7,7 +7,7 @@ export interface HeldKey {
   id: string;
 }
 
-/** Those of the subscriptions that hold a key. Each costs one lookup, whatever the number of held keys. */
+/** The subscriptions that hold a key. Each costs one lookup, whatever the number of held keys. */
 export async function heldSubscriptions(
   db: Queryable,
   projectId: string,

@@ -80,7 +80,7 @@ export async function claimBatch(db: Database, wanted: Wanted): Promise<Claim[]>
   return claimedTogether(wants, [metaEvents, claimInOrder(db, { ...wanted, wants: others })]);
 }
 
-/** Those that only now take their places in ordering keys, and have to wait there, are left out. */
+/** Deliveries that only now take their places in ordering keys, and have to wait there, are left out. */
 async function claimInOrder(db: Database, wanted: Wanted): Promise<Claim<LeasedDelivery>[]> {
   const claims = await claimDeliveries(db, wanted);
   const placed = await inTheirPlaces(

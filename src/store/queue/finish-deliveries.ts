@@ -209,7 +209,7 @@ export function finishDeliveries(
   return run(db, texts[onConflict], parameters.values({ nodeId, ...packedBatch(templates, finishes) }));
 }
 
-/** The same for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
+/** Records outcomes of deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
 export function finishPulled(
   db: HotQueryable,
   templates: AttemptTemplates,

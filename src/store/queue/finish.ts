@@ -41,7 +41,7 @@ export type PackedFinish = Finish<LeasedDelivery> & { record: PackedAttempt | nu
 
 export interface PackedBatch {
   finishes: readonly PackedFinish[];
-  /** Those that its attempts use. */
+  /** The templates that its attempts use. */
   templates: readonly StoredTemplate[];
 }
 

@@ -71,7 +71,7 @@ const want = parameters.rows(
 const free = parameters.one('int', (batch) => batch.free);
 
 /**
- * Those of the picked rows that fit into the places of their want, and of those the longest due that fit into the window.
+ * The picked rows that fit into the places of their want, and of these the longest due that fit into the window.
  * The last one may need more: otherwise a row larger than the places would never be claimed. The length of a stored value
  * is known without reading it.
  */

@@ -32,7 +32,7 @@ export async function reportedDeliveries(
 /** The result in a stored attempt. */
 export type AttemptResult = Pick<Attempt, 'succeeded' | 'httpStatus' | 'error'>;
 
-/** Those of the attempts that are recorded and count, by id. */
+/** The attempts that are recorded and count, by id. */
 export async function countedAttempts(
   db: Queryable,
   projectId: string,

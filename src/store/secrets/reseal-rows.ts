@@ -56,7 +56,7 @@ export async function resealEvents(db: Database, sealer: Sealer): Promise<Reseal
   }
 }
 
-/** The same for deliveries: parts of a request that a function set. */
+/** Reseals rows of deliveries: parts of a request that a function set. */
 const DELIVERIES = `
 with chunk as materialized (
   select project_id, id, function_request from event_deliveries where (project_id, id) > ($1, $2)

@@ -156,7 +156,7 @@ const source: Resource = {
     }),
     // Another type of source has this field, so it is ignored here. test/api/config/broker-sources.test.ts has its own.
     db_change_stream: field({}, { connection_url: 'postgres://u@h/d' }, { as: [null, null], ...keeps({}) }),
-    // The same: test/ingest/schedules.test.ts has its own.
+    // test/ingest/schedules.test.ts has a test of its own.
     schedule: field({}, { cron: '@daily' }, { as: [null, null], ...keeps({}) }),
     verifier: field(hmac('first'), hmac('next'), {
       as: [

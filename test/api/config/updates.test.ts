@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 /** PUTs with a body that are no updates of a resource, or the same update under another path. */
-/** Those of people: test/people. */
+/** Operations of people: test/people has their tests. */
 const NOT_RESOURCES = [
   /expire_secret$/,
   /deliver_at$/,

@@ -23,7 +23,7 @@ const OPEN = new Set([
   'sendNowEventDeliveries',
 ]);
 
-/** Those of them that need can_retry. */
+/** The operations that need can_retry. */
 const SENDING = new Set([
   'testEndpoint',
   'replayEvent',

@@ -19,7 +19,7 @@ export interface LimitScene {
   app: TestApp;
   relay: DatabaseRelay;
   receiver: Receiver;
-  /** Those that deliver, and a caller of each. */
+  /** The nodes that deliver, and a caller of each. */
   nodes: App[];
   clients: ApiClient[];
 }

@@ -19,7 +19,7 @@ export const outgoing = (destination: Destination, more: Partial<OutgoingMessage
   ...more,
 });
 
-/** The same, as a producer gets it. Its time is never over. */
+/** A message as a producer gets it. Its time is never over. */
 export const messageOut = <To extends Destination>(
   destination: To,
   more: Partial<Omit<BrokerMessageOut, 'destination'>> = {},

@@ -118,7 +118,7 @@ async function settled(project: ApiClient): Promise<void> {
 
 const COUNTS = ['attempts', 'failed_attempts', 'delivered', 'failed', 'discarded'] as const;
 
-/** The same numbers by every way that the API has. Empty: they agree. */
+/** Compares the numbers of every way that the API has. Empty: they agree. */
 async function disagreements({ app }: World, project: ApiClient): Promise<string[]> {
   const found: string[] = [];
   const same = (what: string, values: unknown[]) => {

@@ -17,6 +17,6 @@ export function useFilters(): readonly [Search, (patch: Search) => void] {
   return [search, change];
 }
 
-/** The same filters, all empty. */
+/** All filters of a page, empty. */
 export const cleared = (search: object): Record<string, string> =>
   Object.fromEntries(Object.keys(search).map((name) => [name, '']));

@@ -57,7 +57,7 @@ interface AuthenticatorDeps {
   now(): number;
   /** Maximum calls per key and second; 0 = no limit. */
   callsPerSecond: number;
-  /** The same per portal link. */
+  /** The limit of each portal link. */
   portalCallsPerSecond: number;
   /** A session that is not used for so long has ended. */
   idleSeconds: number;

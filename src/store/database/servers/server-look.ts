@@ -10,7 +10,7 @@ import type { Line } from './line.ts';
 export interface ServerState extends Line {
   isStandby: boolean;
   isReadOnly: boolean;
-  /** The same for a primary and its standbys. */
+  /** A primary and its standbys have one identifier. */
   cluster: string;
   /** The end of the log that is written, of a standby: replayed. Null: nothing is replayed yet. */
   lsn: string | null;

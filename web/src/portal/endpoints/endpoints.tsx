@@ -43,7 +43,7 @@ export function Endpoints() {
 /** More of them are in the list. */
 const MOST_TROUBLED = 5;
 
-/** Those in trouble, the worst first, then the others. Both are from one answer. */
+/** Endpoints in trouble, the worst first, then the others. Both are from one answer. */
 function Shown({ endpoints, children }: { endpoints: Endpoint[]; children: ReactNode }) {
   const { data: all, error, refetch } = useHealth();
   const healthOf = ({ uid }: Endpoint) => all?.of.get(uid);

@@ -10,7 +10,7 @@ interface Props {
   all: Healths;
   /** The number of endpoints in trouble. */
   count: number;
-  /** Those that are shown, the worst first. */
+  /** The endpoints that are shown, the worst first. */
   troubled: readonly Endpoint[];
   /** An act of the page. */
   children: ReactNode;

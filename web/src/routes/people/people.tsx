@@ -81,7 +81,7 @@ function RoleChoice({ person: { uid, email, role } }: { person: Member }) {
   const change = useAct(
     (wanted: Role) => api.people.changeRole(uid, { role: wanted }),
     () => `The role of ${email} is changed`,
-    // Those who take their own rights away cannot give them back.
+    // People who take their own rights away cannot give them back.
     email === me.person ? undefined : () => api.people.changeRole(uid, { role }),
   );
   return (

@@ -8,7 +8,7 @@ export interface Mark {
   into: number;
   /** The event in a few words. */
   title: string;
-  /** The same for the list below the chart, with times and links. */
+  /** The text for the list below the chart, with times and links. */
   text: ReactNode;
   /** It is good news. */
   isGood?: boolean;
