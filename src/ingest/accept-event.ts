@@ -294,7 +294,8 @@ export class EventAcceptor {
       if (items.length > 0 && items.length % MATCHED_AT_ONCE === 0) await nextTurn();
       const routing =
         this.#deps.cache.peek(source.projectId) ?? (await this.#deps.cache.get(source.projectId));
-      const item = await this.#match(source, routing, { id, room });
+      const matched = this.#match(source, routing, { id, room });
+      const item = matched instanceof Promise ? await matched : matched;
       room -= item.deliveries.length;
       ordered += item.ordered;
       refuseTooMany(ordered, this.#deps.maxOrderedFanout);
@@ -319,7 +320,7 @@ export class EventAcceptor {
     source: NewEvent,
     routing: ProjectRouting,
     { id, room }: { id: EventId | undefined; room?: number },
-  ): Promise<PreparedEvent> {
+  ): PreparedEvent | Promise<PreparedEvent> {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });
   }

@@ -2,6 +2,7 @@ import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { LANE, type LeasedDelivery, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
+import type { FilterSubject } from '../matcher/filter-subject.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
@@ -47,15 +48,34 @@ interface PrepareContext {
   room?: number | undefined;
 }
 
-/** Filters that cost much run in slices, with turns of the event loop in between. */
-export async function prepareEvent(
+/** A promise: its filters cost so much that they run in slices, with turns of the event loop in between. */
+export function prepareEvent(
   source: NewEvent,
   routing: ProjectRouting,
   context: PrepareContext,
-): Promise<PreparedEvent> {
+): PreparedEvent | Promise<PreparedEvent> {
   const subject = eventSubject(source);
   const failure = isLooped(source) ? LOOPED : source.functionFailure;
-  const matched = failure === null ? await routing.matchInSlices(source, subject) : [];
+  const matched = failure === null ? routing.matchInSlices(source, subject) : [];
+  const how = { routing, subject, failure, ...context };
+  return matched instanceof Promise
+    ? matched.then((found) => preparedEvent(source, found, how))
+    : preparedEvent(source, matched, how);
+}
+
+interface MatchedContext extends PrepareContext {
+  routing: ProjectRouting;
+  subject: FilterSubject;
+  /** Why it is not matched. */
+  failure: string | null;
+}
+
+function preparedEvent(
+  source: NewEvent,
+  matched: RoutedSubscription[],
+  context: MatchedContext,
+): PreparedEvent {
+  const { routing, subject, failure } = context;
   const isExpanded = matched.length > Math.min(MAX_DIRECT, context.room ?? MAX_DIRECT);
   const direct = inCommit(matched, isExpanded);
   const later = direct === matched ? NONE : matched.filter(({ row }) => row.ordering === null);
@@ -96,10 +116,9 @@ export async function prepareEvent(
     expiresAtMs: source.times?.expiresAtMs ?? null,
   };
   const { orderingKey = null, eventType } = source;
-  const building = { ...context, routing };
   let ordered = 0;
   const deliveries = direct.map((m) => {
-    const delivery = buildDelivery(event, m, building);
+    const delivery = buildDelivery(event, m, context);
     if (m.row.ordering !== null && eventType !== TEST_EVENT_TYPE) {
       delivery.orderingId = orderingIdOf(m.row, { orderingKey, subject });
       ordered += 1;

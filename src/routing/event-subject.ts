@@ -1,4 +1,4 @@
-import { FilterSubject } from '../matcher/filter-subject.ts';
+import { type FilterInput, FilterSubject } from '../matcher/filter-subject.ts';
 
 /** The fields of an event that filters use. */
 export interface FilterableEvent {
@@ -11,19 +11,30 @@ export interface FilterableEvent {
 }
 
 /** An event as filters see it. The payload is parsed once, when a filter first uses the body. */
-export function eventSubject(event: FilterableEvent): FilterSubject {
-  let body: unknown;
-  let isParsed = false;
-  return new FilterSubject({
-    get body() {
-      if (!isParsed) {
-        isParsed = true;
-        body = event.contentType === null ? JSON.parse(event.payload.toString()) : undefined;
-      }
-      return body;
-    },
-    headers: event.headers,
-    query: event.urlQueryParams ?? '',
-    path: event.urlPath ?? '',
-  });
+export const eventSubject = (event: FilterableEvent): FilterSubject =>
+  new FilterSubject(new EventInput(event));
+
+class EventInput implements FilterInput {
+  readonly #event: FilterableEvent;
+
+  constructor(event: FilterableEvent) {
+    this.#event = event;
+  }
+
+  get body(): unknown {
+    const { contentType, payload } = this.#event;
+    return contentType === null ? JSON.parse(payload.toString()) : undefined;
+  }
+
+  get headers(): FilterInput['headers'] {
+    return this.#event.headers;
+  }
+
+  get query(): string {
+    return this.#event.urlQueryParams ?? '';
+  }
+
+  get path(): string {
+    return this.#event.urlPath ?? '';
+  }
 }

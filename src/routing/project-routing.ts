@@ -66,6 +66,15 @@ interface Candidate {
   filter: RoutedFilter;
 }
 
+/** How far the match of an event has come. */
+interface Matching {
+  wanted(endpointId: string): boolean;
+  candidates: readonly Candidate[];
+  /** How many of the candidates. */
+  tried: number;
+  matched: Map<string, RoutedSubscription>;
+}
+
 export class ProjectRouting {
   readonly project: ProjectRow;
   readonly endpoints: ReadonlyMap<string, RoutedEndpoint>;
@@ -218,23 +227,27 @@ export class ProjectRouting {
    * other is tried. Filters run last, because only they can be expensive. `subject` counts their cost.
    */
   match(event: Matchable, subject: FilterSubject = eventSubject(event)): RoutedSubscription[] {
-    const matching = this.#matching(event, subject);
-    let step = matching.next();
-    while (step.done !== true) step = matching.next();
-    return step.value;
+    const matching = this.#begin(event);
+    while (!tryNext(matching, event, subject));
+    return [...matching.matched.values()];
   }
 
-  /** `match` with a turn of the event loop after each slice of work. Most events take one slice. */
-  async matchInSlices(event: Matchable, subject: FilterSubject): Promise<RoutedSubscription[]> {
+  /** `match` with a turn of the event loop after each slice of work. Most events take one slice, and no promise. */
+  matchInSlices(
+    event: Matchable,
+    subject: FilterSubject,
+  ): RoutedSubscription[] | Promise<RoutedSubscription[]> {
     if (event.payload.length > SLICE_CHARS && event.contentType === null && this.#readsBody(event.eventType))
-      subject.give(await parseInSlices(event.payload.toString()));
-    const matching = this.#matching(event, subject);
-    let step = matching.next();
-    while (step.done !== true) {
-      await nextTurn();
-      step = matching.next();
-    }
-    return step.value;
+      return this.#matchLarge(event, subject);
+    const matching = this.#begin(event);
+    return tryNext(matching, event, subject)
+      ? [...matching.matched.values()]
+      : tryRest(matching, event, subject);
+  }
+
+  async #matchLarge(event: Matchable, subject: FilterSubject): Promise<RoutedSubscription[]> {
+    subject.give(await parseInSlices(event.payload.toString()));
+    return tryRest(this.#begin(event), event, subject);
   }
 
   #readsBody(eventType: string): boolean {
@@ -243,30 +256,19 @@ export class ProjectRouting {
     return false;
   }
 
-  /** Yields after each slice of work. */
-  *#matching(event: Matchable, subject: FilterSubject): Generator<void, RoutedSubscription[]> {
-    const { target } = event;
-    if (target.kind === 'subscription') return this.#only(target.subscriptionId);
-    if (target.kind === 'url') return this.#oldestAt(target.url);
-    const { meter } = subject;
-    const wanted = this.targetTest(target);
-    const matched = new Map<string, RoutedSubscription>();
-    let decided: RoutedSubscription | undefined;
-    let pausedAt = meter.used;
-    for (const { subscription, filter } of this.#byEventType.candidates(event.eventType)) {
-      // Candidates come subscription by subscription, the most specific record first.
-      if (subscription === decided) continue;
-      decided = subscription;
-      const { row } = subscription;
-      const key = target.kind === 'broadcast' ? row.endpoint_id : row.id;
-      if (matched.has(key) || !wanted(row.endpoint_id)) continue;
-      if (subscriptionRefusal(subscription, event) !== null) continue;
-      if (filter.compiled === null || filter.compiled.matches(subject)) matched.set(key, subscription);
-      if (meter.used - pausedAt < STEPS_AT_ONCE) continue;
-      yield;
-      pausedAt = meter.used;
-    }
-    return [...matched.values()];
+  #begin({ target, eventType }: Matchable): Matching {
+    const direct =
+      target.kind === 'subscription'
+        ? this.#only(target.subscriptionId)
+        : target.kind === 'url'
+          ? this.#oldestAt(target.url)
+          : undefined;
+    return {
+      wanted: this.targetTest(target),
+      candidates: direct === undefined ? this.#byEventType.candidates(eventType) : [],
+      tried: 0,
+      matched: new Map(direct?.map((one) => [one.row.id, one])),
+    };
   }
 
   #only(subscriptionId: string): RoutedSubscription[] {
@@ -283,9 +285,7 @@ export class ProjectRouting {
   }
 
   /** Whether an event is for an endpoint, before its subscriptions decide. */
-  targetTest(
-    target: Exclude<EventTarget, { kind: 'subscription' | 'url' }>,
-  ): (endpointId: string) => boolean {
+  targetTest(target: EventTarget): (endpointId: string) => boolean {
     switch (target.kind) {
       case 'broadcast':
       case 'subscribers':
@@ -295,8 +295,40 @@ export class ProjectRouting {
         return (id) => (target.endpointIds.includes(id) && this.endpoints.has(id)) || this.isDevice(id);
       case 'owner':
         return (id) => this.endpoints.get(id)?.row.owner_id === target.ownerId || this.isDevice(id);
+      // No subscription decides.
+      case 'subscription':
+      case 'url':
+        return () => false;
     }
   }
+}
+
+/** Tries the candidates for a slice of work. Whether none is left. */
+function tryNext(matching: Matching, event: Matchable, subject: FilterSubject): boolean {
+  const { candidates, matched, wanted } = matching;
+  const { meter } = subject;
+  const until = meter.used + STEPS_AT_ONCE;
+  while (matching.tried < candidates.length && meter.used < until) {
+    const before = candidates[matching.tried - 1]?.subscription;
+    const { subscription, filter } = candidates[matching.tried++] as Candidate;
+    // Candidates come subscription by subscription, the most specific record first. That one decides.
+    if (subscription === before) continue;
+    const { row } = subscription;
+    const key = event.target.kind === 'broadcast' ? row.endpoint_id : row.id;
+    if (matched.has(key) || !wanted(row.endpoint_id)) continue;
+    if (subscriptionRefusal(subscription, event) !== null) continue;
+    if (filter.compiled === null || filter.compiled.matches(subject)) matched.set(key, subscription);
+  }
+  return matching.tried === candidates.length;
+}
+
+async function tryRest(
+  matching: Matching,
+  event: Matchable,
+  subject: FilterSubject,
+): Promise<RoutedSubscription[]> {
+  while (!tryNext(matching, event, subject)) await nextTurn();
+  return [...matching.matched.values()];
 }
 
 /** Why a subscription gets no such event, before its filters are tried. */

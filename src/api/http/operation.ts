@@ -240,8 +240,13 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
       if (bare !== undefined) return reply.type(bare).serializer(JSON.stringify).send(answer);
       const answered = operation.variant?.(call) ?? { status, message: call.isDryRun ? DRY_RUN : message };
       reply.code(answered.status);
-      const beside = { ...call.beside, ...warningsOf(request) };
-      const whole = { status: true, message: answered.message, data: answer, ...beside };
+      const whole = {
+        status: true,
+        message: answered.message,
+        data: answer,
+        ...call.beside,
+        ...warningsOf(request),
+      };
       const asBytes = wantsBytes(request.headers.accept);
       if (!asBytes && !isList(answer)) return reply.send(whole);
       const bytes = await stringifyInSlices(whole, { asBytes });
