@@ -2,7 +2,6 @@ import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { LANE, type LeasedDelivery, TEST_EVENT_TYPE } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { type EventId, type IdFactory, idTime } from '../domain/ids.ts';
-import type { FilterSubject } from '../matcher/filter-subject.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { buildDelivery } from '../routing/build-delivery.ts';
 import { eventSubject } from '../routing/event-subject.ts';
@@ -65,7 +64,7 @@ export function prepareEvent(
 
 interface MatchedContext extends PrepareContext {
   routing: ProjectRouting;
-  subject: FilterSubject;
+  subject: ReturnType<typeof eventSubject>;
   /** Why it is not matched. */
   failure: string | null;
 }
