@@ -44,6 +44,7 @@ const webLayers = {
   reference: ['ui'],
   gallery: ['ui'],
 };
+const BROKER_FIELDS = '^src/domain/resources/broker-fields?\\.ts$';
 const webImports = [
   ...Object.entries(webLayers).map(([place, allowed]) => ({
     name: `web-${place}-imports`,
@@ -75,9 +76,17 @@ const webImports = [
   {
     name: 'web-on-client-only',
     severity: 'error',
-    comment: 'the pages do what the API can do, through its client, and import nothing of the server',
+    comment:
+      'the pages do what the API can do, through its client; of the server they read only the settings of brokers',
     from: { path: '^web/src/' },
-    to: { path: ['^src/', '^client/'], pathNot: '^client/src/posthorn\\.ts$' },
+    to: { path: ['^src/', '^client/'], pathNot: ['^client/src/posthorn\\.ts$', BROKER_FIELDS] },
+  },
+  {
+    name: 'broker-fields-alone',
+    severity: 'error',
+    comment: 'the pages load them: they bring nothing else of the server',
+    from: { path: BROKER_FIELDS },
+    to: { pathNot: BROKER_FIELDS },
   },
   {
     name: 'web-client-only-in-data',

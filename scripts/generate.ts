@@ -17,7 +17,7 @@ import {
   makeClientTypes,
   makeNeededRoles,
 } from './make-client.ts';
-import { makeBrokerField, makeBrokerForms, makeFormFields } from './make-form-fields.ts';
+import { makeFormFields } from './make-form-fields.ts';
 import { makeOpenApi } from './make-openapi.ts';
 import { resourceSettings, settingSection } from './setting-sections.ts';
 
@@ -32,8 +32,6 @@ const files: Record<string, () => Promise<string>> = {
   'client/src/generated/error-codes.ts': makeClientErrorCodes,
   'client/src/generated/resources.ts': makeClientResources,
   'client/src/generated/types.ts': makeClientTypes,
-  'web/src/parts/brokers/broker-field.ts': makeBrokerField,
-  'web/src/parts/brokers/broker-forms.ts': makeBrokerForms,
   'web/src/data/form-fields.ts': makeFormFields,
   'web/src/data/needed-roles.ts': makeNeededRoles,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),

@@ -79,13 +79,13 @@ export async function makeClientErrorCodes(): Promise<string> {
   ]);
 }
 
-/** The role that each operation of a project needs. The dashboard shows people only what they may do. */
+/** The role of each operation that viewers may not use. The dashboard shows people only what they may do. */
 export async function makeNeededRoles(): Promise<string> {
   const lines = methodsOf(await readDocument())
-    .filter(({ access }) => (roles as readonly string[]).includes(access))
+    .filter(({ access }) => (roles as readonly string[]).includes(access) && access !== 'viewer')
     .map(({ id, access }) => `${id}: '${access}',\n`);
   return formatted('web/src/data/needed-roles.ts', [
-    `/** The role that each operation of a project needs. */\nexport const neededRoles = {\n${lines.join('')}} as const;\n`,
+    `/** The role that an operation of a project needs. Viewers may use the others. */\nexport const neededRoles = {\n${lines.join('')}} as const;\n`,
   ]);
 }
 

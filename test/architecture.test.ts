@@ -109,6 +109,8 @@ describe('a forbidden import is reported', () => {
     'src/domain/one.ts':
       "import type { Two } from './two.ts';\nexport type One = Two;\nexport const one = 1;\n",
     'src/domain/two.ts': "import type { One } from './one.ts';\nexport type Two = One | string;\n",
+    'src/domain/resources/broker-fields.ts':
+      "import { one } from '../one.ts';\nexport const brokerFields = one;\n",
     'src/domain/re-exported.ts': "export { row } from '../store/queue/row.ts';\n",
     'src/store/history/upwards.ts': "import { row } from '../queue/row.ts';\nexport const upwards = row;\n",
     'src/store/queue/row.ts': "import type pg from 'pg';\nexport const row: pg.Pool[] = [];\n",
@@ -167,6 +169,10 @@ describe('a forbidden import is reported', () => {
     ['of the type of such a statement', 'config-changes-only-in-control: src/api/http/saves.ts'],
     ['of the server in the client', 'client-stands-alone: client/src/of-the-server.ts'],
     ['of a higher layer of the pages', 'web-ui-imports: web/src/ui/upwards.ts'],
+    [
+      'by the settings of brokers, which the pages read',
+      'broker-fields-alone: src/domain/resources/broker-fields.ts',
+    ],
     ['of the client in ui', 'web-client-only-in-data: web/src/ui/client.ts'],
     ['of another page', 'web-pages-apart: web/src/routes/one/beside.ts'],
     [

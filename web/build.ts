@@ -15,7 +15,14 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 const { dirname } = import.meta;
 const ROOT = join(dirname, '..');
 const DIST = join(dirname, 'dist');
-const SOURCES = ['package-lock.json', 'client/src/**/*.ts', 'web/*.*', 'web/public/*', 'web/src/**/*.*'];
+const SOURCES = [
+  'package-lock.json',
+  'client/src/**/*.ts',
+  'src/domain/resources/broker-field*.ts',
+  'web/*.*',
+  'web/public/*',
+  'web/src/**/*.*',
+];
 
 /** Portal and reference are builds of their own: one file for each page, and nothing of the dashboard in it. */
 const BUILDS = [

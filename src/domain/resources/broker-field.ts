@@ -1,6 +1,6 @@
 /**
- * One setting of a kind of broker, and the checks of its value. The API and the forms use the same code and so say the same
- * sentences: `npm run generate` copies this file to the pages, which import nothing of the server.
+ * One setting of a kind of broker, and the checks of its value. The API and the forms of the pages use the same code and so
+ * say the same sentences.
  */
 export interface BrokerField {
   readonly label: string;

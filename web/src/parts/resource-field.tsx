@@ -71,7 +71,7 @@ export function ResourceField<F extends Form>({
 
 /** The fields of a resource that a form does not place itself. */
 export function OtherFields({ form, placed, of }: { form: Form; placed: readonly string[]; of: object }) {
-  const others = Object.keys(form).filter((name) => !placed.includes(name) && form[name]?.kind !== 'other');
+  const others = Object.keys(form).filter((name) => !placed.includes(name));
   return others.map((name) => <ResourceField key={name} form={form} name={name} of={of} />);
 }
 

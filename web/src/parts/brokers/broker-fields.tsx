@@ -1,16 +1,16 @@
 import type { BrokerInput, Endpoint } from 'posthorn-client';
 import { useState } from 'react';
+import { fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useWords } from '../words.ts';
 import { BROKER_NAMES } from './broker-address.ts';
-import { brokerForms } from './broker-forms.ts';
 import { settingsIn } from './settings.ts';
 import { SettingsFields } from './settings-fields.tsx';
 
-type Kind = keyof typeof brokerForms;
+type Kind = keyof typeof BROKER_NAMES;
 
-const kindNames = Object.keys(brokerForms) as Kind[];
+const formOf = (kind: Kind) => fieldsFor(kind, 'destination');
 const prefixOf = (kind: Kind): string => `broker.${kind}`;
 
 type Stored = Endpoint['broker'] | undefined;
@@ -33,13 +33,13 @@ export function BrokerFields({ stored, clouds }: Props) {
         label={t.kind}
         name="broker.type"
         defaultValue={kind}
-        choices={kindNames.map((name) => [name, BROKER_NAMES[name]])}
+        choices={Object.entries(BROKER_NAMES)}
         onChange={(event) => setKind(event.target.value as Kind)}
       />
       <SettingsFields
         key={kind}
         prefix={prefixOf(kind)}
-        form={brokerForms[kind]}
+        form={formOf(kind)}
         stored={storedOf(stored, kind)}
         clouds={clouds}
       />
@@ -56,7 +56,7 @@ export function brokerOf(form: FormData, stored?: Stored): BrokerInput {
   const kind = formText(form, 'broker.type') as Kind;
   const settings = settingsIn(form, {
     prefix: prefixOf(kind),
-    form: brokerForms[kind],
+    form: formOf(kind),
     stored: storedOf(stored, kind),
   });
   return { type: kind, [kind]: settings } as BrokerInput;

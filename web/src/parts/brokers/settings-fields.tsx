@@ -1,7 +1,4 @@
 import { useState } from 'react';
-import { problemText, withoutProblem } from '../../ui/controls/field-problems.ts';
-import { Check, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
-import { useWords } from '../words.ts';
 import {
   type BrokerField,
   hasMeaning,
@@ -10,7 +7,10 @@ import {
   type TextOf,
   textsOf,
   usualOf,
-} from './broker-field.ts';
+} from '../../../../src/domain/resources/broker-field.ts';
+import { problemText, withoutProblem } from '../../ui/controls/field-problems.ts';
+import { Check, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
+import { useWords } from '../words.ts';
 import { readSettings, type Settings, valueAt } from './settings.ts';
 
 /** Kinds that take the whole width. A choice of credentials does too, above the fields of a key. */

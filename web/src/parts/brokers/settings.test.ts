@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import type { BrokerField } from './broker-field.ts';
-import { brokerForms } from './broker-forms.ts';
+import type { BrokerField } from '../../../../src/domain/resources/broker-field.ts';
+import { brokerFields, fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
 import { readSettings, type Settings, settingsIn } from './settings.ts';
 import { brokerWords as de } from './words-de.ts';
 import { brokerWords as es } from './words-es.ts';
 import { brokerWords as fr } from './words-fr.ts';
 
-type Kind = keyof typeof brokerForms;
-const of = (kind: Kind): Settings => ({ prefix: `broker.${kind}`, form: brokerForms[kind] });
+type Kind = keyof typeof brokerFields;
+const formOf = (kind: Kind) => fieldsFor(kind, 'destination');
+const of = (kind: Kind): Settings => ({ prefix: `broker.${kind}`, form: formOf(kind) });
 const kafka = of('kafka');
 
 function typed(values: Record<string, string>, kind: Kind = 'kafka'): FormData {
@@ -69,8 +70,8 @@ test('a form is checked by the same conditions and sentences as a request', () =
 });
 
 test('labels and hints have words in every language', () => {
-  const fields = Object.values(brokerForms)
-    .flatMap((form) => Object.values<BrokerField>(form))
+  const fields = (Object.keys(brokerFields) as Kind[])
+    .flatMap((kind) => Object.values<BrokerField>(formOf(kind)))
     // Portals do not offer credentials of the machine.
     .filter(({ cloud }) => cloud === undefined);
   expect(fields.length).toBeGreaterThan(20);

@@ -1,6 +1,4 @@
 import type { FieldProblem } from 'posthorn-client';
-import { FieldError, problemSentence } from '../../data/field-error.ts';
-import { asTyped, formList, formText } from '../../ui/controls/form-text.ts';
 import {
   type BrokerField,
   type BrokerFields,
@@ -8,7 +6,9 @@ import {
   isSecretField,
   problemOf,
   textsOf,
-} from './broker-field.ts';
+} from '../../../../src/domain/resources/broker-field.ts';
+import { FieldError, problemSentence } from '../../data/field-error.ts';
+import { asTyped, formList, formText } from '../../ui/controls/form-text.ts';
 
 export interface Settings {
   /** The names of the inputs begin with it, as the API says them in its errors. */

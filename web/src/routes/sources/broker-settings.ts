@@ -1,11 +1,11 @@
 import type { PubSubInput, Source, UpdateSource } from 'posthorn-client';
+import { type BrokerFieldsKind, fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
 import { BROKER_NAMES } from '../../parts/brokers/broker-address.ts';
-import { sourceBrokerForms } from '../../parts/brokers/broker-forms.ts';
 import type { Settings } from '../../parts/brokers/settings.ts';
 
 interface Kind {
   name: string;
-  /** The settings to begin with, as JSON. Absent: its fields are described (`sourceBrokerForms`). */
+  /** The settings to begin with, as JSON. Absent: its fields are described (`fieldsFor`). */
   settings?: object;
 }
 
@@ -44,10 +44,10 @@ export function brokerSource(kind: string, settings: object, stored?: Source): U
 
 /** The described fields of a kind. Undefined: its settings are JSON. */
 export function describedSettings(kind: string, source: Source | undefined): Settings | undefined {
-  if (!Object.hasOwn(sourceBrokerForms, kind)) return undefined;
+  if (BROKERS[kind] === undefined || BROKERS[kind].settings !== undefined) return undefined;
   return {
     prefix: `pub_sub.${kind}`,
-    form: sourceBrokerForms[kind as keyof typeof sourceBrokerForms],
+    form: fieldsFor(kind as BrokerFieldsKind, 'source'),
     stored: source && settingsOf(source),
   };
 }
