@@ -21,6 +21,7 @@ async function openEndpoint({ page, app, open }: World) {
     dialog,
     press,
     stored: () => project.get(`/endpoints/${endpoint.uid}`),
+    put: (change: object) => project.put(`/endpoints/${endpoint.uid}`, change),
     field: (label: string) => dialog.getByLabel(label, { exact: true }),
     unfold: (label: string) => dialog.getByText(label, { exact: true }).click(),
     edit: () => page.getByRole('button', { name: 'Edit…' }).click(),
@@ -98,13 +99,12 @@ export function endpointFormTests(get: () => World): void {
 
   it('an endpoint is described, and its body, signatures and alerts are set', async () => {
     const { page } = get();
-    const { receiver, dialog, press, stored, field, unfold, edit, save } = await openEndpoint(get());
+    const { receiver, dialog, press, stored, put, field, unfold, edit, save } = await openEndpoint(get());
     await edit();
     await field('Description').fill('Orders of the shop ☕');
     await unfold('Body and signatures');
     await field('Body').selectOption('Form fields');
-    await field('CloudEvents').selectOption('Structured');
-    await field('Envelope').selectOption('type, timestamp and data');
+    await field('Format').selectOption('type, timestamp and data');
     await field('webhook-id').selectOption('Id of the event');
     await dialog.getByLabel('Timestamp in the Convoy signature').uncheck();
     await dialog.getByLabel('Add an Ed25519 signature').check();
@@ -128,7 +128,7 @@ export function endpointFormTests(get: () => World): void {
     expect(first).toMatchObject({
       description: 'Orders of the shop ☕',
       content_type: 'application/x-www-form-urlencoded',
-      cloudevents: 'structured',
+      cloudevents: '',
       advanced_signatures: false,
       signing_key: { type: 'ed25519' },
       slack_webhook_url: `${receiver.url}/slack`,
@@ -151,9 +151,25 @@ export function endpointFormTests(get: () => World): void {
     await edit();
     await unfold('Body and signatures');
     await dialog.getByLabel('Add an Ed25519 signature').uncheck();
+    await field('Format').selectOption('CloudEvents: structured');
     await field('Slack webhook').fill('');
     await save();
-    expect(await stored()).toMatchObject({ signing_key: null, slack_webhook_url: '' });
+    const cloud = { cloudevents: 'structured', envelope: 'standard', envelope_fields: {} };
+    expect(await stored()).toMatchObject({ signing_key: null, slack_webhook_url: '', ...cloud });
+
+    // An envelope that only the API can set stays until another format is chosen.
+    const envelope_fields = { kind: 'type', body: 'data' };
+    await put({ cloudevents: '', envelope_fields });
+    await page.reload();
+    await edit();
+    expect(await field('Format').inputValue()).toBe('own');
+    await save();
+    expect(await stored()).toMatchObject({ cloudevents: '', envelope: 'standard', envelope_fields });
+    await edit();
+    await unfold('Body and signatures');
+    await field('Format').selectOption('The payload alone');
+    await save();
+    expect(await stored()).toMatchObject({ cloudevents: '', envelope: 'none', envelope_fields: {} });
     await receiver.stop();
   });
 }

@@ -252,6 +252,8 @@ export function formTests(get: () => World): void {
       await label('Opens at failures, %').fill('55');
       await label('from attempts').fill('20');
       await label('Probe after, seconds').fill('45');
+      expect(await label('Disable after openings').isVisible()).toBe(false);
+      await page.getByText('Window, probes and disabling').click();
       await label('Disable after openings').fill('4');
       await label('An endpoint may have several subscriptions').uncheck();
       await label('Headers that are no secrets').fill('X-Token-Kind');

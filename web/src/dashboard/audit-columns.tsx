@@ -1,16 +1,10 @@
 import type { AuditEntry } from 'posthorn-client';
 import type { Column } from '../ui/tables/columns.ts';
 import { Id } from '../ui/text/id.tsx';
-import { Time } from '../ui/text/time.tsx';
+import { createdColumn } from './lists/list-columns.tsx';
 
 export const auditColumns: Column<AuditEntry>[] = [
-  {
-    name: 'When',
-    width: '6.5rem',
-    isTime: true,
-    line: 2,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
+  createdColumn({ name: 'When', line: 2 }),
   { name: 'What', width: 'minmax(9rem, 1fr)', line: 1, cell: ({ action }) => action },
   {
     name: 'Who',

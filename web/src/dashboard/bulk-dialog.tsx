@@ -11,11 +11,11 @@ import { useGo } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
 import { DryRunView } from './dry-run.tsx';
 
-type Filters = NonNullable<Parameters<Posthorn['eventDeliveries']['batchRetry']>[0]>;
+export type BulkFilters = NonNullable<Parameters<Posthorn['eventDeliveries']['batchRetry']>[0]>;
 
 interface Props {
   kind: 'retry' | 'cancel';
-  filters: Filters;
+  filters: BulkFilters;
   /** The origin of the choice, such as "The filters of the list choose". */
   chosenBy: string;
   onClose(): void;
@@ -23,7 +23,7 @@ interface Props {
 
 type DryRun = NonNullable<Job['dry_run']>;
 
-const start = ({ eventDeliveries }: Posthorn, kind: Props['kind'], query: Filters) =>
+const start = ({ eventDeliveries }: Posthorn, kind: Props['kind'], query: BulkFilters) =>
   kind === 'retry' ? eventDeliveries.batchRetry(query) : eventDeliveries.cancel(query);
 
 /** Retries or cancels what the filters choose, as a job. A dry run counts first. */

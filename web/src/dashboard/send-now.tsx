@@ -2,8 +2,7 @@ import type { Posthorn } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
-import { useAct } from '../parts/use-act.ts';
-import { Button } from '../ui/controls/button.tsx';
+import { ActButton } from '../parts/acts.tsx';
 import { useGo } from '../ui/text/link.tsx';
 import { May } from './may.tsx';
 
@@ -30,29 +29,21 @@ export function SendNow({ of, count, isLeast = false, stays = false, name, class
   const go = useGo();
   const noun = count === 1 && !isLeast ? 'delivery' : 'deliveries';
   const what = isLeast ? `${count.toLocaleString('en')}+ ${noun}` : plural(count, noun, noun);
-  const send = useAct(
-    async () => {
-      const jobs = [];
-      for (const filters of of) jobs.push(await api.eventDeliveries.sendNow(filters));
-      return jobs;
-    },
-    ([first, ...others]) => {
-      if (!stays) go(at(first === undefined || others.length > 0 ? 'jobs' : `jobs/${first.uid}`));
-      return `Sending ${what} now`;
-    },
-  );
+  const send = async () => {
+    const jobs = [];
+    for (const filters of of) jobs.push(await api.eventDeliveries.sendNow(filters));
+    return jobs;
+  };
+  const follow = ([first, ...others]: Awaited<ReturnType<typeof send>>) => {
+    if (!stays) go(at(first === undefined || others.length > 0 ? 'jobs' : `jobs/${first.uid}`));
+    return `Sending ${what} now`;
+  };
   if (count === 0) return null;
   return (
     <May use="sendNowEventDeliveries">
-      <Button
-        icon="arrow"
-        aria-label={name}
-        className={className}
-        onClick={() => send.mutate()}
-        busy={send.isPending && 'Asking'}
-      >
+      <ActButton icon="arrow" aria-label={name} className={className} act={send} done={follow}>
         {children ?? `Send ${what} now`}
-      </Button>
+      </ActButton>
     </May>
   );
 }

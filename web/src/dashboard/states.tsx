@@ -20,3 +20,11 @@ const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
 export const JobBadge = ({ job }: { job: Pick<Job, 'status'> }) => (
   <StateBadge look={JOB_LOOKS[job.status]} />
 );
+
+export const JOB_WORDS: Readonly<Record<Job['type'], string>> = {
+  batch_replay: 'Replay',
+  batch_retry: 'Retry',
+  batch_cancel: 'Cancel',
+  send_now: 'Send now',
+  onboard: 'Onboarding',
+};

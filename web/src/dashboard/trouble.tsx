@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
 import { PauseButton } from '../parts/endpoint-acts.tsx';
+import { PageLink } from '../parts/page-link.tsx';
 import { Link, withSearch } from '../ui/text/link.tsx';
 import { percent } from '../ui/text/numbers.ts';
 import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
@@ -57,16 +58,15 @@ export function Trouble({ health, mayPause = false, time, children }: Props) {
 }
 
 function Cause({ health }: { health: EndpointHealth }) {
-  const { at } = useProject();
   const now = useNow();
   const { last_failure: failure, failing_since: since, last_success_at: success } = health;
   if (failure === null && since === null) return null;
   return (
     <p className="max-w-[75ch] break-words">
       {failure !== null && (
-        <Link className="link" href={at(`deliveries/${failure.event_delivery_id}`)}>
+        <PageLink to={`deliveries/${failure.event_delivery_id}`}>
           {failure.description === '' ? failure.outcome : failure.description}
-        </Link>
+        </PageLink>
       )}
       {since !== null && (
         <span className="text-muted">
@@ -118,14 +118,14 @@ function Counts({ health, time }: { health: EndpointHealth; time: string | undef
         </span>
       )}
       {health.failed > 0 && (
-        <Link className="link" href={withSearch(at('deliveries'), { endpoint, state: 'Failure' })}>
+        <PageLink to="deliveries" filters={{ endpoint, state: 'Failure' }}>
           {health.failed.toLocaleString('en')} failed
-        </Link>
+        </PageLink>
       )}
       {health.discarded > 0 && (
-        <Link className="link" href={withSearch(at('deliveries'), { endpoint, state: 'Discarded' })}>
+        <PageLink to="deliveries" filters={{ endpoint, state: 'Discarded' }}>
           {health.discarded.toLocaleString('en')} discarded
-        </Link>
+        </PageLink>
       )}
     </p>
   );

@@ -1,28 +1,28 @@
 import { useQuery } from '@tanstack/react-query';
+import type { Page, Posthorn } from 'posthorn-client';
 import { useProject } from './project.ts';
 
 const MOST = 100;
 
-/** The first 100 endpoints of the project, to choose from and to name. */
-export function useEndpointChoices() {
+/** The first 100 of a resource, to choose from and to name. */
+function useFirst<T>(noun: string, list: (api: Posthorn) => { page(): Promise<Page<T>> }) {
   const { api, id } = useProject();
   const { data } = useQuery({
-    queryKey: [id, 'endpoint choices'],
-    queryFn: () => api.endpoints.list({ perPage: MOST }).page(),
+    queryKey: [id, `${noun} choices`],
+    queryFn: () => list(api).page(),
     staleTime: 30_000,
   });
-  return { endpoints: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
+  return { content: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
 }
 
-/** The first 100 sources of the project. */
+export function useEndpointChoices() {
+  const { content, isAll } = useFirst('endpoint', ({ endpoints }) => endpoints.list({ perPage: MOST }));
+  return { endpoints: content, isAll };
+}
+
 export function useSourceChoices() {
-  const { api, id } = useProject();
-  const { data } = useQuery({
-    queryKey: [id, 'source choices'],
-    queryFn: () => api.sources.list({ perPage: MOST }).page(),
-    staleTime: 30_000,
-  });
-  return { sources: data?.content ?? [], isAll: data?.pagination.has_next_page !== true };
+  const { content, isAll } = useFirst('source', ({ sources }) => sources.list({ perPage: MOST }));
+  return { sources: content, isAll };
 }
 
 /** The clouds whose credentials of the machine the operator allows. */

@@ -1,9 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
 import type { EventDelivery } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { receiverOf } from '../data/delivery-state.ts';
+import { Section } from '../ui/page/section.tsx';
 import { Link } from '../ui/text/link.tsx';
 import { Time } from '../ui/text/time.tsx';
 import { DeliveryBadge } from './badges.tsx';
+import { PageLink } from './page-link.tsx';
+import { QueryView } from './query-view.tsx';
 import { useSite } from './site.ts';
 import { useWords } from './words.ts';
 
@@ -55,5 +59,33 @@ function Line({ delivery, showEndpoint, note }: LineProps) {
         <Time at={delivery.created_at} />
       </span>
     </li>
+  );
+}
+
+/** The latest deliveries of an endpoint. The children are further ways to its deliveries. */
+export function RecentDeliveries({ endpoint, children }: { endpoint: string; children?: ReactNode }) {
+  const { endpoints: t } = useWords();
+  const { api, project } = useSite();
+  const recent = useQuery({
+    queryKey: [project, 'endpoint', endpoint, 'recent'],
+    queryFn: () => api.eventDeliveries.list({ endpointId: [endpoint], perPage: 8 }).page(),
+    refetchInterval: 3000,
+  });
+  return (
+    <Section
+      title={t.lastDeliveries}
+      aside={
+        <span className="flex gap-4">
+          {children}
+          <PageLink to="deliveries" filters={{ endpoint }}>
+            {t.all}
+          </PageLink>
+        </span>
+      }
+    >
+      <QueryView query={recent} rows={4}>
+        {({ content }) => <DeliveryLines deliveries={content} none={t.noDeliveries} />}
+      </QueryView>
+    </Section>
   );
 }

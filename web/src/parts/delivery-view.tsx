@@ -3,17 +3,16 @@ import type { WholeEventDelivery } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { deliveryState, isOpen, receiverOf } from '../data/delivery-state.ts';
 import { JsonView } from '../ui/code/json-view.tsx';
-import { Button } from '../ui/controls/button.tsx';
 import { PageHead, Section } from '../ui/page/section.tsx';
 import { Facts } from '../ui/tables/facts.tsx';
 import { Id } from '../ui/text/id.tsx';
-import { Link } from '../ui/text/link.tsx';
 import { Time, useNow } from '../ui/text/time.tsx';
+import { ActButton } from './acts.tsx';
 import { Attempts } from './attempts.tsx';
 import { DeliveryBadge } from './badges.tsx';
+import { PageLink } from './page-link.tsx';
 import { QueryView } from './query-view.tsx';
 import { useSite } from './site.ts';
-import { useAct } from './use-act.ts';
 import { useWords } from './words.ts';
 
 interface Props {
@@ -44,7 +43,7 @@ type ShownProps = Omit<Props, 'id'> & { delivery: WholeEventDelivery };
 
 function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
   const { deliveries: t, ui } = useWords();
-  const { at, heading, tell } = useSite();
+  const { heading, tell } = useSite();
   const now = useNow();
   const { endpoint_metadata: endpoint, metadata } = delivery;
   return (
@@ -63,9 +62,9 @@ function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
             endpoint === null ? (
               receiverOf(delivery)
             ) : (
-              <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
+              <PageLink key="" to={`endpoints/${endpoint.uid}`}>
                 {endpoint.name}
-              </Link>
+              </PageLink>
             ),
           ],
           ...(facts?.(delivery) ?? []),
@@ -87,21 +86,17 @@ function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
 function SendAgain({ delivery }: { delivery: WholeEventDelivery }) {
   const { deliveries: t } = useWords();
   const { eventDeliveries } = useSite().api;
+  const { uid } = delivery;
   const isDone = deliveryState(delivery) === 'delivered';
-  const send = useAct(
-    async () =>
-      isDone ? eventDeliveries.forceResend({ ids: [delivery.uid] }) : eventDeliveries.resend(delivery.uid),
-    () => t.asked,
-  );
   if (isOpen(delivery)) return null;
   return (
-    <Button
+    <ActButton
       look={isDone ? 'plain' : 'main'}
       icon="again"
-      onClick={() => send.mutate()}
-      busy={send.isPending && t.asking}
+      act={async () => (isDone ? eventDeliveries.forceResend({ ids: [uid] }) : eventDeliveries.resend(uid))}
+      done={() => t.asked}
     >
       {isDone ? t.again : t.retry}
-    </Button>
+    </ActButton>
   );
 }

@@ -4,10 +4,10 @@ import { exampleOf } from '../data/example.ts';
 import { Button } from '../ui/controls/button.tsx';
 import { SelectField, TextArea } from '../ui/controls/fields.tsx';
 import { Section } from '../ui/page/section.tsx';
+import { useAct } from './acts.tsx';
 import { AttemptView } from './attempt-view.tsx';
 import { useEventTypes } from './event-types.ts';
 import { useSite } from './site.ts';
-import { useAct } from './use-act.ts';
 import { useWords } from './words.ts';
 
 interface Wanted {

@@ -1,33 +1,32 @@
-import type { ReactNode } from 'react';
+import type { ComponentType, ReactNode } from 'react';
 import { type Operation, useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { Button, buttonLook } from '../../ui/controls/button.tsx';
+import { buttonLook } from '../../ui/controls/button.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { Link } from '../../ui/text/link.tsx';
 
-interface Props {
-  /** The noun of a row, such as `endpoint`. */
-  noun: string;
+/** How readers add a row to a list. */
+export interface Adding {
+  /** The operation, and the dialog for it. */
+  use: Operation;
+  form: ComponentType<{ onClose(): void }>;
   /** Explains the noun in a sentence. */
   text: string;
-  isFiltered: boolean;
-  onClear(): void;
-  /** The operation that adds one, the button for it, and the command that does the same. */
-  use: Operation;
-  add: ReactNode;
+  /** The command that does the same. */
   command?: string;
 }
 
-/** A list without rows: filters to clear, a first one to add, or whom to ask and where to look. */
-export function EmptyList({ noun, text, isFiltered, onClear, use, add, command }: Props) {
+interface Props {
+  noun: string;
+  add: Pick<Adding, 'use' | 'text' | 'command'>;
+  /** The button that adds one. */
+  children: ReactNode;
+}
+
+/** A list without rows: a first one to add, or whom to ask and where to look. */
+export function EmptyList({ noun, add: { use, text, command }, children }: Props) {
   const { at } = useProject();
   const may = useMay();
-  if (isFiltered)
-    return (
-      <EmptyState title={`No ${noun} matches these filters`} text="Take a filter away to see the others.">
-        <Button onClick={onClear}>Clear filters</Button>
-      </EmptyState>
-    );
   const title = `No ${noun}s yet`;
   if (!may(use))
     return (
@@ -46,7 +45,7 @@ export function EmptyList({ noun, text, isFiltered, onClear, use, add, command }
       text={`${text} Add one here${command === undefined ? '.' : ', or with the API:'}`}
       {...(command === undefined ? {} : { command })}
     >
-      {add}
+      {children}
     </EmptyState>
   );
 }

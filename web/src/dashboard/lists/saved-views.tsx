@@ -5,7 +5,7 @@ import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { type Search, useFilters } from '../../data/search.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { useAct } from '../../parts/acts.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { TextField } from '../../ui/controls/fields.tsx';
 import { FilterSelect } from '../../ui/controls/filter-controls.tsx';

@@ -8,10 +8,11 @@ import {
   textsOf,
   usualOf,
 } from '../../../../src/domain/resources/broker-field.ts';
+import { valueAt } from '../../data/field-paths.ts';
 import { problemText, withoutProblem } from '../../ui/controls/field-problems.ts';
 import { Check, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 import { useWords } from '../words.ts';
-import { readSettings, type Settings, valueAt } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 /** Kinds that take the whole width. A choice of credentials does too, above the fields of a key. */
 const LONG: ReadonlySet<string> = new Set(['list', 'bytes', 'flag']);

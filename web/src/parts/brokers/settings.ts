@@ -8,6 +8,7 @@ import {
   textsOf,
 } from '../../../../src/domain/resources/broker-field.ts';
 import { FieldError, problemSentence } from '../../data/field-error.ts';
+import { valueAt } from '../../data/field-paths.ts';
 import { asTyped, formList, formText } from '../../ui/controls/form-text.ts';
 
 export interface Settings {
@@ -73,10 +74,4 @@ function valueIn(data: FormData, name: string, field: BrokerField): unknown {
   if (field.kind === 'flag') return data.has(name);
   if (field.kind === 'list') return formList(data, name);
   return (field.kind === 'secret' ? asTyped(data, name) : formText(data, name)) || undefined;
-}
-
-export function valueAt(settings: object | null | undefined, name: string): unknown {
-  return name
-    .split('.')
-    .reduce<unknown>((part, key) => (part as Record<string, unknown> | null | undefined)?.[key], settings);
 }

@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { EventDelivery, ListEventDeliveriesQuery } from 'posthorn-client';
+import { useAct } from '../../parts/acts.tsx';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../ui/controls/filter-controls.tsx';

@@ -1,6 +1,6 @@
 import type { WholeEventDelivery } from 'posthorn-client';
+import { useAct } from '../../parts/acts.tsx';
 import { DeliveryView } from '../../parts/delivery-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { Back } from '../back.tsx';

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CountBatchRetryEventDeliveriesQuery, Endpoint } from 'posthorn-client';
 import { hasExpired } from '../../data/endpoint-status.ts';
+import { ActButton, useAct } from '../../parts/acts.tsx';
 import { PauseButton } from '../../parts/endpoint-acts.tsx';
-import { useAct } from '../../parts/use-act.ts';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { useRights } from '../link.ts';
@@ -54,22 +54,22 @@ function useLost(query: CountBatchRetryEventDeliveriesQuery) {
 }
 
 function Activate({ endpoint }: Pick<Props, 'endpoint'>) {
-  const { endpoints: t, deliveries } = useWords();
+  const { endpoints: t } = useWords();
   const { retry: mayRetry } = useRights();
   const lost = useLost({ endpointId: [endpoint.uid], status: ['Failure', 'Discarded'] });
   const count = mayRetry ? lost.count : 0;
-  const activate = useAct(
-    async () => {
-      await api.endpoints.activate(endpoint.uid);
-      if (count > 0) await lost.send();
-    },
-    () => t.activated(count),
-  );
   return (
     <div className={WRAPPED}>
-      <Button look="main" onClick={() => activate.mutate()} busy={activate.isPending && deliveries.asking}>
+      <ActButton
+        look="main"
+        act={async () => {
+          await api.endpoints.activate(endpoint.uid);
+          if (count > 0) await lost.send();
+        }}
+        done={() => t.activated(count)}
+      >
         {count === 0 ? t.activate : t.activateAndSend(count)}
-      </Button>
+      </ActButton>
     </div>
   );
 }

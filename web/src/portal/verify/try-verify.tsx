@@ -1,6 +1,6 @@
 import type { DeliveryAttempt, Endpoint } from 'posthorn-client';
+import { useAct } from '../../parts/acts.tsx';
 import { AttemptView } from '../../parts/attempt-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { useLink } from '../link.ts';

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Session } from 'posthorn-client';
 import { apiOf } from '../../data/session.ts';
+import { ActButton } from '../../parts/acts.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -14,19 +13,20 @@ export function OwnSessions() {
     queryKey: ['own-sessions'],
     queryFn: () => apiOf().ownAccount.listSessions(),
   });
-  const endOthers = useAct(
-    () => apiOf().ownAccount.endOtherSessions(),
-    () => 'All other sessions have ended',
-  );
   const hasOthers = (sessions.data?.length ?? 0) > 1;
   return (
     <Section
       title="Sessions"
       aside={
         hasOthers && (
-          <Button look="danger" busy={endOthers.isPending && 'Ending'} onClick={() => endOthers.mutate()}>
+          <ActButton
+            look="danger"
+            busy="Ending"
+            act={() => apiOf().ownAccount.endOtherSessions()}
+            done={() => 'All other sessions have ended'}
+          >
             End all other sessions
-          </Button>
+          </ActButton>
         )
       }
     >
@@ -54,20 +54,17 @@ const COLUMNS: TableColumn<Session>[] = [
 ];
 
 function End({ session: { uid, current, method, address } }: { session: Session }) {
-  const end = useAct(
-    () => apiOf().ownAccount.endSession(uid),
-    () => 'The session has ended',
-  );
   if (current) return <span className="text-muted">This session</span>;
   return (
-    <Button
+    <ActButton
       look="danger"
       className="h-7!"
       aria-label={`End the session by ${method} from ${address}`}
-      busy={end.isPending && 'Ending'}
-      onClick={() => end.mutate()}
+      busy="Ending"
+      act={() => apiOf().ownAccount.endSession(uid)}
+      done={() => 'The session has ended'}
     >
       End
-    </Button>
+    </ActButton>
   );
 }

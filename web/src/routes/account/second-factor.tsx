@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { refusalText } from '../../data/explain-error.ts';
 import { apiOf } from '../../data/session.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { useAct } from '../../parts/acts.tsx';
 import { QrView } from '../../ui/charts/qr-view.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';

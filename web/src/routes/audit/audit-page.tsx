@@ -1,8 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import type { AuditEntry } from 'posthorn-client';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
-import { useProject } from '../../data/project.ts';
-import { QueryView } from '../../parts/query-view.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { DiffView } from '../../ui/code/diff-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
@@ -10,30 +7,21 @@ import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
-/** One entry: who did what, and each field before and after. */
-export function AuditPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  // The log has no call for one entry. Its ids are in the order of time, so the entry is near the cursor of its id.
-  const entry = useQuery({
-    queryKey: [project, 'audit', id],
-    queryFn: () => findEntry(api.audit.list(), id),
-  });
-  return (
-    <>
-      <BackToList href={at('audit')} label="Audit log" />
-      <QueryView query={entry} label="Loading the entry">
-        {(data) =>
-          data === null ? (
-            <EmptyState title="Not found" text="The entry may be older than the audit log keeps." />
-          ) : (
-            <View entry={data} />
-          )
-        }
-      </QueryView>
-    </>
-  );
-}
+/**
+ * One entry: who did what, and each field before and after. The log has no call for one entry. Its ids are in the order of
+ * time, so the entry is near the cursor of its id.
+ */
+export const AuditPage = () => (
+  <RowPage list="audit" title="Audit log" noun="entry" load={({ audit }, id) => findEntry(audit.list(), id)}>
+    {(entry) =>
+      entry === null ? (
+        <EmptyState title="Not found" text="The entry may be older than the audit log keeps." />
+      ) : (
+        <View entry={entry} />
+      )
+    }
+  </RowPage>
+);
 
 const MAX_PAGES = 20;
 

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { EndpointHealth } from 'posthorn-client';
 import { useContext } from 'react';
+import { LatestEvents } from '../../dashboard/event-lines.tsx';
 import { useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { rangeOf } from '../../dashboard/lists/time-filter.tsx';
 import { May } from '../../dashboard/may.tsx';
@@ -8,6 +9,7 @@ import { PageBody } from '../../dashboard/page-body.tsx';
 import { HealthBadge } from '../../dashboard/trouble.tsx';
 import { useProject } from '../../data/project.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
@@ -16,7 +18,6 @@ import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count, percent } from '../../ui/text/numbers.ts';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { SeePortal } from './see-portal.tsx';
-import { Unmatched } from './unmatched.tsx';
 
 /** A customer: their endpoints, how they do, and what failed last. */
 export function Customer() {
@@ -31,11 +32,7 @@ export function Customer() {
   const columns: TableColumn<EndpointHealth>[] = [
     {
       name: 'Endpoint',
-      cell: ({ endpoint_id, name }) => (
-        <Link className="link" href={at(`endpoints/${endpoint_id}`)}>
-          {name}
-        </Link>
-      ),
+      cell: ({ endpoint_id, name }) => <PageLink to={`endpoints/${endpoint_id}`}>{name}</PageLink>,
     },
     { name: 'State', cell: ({ state }) => <HealthBadge state={state} /> },
     { name: 'Open deliveries', cell: ({ open }) => count(open) },
@@ -78,7 +75,12 @@ export function Customer() {
           )
         }
       </QueryView>
-      <Unmatched owner={owner} />
+      <LatestEvents
+        title="Sent to them, matched nothing"
+        query={{ ownerId: owner, unmatched: true, perPage: 5 }}
+        filters={{ customer: owner, matched: 'nothing' }}
+        none="Every event that was sent to them went to an endpoint."
+      />
     </PageBody>
   );
 }

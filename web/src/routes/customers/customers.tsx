@@ -1,41 +1,36 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CustomerHealth } from 'posthorn-client';
-import { useContext } from 'react';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
-import { rangeOf, TimeFilter } from '../../dashboard/lists/time-filter.tsx';
+import { ListFilterBar, TIME, useListFilters } from '../../dashboard/lists/list-filters.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { HealthBadge } from '../../dashboard/trouble.tsx';
 import { useProject } from '../../data/project.ts';
-import { useFilters } from '../../data/search.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { FilterBar } from '../../ui/controls/filter-controls.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { count, percent } from '../../ui/text/numbers.ts';
-import { Time, TimeStyleContext } from '../../ui/text/time.tsx';
+import { Time } from '../../ui/text/time.tsx';
 
 const MOST = 1_000;
+const FILTERS = { time: { ...TIME, usual: '2h' } };
 
 /** The customers of a project, the worst first. A customer is the owner id of endpoints. */
 export function Customers() {
   const { api, id } = useProject();
-  const [search, setSearch] = useFilters();
-  const time = search['time'] ?? '2h';
-  const range = rangeOf(time, useContext(TimeStyleContext).utc);
+  const filtered = useListFilters(FILTERS);
+  const { query } = filtered;
   const customers = useQuery({
-    queryKey: [id, 'customers', time],
-    queryFn: () => api.dashboard.getHealth({ ...range, by: 'customer', limit: MOST }),
+    queryKey: [id, 'customers', query],
+    queryFn: () => api.dashboard.getHealth({ ...query, by: 'customer', limit: MOST }),
     refetchInterval: 5000,
     placeholderData: (before) => before,
   });
   return (
     <PageBody>
       <PageHead title="Customers" />
-      <FilterBar>
-        <TimeFilter value={time} onChange={(chosen) => setSearch({ time: chosen })} />
-      </FilterBar>
+      <ListFilterBar filtered={filtered} />
       <QueryView query={customers} label="Looking at the customers">
         {({ customers: rows }) =>
           rows.length === 0 ? (
@@ -50,7 +45,6 @@ export function Customers() {
 }
 
 function Table({ rows }: { rows: CustomerHealth[] }) {
-  const { at } = useProject();
   const columns: TableColumn<CustomerHealth>[] = [
     {
       name: 'Customer',
@@ -69,9 +63,7 @@ function Table({ rows }: { rows: CustomerHealth[] }) {
       name: 'Worst endpoint',
       cell: ({ worst_endpoint_id, worst_endpoint_name, state }) =>
         state === 'ok' ? null : (
-          <Link className="link" href={at(`endpoints/${worst_endpoint_id}`)}>
-            {worst_endpoint_name}
-          </Link>
+          <PageLink to={`endpoints/${worst_endpoint_id}`}>{worst_endpoint_name}</PageLink>
         ),
     },
   ];

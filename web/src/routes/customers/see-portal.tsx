@@ -1,6 +1,6 @@
 import type { Posthorn } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
-import { useAct } from '../../parts/use-act.ts';
+import { useAct } from '../../parts/acts.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 
 const NAME = 'Seen from the dashboard';

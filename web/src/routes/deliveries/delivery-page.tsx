@@ -7,9 +7,8 @@ import { SendNow } from '../../dashboard/send-now.tsx';
 import { customerOf, isOpen, maySendNow } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
+import { ActButton } from '../../parts/acts.tsx';
 import { DeliveryView } from '../../parts/delivery-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
@@ -61,6 +60,7 @@ function factsOf(
 }
 
 function Acts({ delivery }: { delivery: WholeEventDelivery }) {
+  const { api } = useProject();
   return (
     <>
       <SendNow of={[{ deliveryId: [delivery.uid] }]} count={maySendNow(delivery) ? 1 : 0} stays>
@@ -68,22 +68,15 @@ function Acts({ delivery }: { delivery: WholeEventDelivery }) {
       </SendNow>
       {isOpen(delivery) && (
         <May use="cancelEventDeliveries">
-          <Cancel id={delivery.uid} />
+          <ActButton
+            look="danger"
+            act={() => api.eventDeliveries.cancel({ deliveryId: [delivery.uid] })}
+            done={() => 'Cancellation requested'}
+          >
+            Cancel
+          </ActButton>
         </May>
       )}
     </>
-  );
-}
-
-function Cancel({ id }: { id: string }) {
-  const { api } = useProject();
-  const cancel = useAct(
-    () => api.eventDeliveries.cancel({ deliveryId: [id] }),
-    () => 'Cancellation requested',
-  );
-  return (
-    <Button look="danger" onClick={() => cancel.mutate()} busy={cancel.isPending && 'Requesting'}>
-      Cancel
-    </Button>
   );
 }

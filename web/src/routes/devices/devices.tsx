@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/act-dialog.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
+import { RowButton } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { StateBadge, type StateLook } from '../../ui/text/state-badge.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
@@ -35,7 +35,7 @@ async function readDevices(api: Posthorn): Promise<Row[]> {
 
 /** Programs that listen to the project, such as `posthorn listen` on a laptop. */
 export function Devices() {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const devices = useQuery({
     queryKey: [id, 'devices'],
     queryFn: () => readDevices(api),
@@ -52,9 +52,9 @@ export function Devices() {
         subscription === undefined ? (
           '–'
         ) : (
-          <Link className="link" href={at(`subscriptions/${subscription.uid}`)}>
+          <PageLink to={`subscriptions/${subscription.uid}`}>
             {subscription.filter_config.event_types.join(', ')}
-          </Link>
+          </PageLink>
         ),
     },
     {
@@ -63,22 +63,15 @@ export function Devices() {
         subscription === undefined ? (
           '–'
         ) : (
-          <Link className="link" href={withSearch(at('deliveries'), { subscription: subscription.uid })}>
+          <PageLink to="deliveries" filters={{ subscription: subscription.uid }}>
             Show
-          </Link>
+          </PageLink>
         ),
     },
     {
       name: '',
       cell: ({ device }) => (
-        <Button
-          look="danger"
-          className="h-7"
-          aria-label={`Delete ${device.host_name}`}
-          onClick={() => setDeleting(device)}
-        >
-          Delete…
-        </Button>
+        <RowButton act="Delete" of={device.host_name} look="danger" onClick={() => setDeleting(device)} />
       ),
     },
   ];

@@ -4,9 +4,9 @@ import { May } from '../../dashboard/may.tsx';
 import { plural } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
-import { Link, useGo, withSearch } from '../../ui/text/link.tsx';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { useGo } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const ACTORS: Readonly<Record<string, string>> = {
@@ -44,16 +44,6 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
     refetchInterval: 5000,
   });
   const count = discarded.data ?? 0;
-  const activate = useAct(
-    async () => {
-      await api.endpoints.activate(endpoint.uid);
-      return count === 0 ? null : api.eventDeliveries.batchRetry(lost);
-    },
-    (job) => {
-      if (job !== null) go(at(`jobs/${job.uid}`));
-      return job === null ? 'Active' : 'Active. The discarded deliveries are being sent';
-    },
-  );
   const what = plural(count, 'delivery', 'deliveries');
   const reason = (entry.data?.after as State)?.reason;
   const actor = ACTORS[entry.data?.actor.type ?? ''];
@@ -73,25 +63,28 @@ export function DisabledBanner({ endpoint }: { endpoint: Endpoint }) {
         {reason === undefined ? actor !== undefined && ` by ${actor}` : `: ${reason}`}. Nothing is sent to it.{' '}
         {count > 0 && (
           <>
-            <Link
-              className="link"
-              href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Discarded' })}
-            >
+            <PageLink to="deliveries" filters={{ endpoint: endpoint.uid, state: 'Discarded' }}>
               {what}
-            </Link>{' '}
+            </PageLink>{' '}
             {count === 1 ? 'was' : 'were'} discarded.
           </>
         )}
       </p>
       <May use="activateEndpoint">
-        <Button
+        <ActButton
           look="main"
           icon="play"
-          onClick={() => activate.mutate()}
-          busy={activate.isPending && 'Asking'}
+          act={async () => {
+            await api.endpoints.activate(endpoint.uid);
+            return count === 0 ? null : api.eventDeliveries.batchRetry(lost);
+          }}
+          done={(job) => {
+            if (job !== null) go(at(`jobs/${job.uid}`));
+            return job === null ? 'Active' : 'Active. The discarded deliveries are being sent';
+          }}
         >
-          {count === 0 ? 'Activate' : `Activate and send ${plural(count, 'delivery', 'deliveries')}`}
-        </Button>
+          {count === 0 ? 'Activate' : `Activate and send ${what}`}
+        </ActButton>
       </May>
     </section>
   );

@@ -5,12 +5,18 @@ import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
 import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
 import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
-import { formValues, OtherFields, ResourceField } from '../../parts/resource-field.tsx';
+import {
+  type Form,
+  FormFields,
+  formValues,
+  OtherFields,
+  ResourceField,
+} from '../../parts/resource-field.tsx';
+import { Fold } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
-import { ChatFields, chatsOf } from './chat-fields.tsx';
 import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
-import { RequestFields, signingKeyOf } from './request-fields.tsx';
+import { RequestFields, requestsOf } from './request-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
 /** The form places these itself. The others follow at its end. */
@@ -34,6 +40,12 @@ const PLACED: (keyof typeof endpointForm)[] = [
   'expires_at',
   'verification',
 ];
+
+/** The chats that get the alerts of the endpoint. */
+const CHATS: Form = {
+  slack_webhook_url: { label: 'Slack webhook', kind: 'text', type: 'url' },
+  teams_webhook_url: { label: 'Teams webhook', kind: 'text', type: 'url' },
+};
 
 const VERIFICATIONS = { none: 'None', challenge: 'The URL has to echo a challenge first' };
 
@@ -59,24 +71,29 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       changeOf={(form) => ({
         ...formValues(endpointForm, form),
         expires_at: form.get('expires_at') ? new Date(formText(form, 'expires_at')) : null,
-        ...chatsOf(form),
-        ...signingKeyOf(form),
+        ...formValues(CHATS, form),
+        ...requestsOf(form, endpoint),
         ...headersOf(form),
         ...metadataOf(form),
         ...(isBroker && { broker: brokerOf(form, endpoint.broker) }),
         ...(isPush && {
-          ...signInOf(form, endpoint.authentication),
+          ...signInOf(form, endpoint),
           ...certificateOf(form, endpoint.mtls_client_cert),
         }),
       })}
     >
-      <ChatFields endpoint={endpoint} />
+      <Fold
+        title="Alerts to Slack or Teams"
+        open={endpoint.slack_webhook_url + endpoint.teams_webhook_url !== ''}
+      >
+        <FormFields form={CHATS} of={endpoint} />
+      </Fold>
       <ResourceField {...field} name="description" />
       <ResourceField {...field} name="owner_id" />
       <MetadataField endpoint={endpoint} />
       {isPush && (
         <>
-          <SignInFields authentication={endpoint.authentication} />
+          <SignInFields of={endpoint} />
           <CertificateFields stored={endpoint.mtls_client_cert} />
         </>
       )}

@@ -1,10 +1,9 @@
 import type { Endpoint } from 'posthorn-client';
 import { agentSubscription } from '../../dashboard/agent-mark.tsx';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
-import { useProject } from '../../data/project.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const AUTHENTICATIONS = {
@@ -15,7 +14,6 @@ const AUTHENTICATIONS = {
 };
 
 export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
-  const { at } = useProject();
   const { rate_limit: limit, rate_limit_duration: seconds, owner_id: owner } = endpoint;
   /** Keeps a fact that only what is sent has. */
   const sent = <T,>(value: T): T | undefined => (endpoint.delivery === 'pull' ? undefined : value);
@@ -48,9 +46,9 @@ export function EndpointFacts({ endpoint }: { endpoint: Endpoint }) {
         ['Alert email', endpoint.support_email || 'none'],
         [
           'Subscriptions',
-          <Link key="" className="link" href={withSearch(at('subscriptions'), { endpoint: endpoint.uid })}>
+          <PageLink key="" to="subscriptions" filters={{ endpoint: endpoint.uid }}>
             Show
-          </Link>,
+          </PageLink>,
         ],
         ['Verification', asked(endpoint.verification === 'challenge' ? 'challenge' : 'none')],
         ['Expires', <Time key="" at={endpoint.expires_at} none="never" />],

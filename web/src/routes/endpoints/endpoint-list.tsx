@@ -1,26 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Endpoint, EndpointHealth } from 'posthorn-client';
-import { useMemo, useState } from 'react';
+import type { Endpoint, EndpointHealth, ListEndpointsQuery } from 'posthorn-client';
+import { useMemo } from 'react';
 import { AgentMark } from '../../dashboard/agent-mark.tsx';
 import { createCommand } from '../../dashboard/commands.ts';
-import { CustomerLink } from '../../dashboard/customer-link.tsx';
-import { EmptyList } from '../../dashboard/lists/empty-list.tsx';
-import { ListLayout } from '../../dashboard/lists/list-layout.tsx';
-import { LiveList } from '../../dashboard/lists/live-list.tsx';
+import { createdColumn, customerColumn } from '../../dashboard/lists/list-columns.tsx';
+import { CUSTOMER, type ListFilters } from '../../dashboard/lists/list-filters.tsx';
+import { ResourceList } from '../../dashboard/lists/resource-list.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
-import { useRows } from '../../data/rows.ts';
-import { cleared, useFilters } from '../../data/search.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
 import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { PauseButton } from '../../parts/endpoint-acts.tsx';
-import { Button } from '../../ui/controls/button.tsx';
-import { FilterBar, FilterText } from '../../ui/controls/filter-controls.tsx';
-import { PageHead } from '../../ui/page/section.tsx';
 import type { Column } from '../../ui/tables/columns.ts';
-import { withSearch } from '../../ui/text/link.tsx';
 import { count, percent } from '../../ui/text/numbers.ts';
-import { Time } from '../../ui/text/time.tsx';
 import { AddEndpoint } from './add-endpoint.tsx';
 
 type Healths = ReadonlyMap<string, EndpointHealth>;
@@ -49,12 +41,7 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
     line: 2,
     cell: (endpoint) => <span className="text-muted">{whereTo(endpoint)}</span>,
   },
-  {
-    name: 'Customer',
-    width: 'minmax(5rem, 9rem)',
-    from: 860,
-    cell: ({ owner_id }) => <CustomerLink owner={owner_id} />,
-  },
+  customerColumn(({ owner_id }) => owner_id, 860),
   {
     name: 'Failed, 24 h',
     width: '6rem',
@@ -63,13 +50,7 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
     cell: ({ uid }) => percent(health.get(uid)?.failed_share),
   },
   { name: 'Open', width: '4.5rem', from: 720, right: true, cell: ({ uid }) => count(health.get(uid)?.open) },
-  {
-    name: 'Created',
-    width: '6.5rem',
-    from: 1000,
-    isTime: true,
-    cell: ({ created_at }) => <Time at={created_at} />,
-  },
+  createdColumn({ from: 1000 }),
   {
     name: 'Pause',
     width: '6.5rem',
@@ -82,59 +63,29 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
   },
 ];
 
+const filters: ListFilters<ListEndpointsQuery> = {
+  name: { label: 'Name', query: (q) => ({ q }) },
+  customer: CUSTOMER,
+};
+
 export function EndpointList() {
-  const { api, id, at } = useProject();
-  const [search, setSearch] = useFilters();
-  const [adding, setAdding] = useState(false);
-  const filters = {
-    ...(search['name'] === undefined ? {} : { q: search['name'] }),
-    ...(search['customer'] === undefined ? {} : { ownerId: search['customer'] }),
-  };
-  const rows = useRows<Endpoint>({
-    key: [id, 'endpoints', filters],
-    load: (page) => api.endpoints.list({ ...filters, ...page }).page(),
-    live: true,
-  });
-  const health = useHealth();
-  const add = (
-    <May use="createEndpoint">
-      <Button look="main" icon="plus" onClick={() => setAdding(true)}>
-        Add endpoint
-      </Button>
-    </May>
-  );
+  const { id } = useProject();
   return (
-    <ListLayout>
-      <PageHead title="Endpoints">{add}</PageHead>
-      <FilterBar>
-        <FilterText label="Name" value={search['name'] ?? ''} onChange={(name) => setSearch({ name })} />
-        <FilterText
-          label="Customer"
-          value={search['customer'] ?? ''}
-          onChange={(customer) => setSearch({ customer })}
-        />
-      </FilterBar>
-      <LiveList
-        label="Endpoints"
-        noun="endpoint"
-        rows={rows}
-        columns={columnsOf(health)}
-        href={({ uid }) => withSearch(at(`endpoints/${uid}`), search)}
-        name={({ name }) => name}
-        empty={
-          <EmptyList
-            noun="endpoint"
-            text="An endpoint is a URL, or a queue or topic of a broker, that receives events."
-            isFiltered={Object.keys(filters).length > 0}
-            onClear={() => setSearch(cleared(search))}
-            use="createEndpoint"
-            add={add}
-            command={createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' })}
-          />
-        }
-      />
-      {adding && <AddEndpoint onClose={() => setAdding(false)} />}
-    </ListLayout>
+    <ResourceList
+      title="Endpoints"
+      page="endpoints"
+      noun="endpoint"
+      filters={filters}
+      columns={columnsOf(useHealth())}
+      load={({ endpoints }, query) => endpoints.list(query)}
+      name={({ name }) => name}
+      add={{
+        use: 'createEndpoint',
+        form: AddEndpoint,
+        text: 'An endpoint is a URL, or a queue or topic of a broker, that receives events.',
+        command: createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' }),
+      }}
+    />
   );
 }
 

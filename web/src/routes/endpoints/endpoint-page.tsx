@@ -1,48 +1,40 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
 import { hasExpired, isTroubled } from '../../data/endpoint-status.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { EndpointBadge } from '../../parts/badges.tsx';
 import { addressOf } from '../../parts/brokers/broker-address.ts';
+import { RecentDeliveries } from '../../parts/delivery-lines.tsx';
 import { EndpointActs } from '../../parts/endpoint-acts.tsx';
 import { EndpointTest } from '../../parts/endpoint-test.tsx';
-import { QueryView } from '../../parts/query-view.tsx';
-import { RecentDeliveries } from '../../parts/recent-deliveries.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { Secrets } from '../../parts/secrets.tsx';
 import { SourceAddresses } from '../../parts/source-addresses.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { DisabledBanner, ExpiredBanner } from './disabled-banner.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointFacts } from './endpoint-facts.tsx';
 import { EndpointRetries } from './endpoint-retries.tsx';
 import { Pulling } from './pulling.tsx';
 
-export function EndpointPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const endpoint = useQuery({
-    queryKey: [project, 'endpoint', id],
-    queryFn: () => api.endpoints.get(id),
-    refetchInterval: 5000,
-  });
-  return (
-    <>
-      <BackToList href={at('endpoints')} label="Endpoints" />
-      <QueryView query={endpoint} label="Loading the endpoint" rows={10}>
-        {(data) => <EndpointView endpoint={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const EndpointPage = () => (
+  <RowPage
+    list="endpoints"
+    title="Endpoints"
+    noun="endpoint"
+    load={({ endpoints }, id) => endpoints.get(id)}
+    everyMs={() => 5000}
+  >
+    {(endpoint) => <EndpointView endpoint={endpoint} />}
+  </RowPage>
+);
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const may = useMay();
-  const { at } = useProject();
   const Banner = hasExpired(endpoint) ? ExpiredBanner : DisabledBanner;
   const isDisabled = endpoint.status === 'inactive';
   const isPull = endpoint.delivery === 'pull';
@@ -69,12 +61,9 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         filter={{ endpoint: endpoint.uid }}
       />
       <RecentDeliveries endpoint={endpoint.uid}>
-        <Link
-          className="link"
-          href={withSearch(at('deliveries'), { endpoint: endpoint.uid, state: 'Failure', time: '2h' })}
-        >
+        <PageLink to="deliveries" filters={{ endpoint: endpoint.uid, state: 'Failure', time: '2h' }}>
           Failures of the last 2 h
-        </Link>
+        </PageLink>
       </RecentDeliveries>
       <EndpointRetries endpoint={endpoint.uid} />
       {may('expireSecret') && <Secrets endpoint={endpoint} mayRoll />}

@@ -5,16 +5,16 @@ import { May } from '../../dashboard/may.tsx';
 import { RetryFields, RetrySchedule, retriesOf, useProjectRetries } from '../../dashboard/retry-policy.tsx';
 import { useProject } from '../../data/project.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 
 const SHOWN = 5;
 
 /** When the deliveries of the endpoint are tried again, by subscription. */
 export function EndpointRetries({ endpoint }: { endpoint: string }) {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const ofProject = useProjectRetries();
   const [edited, setEdited] = useState<Subscription>();
   const subscriptions = useQuery({
@@ -25,9 +25,9 @@ export function EndpointRetries({ endpoint }: { endpoint: string }) {
     <Section
       title="Retries"
       aside={
-        <Link className="link" href={withSearch(at('subscriptions'), { endpoint })}>
+        <PageLink to="subscriptions" filters={{ endpoint }}>
           All subscriptions
-        </Link>
+        </PageLink>
       }
     >
       <QueryView query={subscriptions} rows={2}>
@@ -42,9 +42,7 @@ export function EndpointRetries({ endpoint }: { endpoint: string }) {
                   <li key={one.uid} className="grid grid-cols-1 gap-2 border-b border-line py-2">
                     <div className="flex flex-wrap items-center justify-between gap-2">
                       <span className="min-w-0">
-                        <Link className="link" href={at(`subscriptions/${one.uid}`)}>
-                          {one.name}
-                        </Link>
+                        <PageLink to={`subscriptions/${one.uid}`}>{one.name}</PageLink>
                         {one.retry_config === undefined && (
                           <span className="text-muted"> as the project has it</span>
                         )}

@@ -1,138 +1,129 @@
-import type { OAuth2 } from 'posthorn-client';
+import type { Endpoint, OAuth2 } from 'posthorn-client';
 import { useState } from 'react';
-import { type Choice, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
-import { ALGORITHMS, OAUTH2, UNITS } from './oauth2.ts';
+import { fieldJson } from '../../data/explain-error.ts';
+import { nested } from '../../data/field-paths.ts';
+import { type Form, FormFields, fieldValues, ResourceField, within } from '../../parts/resource-field.tsx';
+import { TextArea } from '../../ui/controls/fields.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
 import { TokenTest } from './token-test.tsx';
 
-const WAYS: readonly Choice[] = [
-  ['shared_secret', 'Client secret'],
-  ['client_assertion', 'Signed assertion (JWT)'],
-];
+const NAME = 'authentication.oauth2';
+const SIGNING_KEY = `${NAME}.signing_key`;
+
+const CLIENT = within(NAME, {
+  url: {
+    label: 'Token URL',
+    kind: 'text',
+    type: 'url',
+    required: true,
+    placeholder: 'https://id.example.com/token',
+  },
+  client_id: { label: 'Client ID', kind: 'text', required: true, autoComplete: 'off' },
+});
+
+const WAY = within(NAME, {
+  authentication_type: {
+    label: 'Client authentication',
+    kind: 'choice',
+    choices: [
+      ['shared_secret', 'Client secret'],
+      ['client_assertion', 'Signed assertion (JWT)'],
+    ],
+  },
+});
+
+/** The fields of each way. A private key is never shown again. */
+const SECRET = within(NAME, { client_secret: { label: 'Client secret', kind: 'secret', required: true } });
+const ASSERTION = within(NAME, {
+  signing_algorithm: {
+    label: 'Algorithm',
+    kind: 'choice',
+    choices: [['', 'ES256'], 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    isShort: true,
+  },
+  issuer: { label: 'Issuer', kind: 'text', hint: 'Optional. Defaults to the client ID.', isShort: true },
+  subject: { label: 'Subject', kind: 'text', hint: 'Optional. Defaults to the client ID.', isShort: true },
+});
+
+const SCOPE = within(NAME, {
+  scope: { label: 'Scope', kind: 'text', isShort: true },
+  audience: { label: 'Audience', kind: 'text', isShort: true },
+});
+
+/** Fields that few token servers need. */
+const ANSWER = within(NAME, {
+  grant_type: { label: 'Grant type', kind: 'text', placeholder: 'client_credentials' },
+  expiry_time_unit: {
+    label: 'Unit of expires_in',
+    kind: 'choice',
+    choices: [
+      ['', 'Seconds, the default'],
+      ['milliseconds', 'Milliseconds'],
+      ['minutes', 'Minutes'],
+      ['hours', 'Hours'],
+    ],
+  },
+  'field_mapping.access_token': { label: 'Token field', kind: 'text', placeholder: 'access_token' },
+  'field_mapping.token_type': { label: 'Token type field', kind: 'text', placeholder: 'token_type' },
+  'field_mapping.expires_in': { label: 'Expiry field', kind: 'text', placeholder: 'expires_in' },
+});
+
+type Of = Pick<Endpoint, 'authentication'>;
 
 /** How Posthorn gets a token for the endpoint: the client credentials of OAuth 2. */
-export function OAuth2Fields({ stored }: { stored: OAuth2 | undefined }) {
+export function OAuth2Fields({ of }: { of: Of }) {
+  const stored = of.authentication?.oauth2;
   const [way, setWay] = useState<string>(stored?.authentication_type ?? 'shared_secret');
-  const text = (field: keyof OAuth2) => ({
-    name: `${OAUTH2}.${field}`,
-    defaultValue: (stored?.[field] ?? '') as string,
-  });
+  const names = Object.keys(ANSWER);
   return (
     <>
-      <TextField
-        label="Token URL"
-        {...text('url')}
-        type="url"
-        required
-        placeholder="https://id.example.com/token"
-      />
+      <ResourceField form={CLIENT} of={of} name={`${NAME}.url`} />
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="Client ID" {...text('client_id')} required autoComplete="off" />
-        <SelectField
-          label="Client authentication"
-          name={`${OAUTH2}.authentication_type`}
-          value={way}
-          onChange={(event) => setWay(event.target.value)}
-          choices={WAYS}
-        />
+        <ResourceField form={CLIENT} of={of} name={`${NAME}.client_id`} />
+        <ResourceField form={WAY} of={of} name={`${NAME}.authentication_type`} onValue={setWay} />
       </div>
-      {way === 'shared_secret' ? (
-        <TextField
-          label="Client secret"
-          {...text('client_secret')}
-          type="password"
-          required
-          autoComplete="off"
-        />
-      ) : (
-        <Assertion stored={stored} />
-      )}
-      <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="Scope" {...text('scope')} />
-        <TextField label="Audience" {...text('audience')} />
-      </div>
-      <Answer stored={stored} />
-      <TokenTest stored={stored} />
+      {way === 'shared_secret' ? <FormFields form={SECRET} of={of} /> : <Assertion of={of} />}
+      <FormFields form={SCOPE} of={of} />
+      <details>
+        <summary className="link w-fit">Grant type and response fields</summary>
+        <div className="grid gap-4 pt-3 sm:grid-cols-2">
+          {names.map((name) => (
+            <ResourceField key={name} form={ANSWER} of={of} name={name} />
+          ))}
+        </div>
+      </details>
+      <TokenTest read={(form) => oauth2Of(form, stored)} />
     </>
   );
 }
 
-/** A private key is never shown again. */
-function Assertion({ stored }: { stored: OAuth2 | undefined }) {
-  const hasKey = stored?.signing_key !== undefined;
+function Assertion({ of }: { of: Of }) {
+  const hasKey = of.authentication?.oauth2?.signing_key !== undefined;
   return (
     <>
       <TextArea
         label="Private key (JWK)"
-        name={`${OAUTH2}.signing_key`}
+        name={SIGNING_KEY}
         rows={4}
         required={!hasKey}
         autoComplete="off"
         placeholder={hasKey ? '' : '{"kty": "EC", "crv": "P-256", "x": "…", "y": "…", "d": "…"}'}
         hint={hasKey ? 'Leave it empty to keep the stored key.' : 'EC or RSA.'}
       />
-      <div className="grid gap-4 sm:grid-cols-3">
-        <SelectField
-          label="Algorithm"
-          name={`${OAUTH2}.signing_algorithm`}
-          defaultValue={stored?.signing_algorithm ?? ''}
-          choices={ALGORITHMS}
-        />
-        <TextField
-          label="Issuer"
-          name={`${OAUTH2}.issuer`}
-          defaultValue={stored?.issuer}
-          hint="Optional. Defaults to the client ID."
-        />
-        <TextField
-          label="Subject"
-          name={`${OAUTH2}.subject`}
-          defaultValue={stored?.subject}
-          hint="Optional. Defaults to the client ID."
-        />
-      </div>
+      <FormFields form={ASSERTION} of={of} />
     </>
   );
 }
 
-/** Fields that few token servers need. */
-function Answer({ stored }: { stored: OAuth2 | undefined }) {
-  const { access_token, token_type, expires_in } = stored?.field_mapping ?? {};
-  const names = `${OAUTH2}.field_mapping`;
-  return (
-    <details>
-      <summary className="link w-fit">Grant type and response fields</summary>
-      <div className="grid gap-4 pt-3 sm:grid-cols-2">
-        <TextField
-          label="Grant type"
-          name={`${OAUTH2}.grant_type`}
-          defaultValue={stored?.grant_type}
-          placeholder="client_credentials"
-        />
-        <SelectField
-          label="Unit of expires_in"
-          name={`${OAUTH2}.expiry_time_unit`}
-          defaultValue={stored?.expiry_time_unit ?? ''}
-          choices={UNITS}
-        />
-        <TextField
-          label="Token field"
-          name={`${names}.access_token`}
-          defaultValue={access_token}
-          placeholder="access_token"
-        />
-        <TextField
-          label="Token type field"
-          name={`${names}.token_type`}
-          defaultValue={token_type}
-          placeholder="token_type"
-        />
-        <TextField
-          label="Expiry field"
-          name={`${names}.expires_in`}
-          defaultValue={expires_in}
-          placeholder="expires_in"
-        />
-      </div>
-    </details>
-  );
+const ALL: Form = { ...CLIENT, ...WAY, ...SECRET, ...ASSERTION, ...SCOPE, ...ANSWER };
+
+/** The settings of a form. A key that was not typed is the stored one. */
+export function oauth2Of(form: FormData, stored: OAuth2 | undefined): OAuth2 {
+  const given = Object.entries(fieldValues(ALL, form)).filter(([, value]) => value !== '');
+  const { authentication } = nested(Object.fromEntries(given)) as { authentication: { oauth2: OAuth2 } };
+  const { oauth2 } = authentication;
+  if (oauth2.authentication_type === 'shared_secret') return oauth2;
+  const text = formText(form, SIGNING_KEY);
+  const key = text === '' ? stored?.signing_key : (fieldJson(SIGNING_KEY, text) as Record<string, unknown>);
+  return { ...oauth2, ...(key !== undefined && { signing_key: key }) };
 }

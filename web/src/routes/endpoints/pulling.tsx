@@ -3,23 +3,23 @@ import type { Endpoint } from 'posthorn-client';
 import { createCommand } from '../../dashboard/commands.ts';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 
 /** A pull endpoint shows counts instead of an address: waiting, with a consumer, and the command that fetches. */
 export function Pulling({ endpoint: { uid } }: { endpoint: Endpoint }) {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const totals = useQuery({
     queryKey: [id, 'endpoint', uid, 'waiting'],
     queryFn: () => api.eventDeliveries.getWaitingTotals({ endpointId: [uid] }),
     refetchInterval: 3000,
   });
   const rows = (held: string, count: number, what: string) => (
-    <Link className="link" href={withSearch(at('deliveries'), { endpoint: uid, held })}>
+    <PageLink to="deliveries" filters={{ endpoint: uid, held }}>
       {plural(count, 'delivery', 'deliveries')} {what}
-    </Link>
+    </PageLink>
   );
   return (
     <Section title="Fetching">

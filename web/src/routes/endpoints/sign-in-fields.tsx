@@ -1,55 +1,43 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import { useState } from 'react';
 import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
-import { type Choice, SelectField, TextField } from '../../ui/controls/fields.tsx';
-import { asTyped, formText } from '../../ui/controls/form-text.ts';
-import { oauth2Of } from './oauth2.ts';
-import { OAuth2Fields } from './oauth2-fields.tsx';
+import { type Form, FormFields, formValues, ResourceField, within } from '../../parts/resource-field.tsx';
+import { formText } from '../../ui/controls/form-text.ts';
+import { OAuth2Fields, oauth2Of } from './oauth2-fields.tsx';
 
-const CHOICES: readonly Choice[] = [
-  ['', 'None'],
-  ['api_key', 'API key in a header'],
-  ['basic_auth', 'Basic: user name and password'],
-  ['oauth2', 'OAuth 2.0'],
-];
+const NAME = 'authentication.type';
 
-type Authentication = Endpoint['authentication'];
+const TYPE: Form = {
+  [NAME]: {
+    label: 'Authentication',
+    kind: 'choice',
+    choices: [
+      ['', 'None'],
+      ['api_key', 'API key in a header'],
+      ['basic_auth', 'Basic: user name and password'],
+      ['oauth2', 'OAuth 2.0'],
+    ],
+  },
+};
+
+const BASIC = within('authentication.basic_auth', {
+  username: { label: 'User name', kind: 'text', autoComplete: 'off', required: true, isShort: true },
+  password: { label: 'Password', kind: 'secret', isShort: true },
+});
+
+type Of = Pick<Endpoint, 'authentication'>;
 
 /** How Posthorn signs in to the endpoint. */
-export function SignInFields({ authentication }: { authentication: Authentication }) {
-  const [kind, setKind] = useState<string>(authentication?.type ?? '');
-  const { api_key: key, basic_auth: basic, oauth2 } = authentication ?? {};
+export function SignInFields({ of }: { of: Of }) {
+  const [kind, setKind] = useState<string>(of.authentication?.type ?? '');
   return (
     <>
-      <SelectField
-        label="Authentication"
-        name="authentication.type"
-        value={kind}
-        onChange={(event) => setKind(event.target.value)}
-        choices={CHOICES}
-      />
-      {kind === 'api_key' && <HeaderKeyFields stored={key} required />}
-      {kind === 'basic_auth' && (
-        <div className="grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="User name"
-            name="authentication.basic_auth.username"
-            autoComplete="off"
-            required
-            defaultValue={basic?.username}
-          />
-          <TextField
-            label="Password"
-            name="authentication.basic_auth.password"
-            type="password"
-            autoComplete="off"
-            defaultValue={basic?.password}
-          />
-        </div>
-      )}
+      <ResourceField form={TYPE} of={of} name={NAME} onValue={setKind} />
+      {kind === 'api_key' && <HeaderKeyFields stored={of.authentication?.api_key} required />}
+      {kind === 'basic_auth' && <FormFields form={BASIC} of={of} />}
       {kind === 'oauth2' && (
         <div className="grid gap-4 border-l-2 border-line pl-4">
-          <OAuth2Fields stored={oauth2} />
+          <OAuth2Fields of={of} />
         </div>
       )}
     </>
@@ -57,21 +45,15 @@ export function SignInFields({ authentication }: { authentication: Authenticatio
 }
 
 /** The authentication, from the fields of the form. */
-export function signInOf(form: FormData, stored: Authentication): Pick<UpdateEndpoint, 'authentication'> {
-  const field = (name: string): string => `authentication.${name}`;
-  switch (formText(form, field('type'))) {
+export function signInOf(
+  form: FormData,
+  { authentication: stored }: Of,
+): Pick<UpdateEndpoint, 'authentication'> {
+  switch (formText(form, NAME)) {
     case 'api_key':
       return headerKeyOf(form);
     case 'basic_auth':
-      return {
-        authentication: {
-          type: 'basic_auth',
-          basic_auth: {
-            username: formText(form, field('basic_auth.username')),
-            password: asTyped(form, field('basic_auth.password')),
-          },
-        },
-      };
+      return formValues({ ...TYPE, ...BASIC }, form);
     case 'oauth2':
       return { authentication: { type: 'oauth2', oauth2: oauth2Of(form, stored?.oauth2) } };
     default:

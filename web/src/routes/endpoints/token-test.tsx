@@ -4,13 +4,12 @@ import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { oauth2Of } from './oauth2.ts';
 
 /** Asks the token server with what the form says, before it is saved. The token itself is not shown. */
-export function TokenTest({ stored }: { stored: OAuth2 | undefined }) {
+export function TokenTest({ read }: { read(form: FormData): OAuth2 }) {
   const { api } = useProject();
   const ask = useMutation({
-    mutationFn: async (form: FormData) => api.endpoints.testOAuth2({ oauth2: oauth2Of(form, stored) }),
+    mutationFn: async (form: FormData) => api.endpoints.testOAuth2({ oauth2: read(form) }),
   });
   const { data } = ask;
   return (

@@ -1,57 +1,41 @@
-import { useQuery } from '@tanstack/react-query';
 import type { WholeEvent } from 'posthorn-client';
 import { CustomerLinks } from '../../dashboard/customer-link.tsx';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
-import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { JsonView } from '../../ui/code/json-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { CopyButton } from '../../ui/text/copy.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { eventQuery } from './queries.ts';
 import { WhereItWent } from './where-it-went.tsx';
 
-export function EventPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const event = useQuery(eventQuery(api, project, id));
-  return (
-    <>
-      <BackToList href={at('events')} label="Events" />
-      <QueryView query={event} label="Loading the event" rows={10}>
-        {(data) => <EventView event={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const EventPage = () => (
+  <RowPage list="events" title="Events" noun="event" load={({ events }, id) => events.get(id)}>
+    {(event) => <EventView event={event} />}
+  </RowPage>
+);
 
 function EventView({ event }: { event: WholeEvent }) {
-  const { api, at, id: project } = useProject();
-  const replay = useAct(
-    () => api.events.replay(event.uid),
-    () => 'Replay requested. New deliveries appear below',
-  );
+  const { api, id: project } = useProject();
   const source = event.source_metadata;
   return (
     <>
       <PageHead title={event.event_type} beside={<Id value={event.uid} what="event id" />}>
         <CopyButton text={() => resendCommand(project, event)}>Copy as curl</CopyButton>
         <May use="replayEvent">
-          <Button
+          <ActButton
             look="main"
             icon="again"
-            onClick={() => replay.mutate()}
-            busy={replay.isPending && 'Asking'}
+            act={() => api.events.replay(event.uid)}
+            done={() => 'Replay requested. New deliveries appear below'}
           >
             Replay
-          </Button>
+          </ActButton>
         </May>
       </PageHead>
       <Facts
@@ -68,9 +52,9 @@ function EventView({ event }: { event: WholeEvent }) {
             source === null ? (
               'API'
             ) : (
-              <Link key="" className="link" href={at(`sources/${source.uid}`)}>
+              <PageLink key="" to={`sources/${source.uid}`}>
                 {source.name}
-              </Link>
+              </PageLink>
             ),
           ],
           [
@@ -82,9 +66,9 @@ function EventView({ event }: { event: WholeEvent }) {
           [
             'Duplicate of',
             event.duplicate_of === '' ? undefined : (
-              <Link key="" className="link" href={at(`events/${event.duplicate_of}`)}>
+              <PageLink key="" to={`events/${event.duplicate_of}`}>
                 {event.duplicate_of}
-              </Link>
+              </PageLink>
             ),
           ],
           ['Failure', event.failure_reason === '' ? undefined : event.failure_reason],

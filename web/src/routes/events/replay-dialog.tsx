@@ -1,28 +1,38 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ListEventsQuery } from 'posthorn-client';
+import { useState } from 'react';
 import { plural } from '../../data/delivery-state.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { QueryView } from '../../parts/query-view.tsx';
+import { Button } from '../../ui/controls/button.tsx';
 import { Dialog, FormDialog } from '../../ui/controls/dialog.tsx';
 import { useGo } from '../../ui/text/link.tsx';
-import type { eventFilters } from './queries.ts';
 
-/**
- * Replays what the filters of the list show, to the endpoint and the customer that they name. A dry run counts the events,
- * and matches them again.
- */
-export function ReplayDialog({
-  filters,
-  onClose,
-}: {
-  filters: ReturnType<typeof eventFilters>;
-  onClose(): void;
-}) {
+interface Props {
+  filters: ListEventsQuery;
+}
+
+/** Replays what the filters of the list show, to the endpoint and the customer that they name. */
+export function Replay({ filters }: Props) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button icon="again" onClick={() => setOpen(true)}>
+        Replay…
+      </Button>
+      {open && <ReplayDialog filters={filters} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** A dry run counts the events, and matches them again. */
+function ReplayDialog({ filters, onClose }: Props & { onClose(): void }) {
   const { api, id, at } = useProject();
   const go = useGo();
   const { endpointId, ownerId } = filters;
   const sentTo = {
-    ...(endpointId !== undefined && { to_endpoint: endpointId }),
+    ...(endpointId !== undefined && { to_endpoint: [endpointId].flat() }),
     ...(ownerId !== undefined && { to_owner: ownerId }),
   };
   const isLimited = Object.keys(sentTo).length > 0;

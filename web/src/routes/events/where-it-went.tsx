@@ -9,13 +9,19 @@ import { Section } from '../../ui/page/section.tsx';
 import { Link } from '../../ui/text/link.tsx';
 import { StateBadge } from '../../ui/text/state-badge.tsx';
 import { relative, useNow } from '../../ui/text/time.tsx';
-import { deliveriesOf, explainQuery } from './queries.ts';
 
 /** Each delivery with its state in one sentence, and each subscription that did not match with the reason. */
 export function WhereItWent({ id, isDuplicate }: { id: string; isDuplicate: boolean }) {
   const { api, id: project } = useProject();
-  const deliveries = useQuery(deliveriesOf(api, project, id));
-  const explain = useQuery(explainQuery(api, project, id));
+  const deliveries = useQuery({
+    queryKey: [project, 'event', id, 'deliveries'],
+    queryFn: () => api.eventDeliveries.list({ eventId: id, sort: 'ASC', perPage: 200 }).page(),
+    refetchInterval: 2000,
+  });
+  const explain = useQuery({
+    queryKey: [project, 'event', id, 'explain'],
+    queryFn: () => api.events.explain(id),
+  });
   return (
     <>
       <Section title="Where it went">

@@ -2,6 +2,7 @@ import type { ListFailuresResult } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { useProject } from '../../data/project.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
@@ -40,9 +41,7 @@ export function FailureTable({ groups, time, acts, tick, areMuted = false }: Pro
       cell: (group) => (
         <>
           {tick(group)}
-          <Link className="link" href={at(`endpoints/${group.endpoint_id}`)}>
-            {group.endpoint_name}
-          </Link>
+          <PageLink to={`endpoints/${group.endpoint_id}`}>{group.endpoint_name}</PageLink>
         </>
       ),
     },

@@ -1,8 +1,9 @@
 import { May } from '../../dashboard/may.tsx';
 import { useMay } from '../../data/may.ts';
-import { Button } from '../../ui/controls/button.tsx';
+import { useProject } from '../../data/project.ts';
+import { ActButton } from '../../parts/acts.tsx';
+import { RowButton } from '../../ui/controls/button.tsx';
 import { type Group, groupKey } from './failure-table.tsx';
-import { MuteButton } from './mute-button.tsx';
 import { SendGroup, sendable } from './send-groups.tsx';
 
 const nameOf = ({ endpoint_name, outcome }: Group): string => `${endpoint_name}, ${outcome}`;
@@ -44,16 +45,44 @@ export function GroupActs({ group, eventType, onMute, onRetry }: ActsProps) {
   return (
     <span className="flex flex-wrap justify-end gap-2 @lg:flex-nowrap">
       <May use="muteFailures">
-        <MuteButton group={group} name={name} onMute={() => onMute(group)} />
+        {group.muted === null ? (
+          <RowButton look="quiet" act="Mute" of={name} onClick={() => onMute(group)} />
+        ) : (
+          <Unmute group={group} muted={group.muted} name={name} />
+        )}
       </May>
       {group.failed > 0 && (
         <May use="batchRetryEventDeliveries">
-          <Button className="h-7" icon="again" aria-label={`Retry ${name}`} onClick={() => onRetry(group)}>
-            Retry…
-          </Button>
+          <RowButton icon="again" act="Retry" of={name} onClick={() => onRetry(group)} />
         </May>
       )}
       <SendGroup group={group} eventType={eventType} name={name} />
     </span>
+  );
+}
+
+interface UnmuteProps {
+  group: Group;
+  muted: NonNullable<Group['muted']>;
+  name: string;
+}
+
+function Unmute({
+  group: { endpoint_id, endpoint_name, outcome },
+  muted: { uid, until },
+  name,
+}: UnmuteProps) {
+  const { eventDeliveries } = useProject().api;
+  return (
+    <ActButton
+      look="quiet"
+      className="h-7"
+      aria-label={`Unmute ${name}`}
+      act={() => eventDeliveries.unmuteFailures(uid)}
+      done={() => `${endpoint_name}: no longer muted`}
+      undo={() => eventDeliveries.muteFailures({ endpoint_id, outcome, until })}
+    >
+      Unmute
+    </ActButton>
   );
 }

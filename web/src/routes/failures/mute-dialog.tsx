@@ -1,6 +1,6 @@
 import { errorText, fieldProblems } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { useAct } from '../../parts/use-act.ts';
+import { useAct } from '../../parts/acts.tsx';
 import { FormDialog } from '../../ui/controls/dialog.tsx';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import type { Group } from './failure-table.tsx';

@@ -1,61 +1,47 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Job } from 'posthorn-client';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { May } from '../../dashboard/may.tsx';
-import { JobBadge } from '../../dashboard/states.tsx';
+import { JOB_WORDS, JobBadge } from '../../dashboard/states.tsx';
 import { useProject } from '../../data/project.ts';
-import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
-import { JOB_WORDS } from './words.ts';
 
 const isOver = ({ status }: Job): boolean => status !== 'queued' && status !== 'running';
 
-export function JobPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const job = useQuery({
-    queryKey: [project, 'job', id],
-    queryFn: () => api.jobs.get(id),
-    refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : 500),
-  });
-  return (
-    <>
-      <BackToList href={at('jobs')} label="Jobs" />
-      <QueryView query={job} label="Loading the job">
-        {(data) => <JobView job={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const JobPage = () => (
+  <RowPage
+    list="jobs"
+    title="Jobs"
+    noun="job"
+    load={({ jobs }, id) => jobs.get(id)}
+    everyMs={(job) => (job !== undefined && isOver(job) ? undefined : 500)}
+  >
+    {(job) => <JobView job={job} />}
+  </RowPage>
+);
 
 function JobView({ job }: { job: Job }) {
-  const { api, at } = useProject();
-  const stop = useAct(
-    () => api.jobs.cancel(job.uid),
-    () => 'Stop requested. Finished work is not undone.',
-  );
+  const { api } = useProject();
   const total = job.total ?? 0;
   return (
     <>
       <PageHead title={JOB_WORDS[job.type]} beside={<JobBadge job={job} />}>
         {!isOver(job) && (
           <May use="cancelJob">
-            <Button
+            <ActButton
               look="danger"
               icon="cross"
-              onClick={() => stop.mutate()}
-              busy={stop.isPending && 'Asking'}
+              act={() => api.jobs.cancel(job.uid)}
+              done={() => 'Stop requested. Finished work is not undone.'}
             >
               Stop
-            </Button>
+            </ActButton>
           </May>
         )}
       </PageHead>
@@ -79,9 +65,9 @@ function JobView({ job }: { job: Job }) {
           [
             'Endpoint',
             job.endpoint_id === '' ? undefined : (
-              <Link key="" className="link" href={at(`endpoints/${job.endpoint_id}`)}>
+              <PageLink key="" to={`endpoints/${job.endpoint_id}`}>
                 {job.endpoint_name || job.endpoint_id}
-              </Link>
+              </PageLink>
             ),
           ],
           ['Customer', job.owner_id === '' ? undefined : <CustomerLink key="" owner={job.owner_id} />],

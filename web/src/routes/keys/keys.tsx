@@ -7,7 +7,7 @@ import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
+import { Button, RowButton } from '../../ui/controls/button.tsx';
 import { SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -34,16 +34,7 @@ export function Keys() {
     { name: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} none="never" /> },
     {
       name: '',
-      cell: (key) => (
-        <Button
-          look="danger"
-          className="h-7"
-          aria-label={`Revoke ${key.name}`}
-          onClick={() => setRevoking(key)}
-        >
-          Revoke…
-        </Button>
-      ),
+      cell: (key) => <RowButton act="Revoke" of={key.name} look="danger" onClick={() => setRevoking(key)} />,
     },
   ];
   return (

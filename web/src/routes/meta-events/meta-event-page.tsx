@@ -1,44 +1,31 @@
-import { useQuery } from '@tanstack/react-query';
 import type { MetaEvent } from 'posthorn-client';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { triesOf } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
+import { ActButton } from '../../parts/acts.tsx';
 import { DeliveryBadge } from '../../parts/badges.tsx';
-import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { JsonView } from '../../ui/code/json-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
-export function MetaEventPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const event = useQuery({
-    queryKey: [project, 'meta-event', id],
-    queryFn: () => api.metaEvents.get(id),
-    refetchInterval: 3000,
-  });
-  return (
-    <>
-      <BackToList href={at('meta-events')} label="Meta events" />
-      <QueryView query={event} label="Loading the meta event">
-        {(data) => <View event={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const MetaEventPage = () => (
+  <RowPage
+    list="meta-events"
+    title="Meta events"
+    noun="meta event"
+    load={({ metaEvents }, id) => metaEvents.get(id)}
+    everyMs={() => 3000}
+  >
+    {(event) => <View event={event} />}
+  </RowPage>
+);
 
 function View({ event }: { event: MetaEvent }) {
   const { api } = useProject();
-  const resend = useAct(
-    () => api.metaEvents.resend(event.uid),
-    () => 'Retry requested',
-  );
   const { attempt, metadata } = event;
   return (
     <>
@@ -47,9 +34,9 @@ function View({ event }: { event: MetaEvent }) {
         beside={<DeliveryBadge delivery={{ ...event, waiting_for: null, cancelled_at: null }} />}
       >
         <May use="resendMetaEvent">
-          <Button icon="again" onClick={() => resend.mutate()} busy={resend.isPending && 'Requesting'}>
+          <ActButton icon="again" act={() => api.metaEvents.resend(event.uid)} done={() => 'Retry requested'}>
             Send again
-          </Button>
+          </ActButton>
         </May>
       </PageHead>
       <Facts

@@ -2,11 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { Posthorn } from 'posthorn-client';
 import { sendCommand } from '../../dashboard/commands.ts';
 import { useProject } from '../../data/project.ts';
-import { useAct } from '../../parts/use-act.ts';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
-import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const FIRST_TYPE = 'hello.world';
@@ -29,16 +28,12 @@ async function sendFirst(api: Posthorn, url: string): Promise<void> {
 
 /** For a project without events: the first one goes to a receiver inside the service and shows up here. */
 export function FirstEvent() {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const receiver = useQuery({
     queryKey: [id, 'receiver'],
     queryFn: () => api.endpoints.getReceiver(),
     refetchInterval: 1000,
   });
-  const send = useAct(
-    async () => sendFirst(api, receiver.data?.url ?? ''),
-    () => 'Event sent',
-  );
   const [latest] = receiver.data?.requests ?? [];
   return (
     <section className="mb-6 grid grid-cols-1 gap-3 rounded-md border border-accent p-4">
@@ -48,15 +43,16 @@ export function FirstEvent() {
         receiver inside, so that you can see a signed webhook arrive without any server of yours.
       </p>
       <div>
-        <Button
+        <ActButton
           look="main"
           icon="arrow"
-          onClick={() => send.mutate()}
+          act={async () => sendFirst(api, receiver.data?.url ?? '')}
+          done={() => 'Event sent'}
           disabled={receiver.data === undefined}
-          busy={send.isPending && 'Sending'}
+          busy="Sending"
         >
           Send a first event
-        </Button>
+        </ActButton>
       </div>
       {latest !== undefined && (
         <Section title={`Arrived: ${latest.event_type}`} aside={<Time at={latest.received_at} />}>
@@ -68,9 +64,9 @@ export function FirstEvent() {
                 .map(([name, value]) => `${name}: ${value}`)
                 .join('\n')}
             />
-            <Link className="link" href={at(`deliveries/${latest.event_delivery_id}`)}>
+            <PageLink to={`deliveries/${latest.event_delivery_id}`}>
               See the delivery with its attempt
-            </Link>
+            </PageLink>
           </div>
         </Section>
       )}

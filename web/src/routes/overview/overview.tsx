@@ -8,10 +8,10 @@ import { useMay } from '../../data/may.ts';
 import { useMe, useProject } from '../../data/project.ts';
 import { useFilters } from '../../data/search.ts';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { TimeStyleContext } from '../../ui/text/time.tsx';
 import { FirstEvent } from './first-event.tsx';
 import { NodeLine } from './node-line.tsx';
@@ -23,7 +23,7 @@ const DEFAULT = '2h';
 
 /** The present problems on one screen. Each number leads to the rows behind it. */
 export function Overview() {
-  const { api, id, at, name } = useProject();
+  const { api, id, name } = useProject();
   const { instance_admin: isAdmin } = useMe();
   const [search, setSearch] = useFilters();
   const time = search['time'] ?? DEFAULT;
@@ -48,9 +48,9 @@ export function Overview() {
       <Section
         title="Latest failures"
         aside={
-          <Link className="link" href={withSearch(at('deliveries'), { state: 'Failure,Retry', time })}>
+          <PageLink to="deliveries" filters={{ state: 'Failure,Retry', time }}>
             All
-          </Link>
+          </PageLink>
         }
       >
         <QueryView query={failing} label="Loading failures" rows={4}>

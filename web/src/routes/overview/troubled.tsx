@@ -6,6 +6,7 @@ import { plural } from '../../data/delivery-state.ts';
 import { isTroubled } from '../../data/endpoint-status.ts';
 import { useProject } from '../../data/project.ts';
 import type { TimeRange } from '../../data/time-range.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { Link } from '../../ui/text/link.tsx';
@@ -78,9 +79,7 @@ function Rows({ found }: { found: GetHealthResult }) {
         ))}
       </ul>
       {more > 0 && (
-        <Link className="link" href={at('customers')}>
-          {plural(more, 'more endpoint')} in trouble, by customer
-        </Link>
+        <PageLink to="customers">{plural(more, 'more endpoint')} in trouble, by customer</PageLink>
       )}
     </>
   );

@@ -1,10 +1,10 @@
 import type { Account } from 'posthorn-client';
-import { useState } from 'react';
+import { type ReactElement, useState } from 'react';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useRows } from '../../data/rows.ts';
 import { apiOf } from '../../data/session.ts';
 import { ProblemView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
+import { Button, RowButton } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState, Skeleton } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
@@ -13,9 +13,6 @@ import { EditAccount, MakeLink, SetActive } from './account-dialogs.tsx';
 import { Invite } from './invite.tsx';
 import { PersonName, PersonState } from './person-cells.tsx';
 
-type Act = 'edit' | 'link' | 'active';
-type Chosen = { act: Act; account: Account };
-
 /** All accounts of the instance. */
 export function Accounts() {
   const list = useRows<Account>({
@@ -23,8 +20,7 @@ export function Accounts() {
     load: (page) => apiOf().people.listAccounts(page).page(),
   });
   const [inviting, setInviting] = useState(false);
-  const [chosen, setChosen] = useState<Chosen>();
-  const close = () => setChosen(undefined);
+  const [open, setOpen] = useState<ReactElement>();
   return (
     <PageBody>
       <PageHead title="Accounts">
@@ -44,12 +40,7 @@ export function Accounts() {
         />
       )}
       {list.rows.length > 0 && (
-        <PlainTable
-          label="Accounts"
-          rows={list.rows}
-          columns={columns(setChosen)}
-          rowKey={({ uid }) => uid}
-        />
+        <PlainTable label="Accounts" rows={list.rows} columns={columns(setOpen)} rowKey={({ uid }) => uid} />
       )}
       {list.loadMore !== undefined && (
         <div className="mt-3">
@@ -63,9 +54,7 @@ export function Accounts() {
           onClose={() => setInviting(false)}
         />
       )}
-      {chosen?.act === 'edit' && <EditAccount account={chosen.account} onClose={close} />}
-      {chosen?.act === 'link' && <MakeLink account={chosen.account} onClose={close} />}
-      {chosen?.act === 'active' && <SetActive account={chosen.account} onClose={close} />}
+      {open}
     </PageBody>
   );
 }
@@ -75,7 +64,7 @@ const rolesOf = ({ instance_admin, projects }: Account): string => {
   return projects.length === 1 ? '1 project' : `${projects.length} projects`;
 };
 
-const columns = (choose: (chosen: Chosen) => void): TableColumn<Account>[] => [
+const columns = (open: (dialog: ReactElement | undefined) => void): TableColumn<Account>[] => [
   { name: 'Person', cell: (account) => <PersonName person={account} /> },
   { name: 'State', cell: (account) => <PersonState person={account} /> },
   { name: 'Access', cell: rolesOf },
@@ -85,21 +74,20 @@ const columns = (choose: (chosen: Chosen) => void): TableColumn<Account>[] => [
     name: '',
     cell: (account) => {
       const isActive = account.status !== 'deactivated';
-      const button = (act: Act, text: string, look: 'plain' | 'danger' = 'plain') => (
-        <Button
-          look={look}
-          className="h-7!"
+      const button = (text: string, Form: typeof EditAccount, look: 'plain' | 'danger' = 'plain') => (
+        <RowButton
+          act={text}
+          of={account.email}
           aria-label={`${text}: ${account.email}`}
-          onClick={() => choose({ act, account })}
-        >
-          {text}…
-        </Button>
+          look={look}
+          onClick={() => open(<Form account={account} onClose={() => open(undefined)} />)}
+        />
       );
       return (
         <span className="inline-flex gap-2">
-          {button('edit', 'Edit')}
-          {isActive && button('link', 'Reset')}
-          {isActive ? button('active', 'Deactivate', 'danger') : button('active', 'Activate')}
+          {button('Edit', EditAccount)}
+          {isActive && button('Reset', MakeLink)}
+          {isActive ? button('Deactivate', SetActive, 'danger') : button('Activate', SetActive)}
         </span>
       );
     },

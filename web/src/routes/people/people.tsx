@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useMe, useProject } from '../../data/project.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
+import { useAct } from '../../parts/acts.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
+import { Button, RowButton } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
@@ -63,14 +63,7 @@ const columns = (remove: (person: Member) => void): TableColumn<Member>[] => [
   {
     name: '',
     cell: (person) => (
-      <Button
-        look="danger"
-        className="h-7!"
-        aria-label={`Remove ${person.email}`}
-        onClick={() => remove(person)}
-      >
-        Remove…
-      </Button>
+      <RowButton act="Remove" of={person.email} look="danger" onClick={() => remove(person)} />
     ),
   },
 ];

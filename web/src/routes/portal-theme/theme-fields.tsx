@@ -1,4 +1,5 @@
 import type { Project } from 'posthorn-client';
+import type { ComponentProps } from 'react';
 import { languages } from '../../portal/load-words.ts';
 import { SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';
 
@@ -6,6 +7,42 @@ type Theme = Project['config']['portal'];
 
 const nameOf = (language: string): string =>
   new Intl.DisplayNames(['en'], { type: 'language' }).of(language) ?? language;
+
+type Field = ComponentProps<typeof TextField> & {
+  name: 'title' | 'logo_url' | 'logo_url_dark' | 'font' | 'accent';
+};
+
+const TEXTS: readonly Field[] = [
+  { name: 'title', label: 'Title', maxLength: 64, hint: 'Optional. Defaults to Webhooks.' },
+  {
+    name: 'logo_url',
+    label: 'Logo',
+    type: 'url',
+    placeholder: 'https://example.com/logo.svg',
+    hint: 'An https URL. The preview does not load it.',
+  },
+  {
+    name: 'logo_url_dark',
+    label: 'Logo in dark mode',
+    type: 'url',
+    hint: 'Optional. Defaults to the logo above.',
+  },
+  {
+    name: 'font',
+    label: 'Font',
+    maxLength: 128,
+    pattern: '[A-Za-z0-9 _,\\-]*',
+    placeholder: 'Georgia, serif',
+    hint: 'Fonts of the reader’s device. Defaults to Inter.',
+  },
+  {
+    name: 'accent',
+    label: 'Accent colour',
+    pattern: '#[0-9a-fA-F]{6}',
+    placeholder: '#3b5bdb',
+    hint: 'Made darker or lighter where text in it could not be read.',
+  },
+];
 
 interface Props {
   theme: Theme;
@@ -15,45 +52,16 @@ interface Props {
 export function ThemeFields({ theme, onChange }: Props) {
   return (
     <div className="grid content-start gap-4">
-      <TextField
-        label="Title"
-        maxLength={64}
-        value={theme.title}
-        onChange={(event) => onChange({ title: event.target.value })}
-        hint="Optional. Defaults to Webhooks."
-      />
-      <TextField
-        label="Logo"
-        type="url"
-        placeholder="https://example.com/logo.svg"
-        value={theme.logo_url}
-        onChange={(event) => onChange({ logo_url: event.target.value })}
-        hint="An https URL. The preview does not load it."
-      />
-      <TextField
-        label="Logo in dark mode"
-        type="url"
-        value={theme.logo_url_dark}
-        onChange={(event) => onChange({ logo_url_dark: event.target.value })}
-        hint="Optional. Defaults to the logo above."
-      />
-      <TextField
-        label="Font"
-        maxLength={128}
-        pattern="[A-Za-z0-9 _,\-]*"
-        placeholder="Georgia, serif"
-        value={theme.font}
-        onChange={(event) => onChange({ font: event.target.value })}
-        hint="Fonts of the reader’s device. Defaults to Inter."
-      />
-      <TextField
-        label="Accent colour"
-        pattern="#[0-9a-fA-F]{6}"
-        placeholder="#3b5bdb"
-        value={theme.accent}
-        onChange={(event) => onChange({ accent: event.target.value.trim() })}
-        hint="Made darker or lighter where text in it could not be read."
-      />
+      {TEXTS.map((field) => (
+        <TextField
+          key={field.name}
+          {...field}
+          value={theme[field.name]}
+          onChange={({ target: { value } }) =>
+            onChange({ [field.name]: field.name === 'accent' ? value.trim() : value })
+          }
+        />
+      ))}
       <TextField
         label="Corner radius (px)"
         type="number"

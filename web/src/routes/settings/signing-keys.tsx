@@ -5,7 +5,7 @@ import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Button } from '../../ui/controls/button.tsx';
+import { Button, RowButton } from '../../ui/controls/button.tsx';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
@@ -33,14 +33,12 @@ export function SigningKeys() {
       name: '',
       cell: (key) => (
         <May use="deleteSigningKey">
-          <Button
+          <RowButton
+            act="Delete"
+            of={`signing key ${key.kid}`}
             look="danger"
-            className="h-7"
-            aria-label={`Delete signing key ${key.kid}`}
             onClick={() => setDeleting(key)}
-          >
-            Delete…
-          </Button>
+          />
         </May>
       ),
     },

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Posthorn, Subscription } from 'posthorn-client';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
-import { Link } from '../../ui/text/link.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { BROKERS } from './broker-settings.ts';
 
 /** More are not looked at. */
@@ -33,7 +33,7 @@ interface Props {
 
 /** Says whose endpoints get the events of a source although no subscription names it. */
 export function AnyOriginWarning({ kind, location, isStored = false }: Props) {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const { data } = useQuery({
     queryKey: [id, 'subscriptions of any origin'],
     queryFn: () => openSubscriptions(api),
@@ -67,13 +67,7 @@ export function AnyOriginWarning({ kind, location, isStored = false }: Props) {
       <ul className="list-inside list-disc">
         {reached.slice(0, NAMED).map(({ uid, name, endpoint_metadata: endpoint }) => (
           <li key={uid} className="break-words">
-            {isStored ? (
-              <Link className="link" href={at(`subscriptions/${uid}`)}>
-                {name}
-              </Link>
-            ) : (
-              name
-            )}
+            {isStored ? <PageLink to={`subscriptions/${uid}`}>{name}</PageLink> : name}
             <span className="text-muted"> of {endpoint?.owner_id}</span>
           </li>
         ))}

@@ -74,7 +74,7 @@ function RequestFields({ kind, source, onLocation }: Props) {
   const isPreset = kind !== '' && source === undefined;
   return (
     <>
-      <VerifierFields provider={kind} verifier={source?.verifier} />
+      <VerifierFields provider={kind} source={source} />
       <Fold
         title="Event type, idempotency and headers"
         open={hasAny(

@@ -1,13 +1,12 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Source } from 'posthorn-client';
 import { useState } from 'react';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { LatestEvents } from '../../dashboard/event-lines.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { useProject } from '../../data/project.ts';
 import { DangerDialog } from '../../parts/act-dialog.tsx';
-import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { ActButton } from '../../parts/acts.tsx';
 import { CodeBlock } from '../../ui/code/code-block.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
@@ -16,44 +15,29 @@ import { Id } from '../../ui/text/id.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { AnyOriginWarning } from './any-origin.tsx';
-import { LastEvents } from './last-events.tsx';
 import { EditSource } from './source-dialogs.tsx';
 import { kindOf } from './source-form.tsx';
 import { SOURCE_KINDS, SourceBadge } from './source-state.tsx';
 
-export function SourcePage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const source = useQuery({
-    queryKey: [project, 'source', id],
-    queryFn: () => api.sources.get(id),
-    refetchInterval: 3000,
-  });
-  return (
-    <>
-      <BackToList href={at('sources')} label="Sources" />
-      <QueryView query={source} label="Loading the source" rows={8}>
-        {(data) => <View source={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const SourcePage = () => (
+  <RowPage
+    list="sources"
+    title="Sources"
+    noun="source"
+    load={({ sources }, id) => sources.get(id)}
+    everyMs={() => 3000}
+  >
+    {(source) => <View source={source} />}
+  </RowPage>
+);
 
 function View({ source }: { source: Source }) {
-  const { api, at } = useProject();
-  const [open, setOpen] = useState<'edit' | 'delete'>();
-  const close = () => setOpen(undefined);
   const isWeb = source.type === 'http' || source.type === 'rest_api';
   return (
     <>
       <PageHead title={source.name} beside={<SourceBadge source={source} />}>
         <May use="updateSource">
-          {!isWeb && <TestConnection source={source} />}
-          <OnOff source={source} />
-          <Button onClick={() => setOpen('edit')}>Edit…</Button>
-          <Button look="danger" onClick={() => setOpen('delete')}>
-            Delete…
-          </Button>
+          <Acts source={source} isWeb={isWeb} />
         </May>
       </PageHead>
       <AnyOriginWarning kind={kindOf(source)} location={source.event_type_location} isStored />
@@ -99,7 +83,36 @@ function View({ source }: { source: Source }) {
         list="events"
         filter={{ source: source.uid }}
       />
-      <LastEvents source={source.uid} />
+      <LatestEvents
+        title="Last events"
+        query={{ sourceId: [source.uid], perPage: 10 }}
+        filters={{ source: source.uid }}
+        none="Nothing has come in yet."
+      />
+    </>
+  );
+}
+
+function Acts({ source, isWeb }: { source: Source; isWeb: boolean }) {
+  const { api, at } = useProject();
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      {!isWeb && (
+        <ActButton
+          act={() => api.sources.testConnection(source.uid)}
+          done={({ ok, reason }) => (ok ? 'The broker answers' : reason)}
+          busy="Connecting"
+        >
+          Test connection
+        </ActButton>
+      )}
+      <OnOff source={source} />
+      <Button onClick={() => setOpen('edit')}>Edit…</Button>
+      <Button look="danger" onClick={() => setOpen('delete')}>
+        Delete…
+      </Button>
       {open === 'edit' && <EditSource source={source} onClose={close} />}
       {open === 'delete' && (
         <DangerDialog
@@ -115,34 +128,17 @@ function View({ source }: { source: Source }) {
   );
 }
 
-function OnOff({ source }: { source: Source }) {
-  const { api } = useProject();
-  const toggle = useAct(
-    () => api.sources.update(source.uid, { is_disabled: !source.is_disabled }),
-    ({ is_disabled }) => (is_disabled ? 'Disabled: it refuses every request' : 'Enabled'),
-    ({ is_disabled }) => api.sources.update(source.uid, { is_disabled: !is_disabled }),
-  );
+function OnOff({ source: { uid, is_disabled: isDisabled } }: { source: Source }) {
+  const { sources } = useProject().api;
   return (
-    <Button
-      icon={source.is_disabled ? 'play' : 'pause'}
-      onClick={() => toggle.mutate()}
-      busy={toggle.isPending && 'Asking'}
+    <ActButton
+      icon={isDisabled ? 'play' : 'pause'}
+      act={() => sources.update(uid, { is_disabled: !isDisabled })}
+      done={({ is_disabled }) => (is_disabled ? 'Disabled: it refuses every request' : 'Enabled')}
+      undo={({ is_disabled }) => sources.update(uid, { is_disabled: !is_disabled })}
     >
-      {source.is_disabled ? 'Enable' : 'Disable'}
-    </Button>
-  );
-}
-
-function TestConnection({ source }: { source: Source }) {
-  const { api } = useProject();
-  const test = useAct(
-    () => api.sources.testConnection(source.uid),
-    ({ ok, reason }) => (ok ? 'The broker answers' : reason),
-  );
-  return (
-    <Button onClick={() => test.mutate()} busy={test.isPending && 'Connecting'}>
-      Test connection
-    </Button>
+      {isDisabled ? 'Enable' : 'Disable'}
+    </ActButton>
   );
 }
 

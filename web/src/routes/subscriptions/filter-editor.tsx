@@ -3,7 +3,7 @@ import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
-import { useAct } from '../../parts/use-act.ts';
+import { useAct } from '../../parts/acts.tsx';
 import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { OrderingKey } from 'posthorn-client';
 import { useProject } from '../../data/project.ts';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
-import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
@@ -14,36 +13,43 @@ type Key = OrderingKey;
 
 /** The keys of an ordered subscription that a failed delivery holds, and the ways on. */
 export function HeldKeys({ subscriptionId }: { subscriptionId: string }) {
-  const { api, id, at } = useProject();
+  const { api, id } = useProject();
   const held = useQuery({
     queryKey: [id, 'ordering keys', subscriptionId],
     queryFn: () => api.subscriptions.listOrderingKeys({ held: true, subscriptionId, perPage: 50 }).page(),
     refetchInterval: 5000,
   });
-  const resend = useAct(
-    ({ head_id }: Key) => api.eventDeliveries.resend(head_id),
-    () => 'Resent: the key goes on when it succeeds',
-  );
-  const skip = useAct(
-    ({ uid }: Key) => api.subscriptions.skipOrderingKeys({ ids: [uid] }),
-    () => 'Skipped: the next delivery goes',
-  );
   const columns: TableColumn<Key>[] = [
     { name: 'Key', cell: ({ key }) => (key === '' ? <span className="text-muted">no key</span> : key) },
     { name: 'Held since', cell: ({ held_at }) => held_at !== null && <Time at={held_at} /> },
     { name: 'Waiting', cell: ({ waiting }) => count(waiting) },
     {
       name: 'Failed delivery',
-      cell: ({ head_id }) => (
-        <Link className="link" href={at(`deliveries/${head_id}`)}>
-          Show
-        </Link>
-      ),
+      cell: ({ head_id }) => <PageLink to={`deliveries/${head_id}`}>Show</PageLink>,
     },
     {
       name: '',
-      cell: (key) => (
-        <Acts name={key.key} onResend={() => resend.mutate(key)} onSkip={() => skip.mutate(key)} />
+      cell: ({ key, uid, head_id }) => (
+        <>
+          <ActButton
+            look="quiet"
+            className="h-7"
+            aria-label={`Resend the failed delivery of ${key}`}
+            act={() => api.eventDeliveries.resend(head_id)}
+            done={() => 'Resent: the key goes on when it succeeds'}
+          >
+            Resend
+          </ActButton>
+          <ActButton
+            look="quiet"
+            className="h-7"
+            aria-label={`Skip the failed delivery of ${key}`}
+            act={() => api.subscriptions.skipOrderingKeys({ ids: [uid] })}
+            done={() => 'Skipped: the next delivery goes'}
+          >
+            Skip
+          </ActButton>
+        </>
       ),
     },
   ];
@@ -62,28 +68,5 @@ export function HeldKeys({ subscriptionId }: { subscriptionId: string }) {
         }
       </QueryView>
     </Section>
-  );
-}
-
-function Acts({ name, onResend, onSkip }: { name: string; onResend(): void; onSkip(): void }) {
-  return (
-    <>
-      <Button
-        look="quiet"
-        className="h-7"
-        aria-label={`Resend the failed delivery of ${name}`}
-        onClick={onResend}
-      >
-        Resend
-      </Button>
-      <Button
-        look="quiet"
-        className="h-7"
-        aria-label={`Skip the failed delivery of ${name}`}
-        onClick={onSkip}
-      >
-        Skip
-      </Button>
-    </>
   );
 }

@@ -1,8 +1,7 @@
 import type { PreviewSubscriptionResult } from 'posthorn-client';
 import { plural } from '../../data/delivery-state.ts';
-import { useProject } from '../../data/project.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { DiffView } from '../../ui/code/diff-view.tsx';
-import { Link } from '../../ui/text/link.tsx';
 import { StateBadge } from '../../ui/text/state-badge.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
@@ -11,7 +10,6 @@ const NO = { tone: 'off', shape: 'ring', word: 'No match' } as const;
 
 /** The effect of a change on real events. Nothing is saved or sent. */
 export function Preview({ result }: { result: PreviewSubscriptionResult }) {
-  const { at } = useProject();
   if (result.events.length === 0)
     return <p className="mt-2 text-muted">There are no events of these types yet.</p>;
   return (
@@ -28,9 +26,7 @@ export function Preview({ result }: { result: PreviewSubscriptionResult }) {
           >
             <StateBadge look={event.matched ? YES : NO} />
             <div className="min-w-0">
-              <Link className="link" href={at(`events/${event.event_id}`)}>
-                {event.event_type}
-              </Link>{' '}
+              <PageLink to={`events/${event.event_id}`}>{event.event_type}</PageLink>{' '}
               {!event.matched && <span className="text-muted">{event.reason}</span>}
               {event.function_error !== null && <p className="text-bad">{event.function_error}</p>}
               {event.cancelled !== null && <p className="text-muted">{event.cancelled}</p>}

@@ -1,10 +1,11 @@
 import type { Subscription, UpdateSubscription } from 'posthorn-client';
 import { RetryFields, retriesOf } from '../../dashboard/retry-policy.tsx';
 import { useEndpointChoices, useSourceChoices } from '../../data/choices.ts';
+import { valueAt } from '../../data/field-paths.ts';
 import { subscriptionForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
-import { formValues, ResourceField } from '../../parts/resource-field.tsx';
+import { type Form, FormFields, formValues, ResourceField, within } from '../../parts/resource-field.tsx';
 import { Fold, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 import { useGo } from '../../ui/text/link.tsx';
@@ -19,6 +20,53 @@ const MODES = {
   at_least_once: 'At least once: repeat what may not have arrived',
   at_most_once: 'At most once: never repeat what may have arrived',
 };
+
+const NO_BATCH = { max: 0, max_wait_seconds: 5, max_bytes: 1_000_000 };
+
+/** Settings that a subscription need not have. */
+const LIMITS: readonly Form[] = [
+  within('rate_limit_config', {
+    count: { label: 'Rate limit (deliveries)', kind: 'number', hint: '0 for no rate limit.', isShort: true },
+    duration: { label: 'Interval (s)', kind: 'number', isShort: true },
+  }),
+  within('alert_config', {
+    count: { label: 'Failed attempts', kind: 'number', hint: '0 for no alert.', isShort: true },
+    threshold: { label: 'within', kind: 'text', hint: 'Such as 30s or 1h.', isShort: true },
+  }),
+  within('ordering', {
+    key: {
+      label: 'Order by key',
+      kind: 'text',
+      placeholder: '$.body.account.id',
+      hint: 'Optional. Also $.headers.X-Account, or endpoint for all its deliveries.',
+      isShort: true,
+    },
+    on_failure: {
+      label: 'After a failure',
+      kind: 'choice',
+      choices: [
+        ['hold', 'Hold the key'],
+        ['skip', 'Go on with the next'],
+      ],
+      isShort: true,
+    },
+  }),
+  within('batch', {
+    max: {
+      label: 'Batches of (deliveries)',
+      kind: 'number',
+      hint: '0 for one request per delivery.',
+      isShort: true,
+    },
+    max_wait_seconds: { label: 'Longest wait (s)', kind: 'number', isShort: true },
+    max_bytes: {
+      label: 'Bytes of a batch',
+      kind: 'number',
+      min: 1,
+      hint: 'A batch is sent when it has that many, too.',
+    },
+  }),
+];
 
 export function AddSubscription({ onClose }: { onClose(): void }) {
   const { api, at } = useProject();
@@ -60,13 +108,7 @@ export function EditSubscription({ subscription, onClose }: Props) {
 
 /** The fields of a new subscription and of one that is stored. */
 function Fields({ stored }: { stored?: Subscription }) {
-  const {
-    source_metadata: source = null,
-    rate_limit_config: rate,
-    alert_config: alert,
-    ordering,
-    batch,
-  } = stored ?? {};
+  const { source_metadata: source = null } = stored ?? {};
   const { sources } = useSourceChoices();
   const known =
     source === null || sources.some(({ uid }) => uid === source.uid) ? sources : [source, ...sources];
@@ -102,108 +144,32 @@ function Fields({ stored }: { stored?: Subscription }) {
           name="ttl_seconds"
           hint="In seconds. A delivery that was not made by then is discarded. 0 for never."
         />
-        <Pair
-          first={['Rate limit (deliveries)', 'rate_limit_config.count', rate?.count, '0 for no rate limit.']}
-          second={['Interval (s)', 'rate_limit_config.duration', rate?.duration ?? 0]}
-        />
-        <Pair
-          first={['Failed attempts', 'alert_config.count', alert?.count, '0 for no alert.']}
-          second={['within', 'alert_config.threshold', alert?.threshold ?? '', 'Such as 30s or 1h.']}
-        />
-        <div className="grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Order by key"
-            name="ordering.key"
-            placeholder="$.body.account.id"
-            defaultValue={ordering?.key}
-            hint="Optional. Also $.headers.X-Account, or endpoint for all its deliveries."
-          />
-          <SelectField
-            label="After a failure"
-            name="ordering.on_failure"
-            defaultValue={ordering?.on_failure ?? 'hold'}
-            choices={[
-              ['hold', 'Hold the key'],
-              ['skip', 'Go on with the next'],
-            ]}
-          />
-        </div>
-        <BatchFields batch={batch} />
+        {LIMITS.map((form) => (
+          <FormFields key={Object.keys(form)[0]} form={form} of={{ batch: NO_BATCH, ...stored }} />
+        ))}
       </Fold>
     </>
   );
 }
 
-function BatchFields({ batch }: { batch: Subscription['batch'] | undefined }) {
-  return (
-    <>
-      <Pair
-        first={['Batches of (deliveries)', 'batch.max', batch?.max, '0 for one request per delivery.']}
-        second={['Longest wait (s)', 'batch.max_wait_seconds', batch?.max_wait_seconds ?? 5]}
-      />
-      <TextField
-        label="Bytes of a batch"
-        name="batch.max_bytes"
-        type="number"
-        min="1"
-        defaultValue={batch?.max_bytes ?? 1_000_000}
-        hint="A batch is sent when it has that many, too."
-      />
-    </>
-  );
-}
-
-type Part = [label: string, name: string, value: string | number | undefined, hint?: string];
-
-/** A count and the time in which it counts. */
-function Pair({ first: [label, name, count = 0, note], second }: { first: Part; second: Part }) {
-  const [timeLabel, timeName, time, hint] = second;
-  return (
-    <div className="grid gap-4 sm:grid-cols-2">
-      <TextField label={label} name={name} type="number" min="0" defaultValue={count} hint={note} />
-      <TextField
-        label={timeLabel}
-        name={timeName}
-        {...(typeof time === 'number' && { type: 'number', min: '0' })}
-        defaultValue={time}
-        hint={hint}
-      />
-    </div>
-  );
-}
-
 /** The change, from the fields of the form. An empty object removes a setting. */
 function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
-  const number = (name: string): number => Number(formText(form, name));
-  const rate = { count: number('rate_limit_config.count'), duration: number('rate_limit_config.duration') };
-  const alert = { count: number('alert_config.count'), threshold: formText(form, 'alert_config.threshold') };
+  const all = Object.assign({}, subscriptionForm, ...LIMITS) as Form;
+  const { rate_limit_config: rate, alert_config: alert, ordering, batch, ...values } = formValues(all, form);
+  const unless = (isNone: boolean, setting: unknown) => (isNone ? {} : (setting as object));
   return {
-    ...formValues(subscriptionForm, form),
+    ...values,
     filter_config: {
       event_types: formList(form, 'types'),
       // An update replaces the whole filter, so its conditions go along.
       ...(stored && { filter: conditionsOf(stored) }),
     },
-    rate_limit_config: rate.count === 0 ? {} : rate,
-    alert_config: alert.count === 0 ? {} : alert,
-    ordering: orderingOf(form),
-    batch: number('batch.max') === 0 ? {} : batchOf(number),
+    rate_limit_config: unless(valueAt({ rate }, 'rate.count') === 0, rate),
+    alert_config: unless(valueAt({ alert }, 'alert.count') === 0, alert),
+    ordering: unless(valueAt({ ordering }, 'ordering.key') === '', ordering),
+    batch: unless(valueAt({ batch }, 'batch.max') === 0, batch),
     ...retriesOf(form),
   };
-}
-
-function batchOf(number: (name: string) => number): NonNullable<UpdateSubscription['batch']> {
-  return {
-    max: number('batch.max'),
-    max_bytes: number('batch.max_bytes'),
-    max_wait_seconds: number('batch.max_wait_seconds'),
-  };
-}
-
-function orderingOf(form: FormData): NonNullable<UpdateSubscription['ordering']> {
-  const key = formText(form, 'ordering.key').trim();
-  if (key === '') return {};
-  return { key, on_failure: formText(form, 'ordering.on_failure') === 'skip' ? 'skip' : 'hold' };
 }
 
 export function DeleteSubscription({ subscription, onClose }: Props) {

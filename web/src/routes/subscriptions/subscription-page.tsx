@@ -1,18 +1,16 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
-import { BackToList, useOpenId } from '../../dashboard/lists/list-layout.tsx';
+import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { RetrySchedule, useProjectRetries } from '../../dashboard/retry-policy.tsx';
 import { OnOffBadge } from '../../dashboard/states.tsx';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
-import { QueryView } from '../../parts/query-view.tsx';
-import { useAct } from '../../parts/use-act.ts';
+import { ActButton } from '../../parts/acts.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Facts } from '../../ui/tables/facts.tsx';
 import { Id } from '../../ui/text/id.tsx';
-import { Link, withSearch } from '../../ui/text/link.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 import { FilterAndFunction } from './filter-and-function.tsx';
@@ -21,22 +19,16 @@ import { FunctionEditor } from './function-editor.tsx';
 import { HeldKeys } from './ordering-keys.tsx';
 import { DeleteSubscription, EditSubscription } from './subscription-dialogs.tsx';
 
-export function SubscriptionPage() {
-  const { api, id: project, at } = useProject();
-  const id = useOpenId() ?? '';
-  const subscription = useQuery({
-    queryKey: [project, 'subscription', id],
-    queryFn: () => api.subscriptions.get(id),
-  });
-  return (
-    <>
-      <BackToList href={at('subscriptions')} label="Subscriptions" />
-      <QueryView query={subscription} label="Loading the subscription" rows={10}>
-        {(data) => <View subscription={data} />}
-      </QueryView>
-    </>
-  );
-}
+export const SubscriptionPage = () => (
+  <RowPage
+    list="subscriptions"
+    title="Subscriptions"
+    noun="subscription"
+    load={({ subscriptions }, id) => subscriptions.get(id)}
+  >
+    {(subscription) => <View subscription={subscription} />}
+  </RowPage>
+);
 
 function View({ subscription }: { subscription: Subscription }) {
   const { api } = useProject();
@@ -48,27 +40,24 @@ function View({ subscription }: { subscription: Subscription }) {
   const ofProject = useProjectRetries();
   const retries = subscription.retry_config ?? ofProject;
   const isActive = subscription.status === 'active';
-  const toggle = useAct(
-    () => api.subscriptions.toggleStatus(uid),
-    ({ status }) =>
-      status === 'active' ? 'Active: it matches events again' : 'Inactive: it matches nothing',
-    async ({ status }) => {
-      const now = await api.subscriptions.get(uid);
-      return now.status === status && api.subscriptions.toggleStatus(uid);
-    },
-  );
   return (
     <>
       <PageHead title={subscription.name} beside={<OnOffBadge on={isActive} />}>
         {mayChange && (
           <>
-            <Button
+            <ActButton
               icon={isActive ? 'pause' : 'play'}
-              onClick={() => toggle.mutate()}
-              busy={toggle.isPending && 'Asking'}
+              act={() => api.subscriptions.toggleStatus(uid)}
+              done={({ status }) =>
+                status === 'active' ? 'Active: it matches events again' : 'Inactive: it matches nothing'
+              }
+              undo={async ({ status }) => {
+                const now = await api.subscriptions.get(uid);
+                return now.status === status && api.subscriptions.toggleStatus(uid);
+              }}
             >
               {isActive ? 'Deactivate' : 'Activate'}
-            </Button>
+            </ActButton>
             <Button onClick={() => setOpen('edit')}>Edit…</Button>
             <Button look="danger" onClick={() => setOpen('delete')}>
               Delete…
@@ -100,7 +89,6 @@ function View({ subscription }: { subscription: Subscription }) {
 }
 
 function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
-  const { at } = useProject();
   const {
     endpoint_metadata: endpoint,
     device_metadata: device,
@@ -119,9 +107,9 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
           endpoint === null ? (
             (device?.host_name ?? '')
           ) : (
-            <Link key="" className="link" href={at(`endpoints/${endpoint.uid}`)}>
+            <PageLink key="" to={`endpoints/${endpoint.uid}`}>
               {endpoint.name}
-            </Link>
+            </PageLink>
           ),
         ],
         [
@@ -129,9 +117,9 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
           source === null ? (
             'any'
           ) : (
-            <Link key="" className="link" href={at(`sources/${source.uid}`)}>
+            <PageLink key="" to={`sources/${source.uid}`}>
               {source.name}
-            </Link>
+            </PageLink>
           ),
         ],
         ['Event types', subscription.filter_config.event_types.join(', ')],
@@ -162,9 +150,9 @@ function SubscriptionFacts({ subscription }: { subscription: Subscription }) {
         ],
         [
           'Deliveries',
-          <Link key="" className="link" href={withSearch(at('deliveries'), { subscription: uid })}>
+          <PageLink key="" to="deliveries" filters={{ subscription: uid }}>
             Show
-          </Link>,
+          </PageLink>,
         ],
         ['Created', <Time key="" at={subscription.created_at} />],
         ['ID', <Id key="" value={uid} what="subscription id" />],

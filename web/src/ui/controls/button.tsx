@@ -55,3 +55,17 @@ export function IconButton({
     </button>
   );
 }
+
+interface RowButtonProps extends ComponentProps<typeof Button> {
+  /** The act, such as "Delete". A dialog follows. */
+  act: string;
+  /** The name of the row, for a screen reader. */
+  of: string;
+}
+
+/** A button in a row of a table. */
+export const RowButton = ({ act, of, ...rest }: RowButtonProps) => (
+  <Button className="h-7" aria-label={`${act} ${of}`} {...rest}>
+    {act}…
+  </Button>
+);

@@ -1,8 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
+import { Button } from '../ui/controls/button.tsx';
 import { useToast } from '../ui/controls/toast.tsx';
 import { useUiWords } from '../ui/text/words.ts';
 import { useSite } from './site.ts';
+import { useWords } from './words.ts';
 
 /**
  * Something that the reader does. What is on the page is read again after it, and a toast says how it ended: what `done`
@@ -36,4 +38,18 @@ export function useAct<A = void, R = unknown>(
     },
     onError: failed,
   });
+}
+
+interface Props<R> extends Omit<ComponentProps<typeof Button>, 'onClick'> {
+  act(): Promise<R>;
+  /** How it ended, in words. */
+  done?(result: R): ReactNode;
+  undo?(result: R): Promise<unknown>;
+}
+
+/** A button for one act (`useAct`). */
+export function ActButton<R>({ act, done, undo, busy, ...button }: Props<R>) {
+  const { asking } = useWords().deliveries;
+  const run = useAct(act, done, undo);
+  return <Button {...button} busy={run.isPending && (busy || asking)} onClick={() => run.mutate()} />;
 }
