@@ -98,7 +98,7 @@ ClaimLapsed(n) == \* code: src/store/queue/lease-due.ts leaseStatement; src/doma
   /\ row' = [row EXCEPT !.node = n, !.fence = @ + 1]
   /\ UNCHANGED <<status, work, held, attempts, dead, given, odd, left>>
 
-FinishLapsed(n) == \* code: src/engine/pull/reported.ts lapsed; src/engine/pull/pull-results.ts lapsed
+FinishLapsed(n) == \* code: src/engine/pull/reported.ts leaseEnded; src/engine/pull/pull-results.ts leaseEnded
   /\ Lives(n) /\ row.node = n
   /\ IF row.pulled \/ ~UNTRIED_IF_NOT_GIVEN
      THEN Attempt(row.fence, 0, FALSE)

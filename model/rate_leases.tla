@@ -52,7 +52,7 @@ Tick ==
   /\ UNCHANGED <<lease, beat, node, left>>
 
 \* The beat reaches the database now. The node counts from when it was sent, `lag` ago.
-Beat(n, lag) == \* code: src/engine/queue/heartbeat.ts #beat; src/engine/queue/lease.ts confirmed; src/engine/limits/rate-leases.ts lapse
+Beat(n, lag) == \* code: src/engine/queue/heartbeat.ts #beat; src/engine/queue/lease.ts confirmed; src/engine/limits/rate-leases.ts suspend
   LET at == IF FRESH_FROM_SENT THEN (IF lag > now THEN 0 ELSE now - lag) ELSE now + lag
   IN  /\ ~node[n].isCut /\ beat[n] < now
       /\ beat' = [beat EXCEPT ![n] = now]

@@ -302,13 +302,13 @@ describe('a request', () => {
   });
 
   it('passes warnings on', async () => {
-    const told: unknown[] = [];
+    const warned: unknown[] = [];
     const { port } = server.address() as AddressInfo;
     const options = { url: `http://127.0.0.1:${port}`, key: 'k', strict: false };
-    const other = new Posthorn({ ...options, onWarnings: (warnings) => told.push(...warnings) });
+    const other = new Posthorn({ ...options, onWarnings: (warnings) => warned.push(...warnings) });
     replies = [json(200, { status: true, data: [], warnings: ['one', 'two'] })];
     await other.projects.list();
-    expect(told).toEqual(['one', 'two']);
+    expect(warned).toEqual(['one', 'two']);
     expect(requests[0]!.request.headers['x-posthorn-strict']).toBeUndefined();
   });
 

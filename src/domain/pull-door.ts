@@ -56,7 +56,7 @@ export const resultStates = ['recorded', 'late', 'conflict', 'unknown'] as const
 export type ResultState = (typeof resultStates)[number];
 
 /** Hands out deliveries of pull endpoints and takes results. */
-export interface PullDoor {
+export interface PullService {
   /** Resolves when deliveries are there, the time is over, or the signal fires. */
   pull(request: PullRequest, signal: AbortSignal): Promise<PulledDelivery[]>;
   /** One state per result, in order. */

@@ -2,7 +2,7 @@ import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
 import { BATCH_LANE, LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
-import type { PullDoor } from '../domain/pull-door.ts';
+import type { PullService } from '../domain/pull-door.ts';
 import type { Loop } from '../platform/loop.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
@@ -202,7 +202,7 @@ export class Engine {
       sender: new Sender({
         deliveries,
         batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom, now }),
-        lapsed: (delivery) => this.#pull.lapsed(delivery),
+        leaseEnded: (delivery) => this.#pull.leaseEnded(delivery),
         metaEvents: new MetaEventSender({ cache, http, ids, now, maySend: () => lease.isFresh() }),
         recorder: metaEvents,
         cache,
@@ -291,7 +291,7 @@ export class Engine {
   }
 
   /** Consumers of pull endpoints. */
-  get pull(): PullDoor {
+  get pull(): PullService {
     return this.#pull;
   }
 

@@ -6,13 +6,13 @@ import { Intake } from './intake.ts';
 
 const BATCHED = { key: asId<SubscriptionId>('s'), lane: LANE.retry };
 
-/** An intake, and who heard of what. */
+/** An intake, and who was notified of what. */
 function intakeOf(delivers: boolean) {
-  const heard: unknown[][] = [];
+  const notified: unknown[][] = [];
   const hears =
     (who: string) =>
     (...what: unknown[]) =>
-      void heard.push([who, ...what]);
+      void notified.push([who, ...what]);
   const intake = new Intake({
     delivers,
     dispatcher: { reserve: () => false, unreserve: hears('unreserve'), start: hears('start') },
@@ -26,20 +26,20 @@ function intakeOf(delivers: boolean) {
       found: hears('found'),
     },
   });
-  return { intake, heard };
+  return { intake, notified };
 }
 
 const { key, projectId, id, target } = leasedDelivery();
 const place = { key, lane: LANE.replay };
 
 test('rows that wait are for the claims of this node and for consumers that wait here', () => {
-  const { intake, heard } = intakeOf(true);
+  const { intake, notified } = intakeOf(true);
   intake.waiting('p', place);
   intake.waiting('p', place, 1_000);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
   intake.reserve(id, { projectId, endpointId: target }, 100_000);
-  expect(heard).toEqual([
+  expect(notified).toEqual([
     ['claimer', 'p', place, 0],
     ['pull', key],
     ['claimer', 'p', place, 1_000],
@@ -50,41 +50,41 @@ test('rows that wait are for the claims of this node and for consumers that wait
 });
 
 test('a node that does not deliver leaves them to others', () => {
-  const { intake, heard } = intakeOf(false);
+  const { intake, notified } = intakeOf(false);
   intake.waiting('p', place);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
-  expect(heard).toEqual([
+  expect(notified).toEqual([
     ['notifier', 'p', place, 0],
     ['pull', key],
   ]);
 });
 
 test('rows of a subscription with batches are for those who make them, unless they are due later or it does not deliver', () => {
-  const { intake, heard } = intakeOf(true);
+  const { intake, notified } = intakeOf(true);
   intake.waiting('p', BATCHED, 0, 7);
   intake.waiting('p', BATCHED, 1_000, 7);
-  expect(heard).toEqual([
+  expect(notified).toEqual([
     ['batches', 'p', 's', 7],
     ['claimer', 'p', BATCHED, 1_000],
   ]);
   // Behind the next one of a key there may be enough for a batch.
-  heard.length = 0;
+  notified.length = 0;
   intake.released([
     { projectId: 'p', ...BATCHED },
     { projectId: 'p', ...place },
   ]);
-  expect(heard).toEqual([
+  expect(notified).toEqual([
     ['found', 'p', 's'],
     ['claimer', 'p', place, 0],
     ['pull', key],
   ]);
-  heard.length = 0;
+  notified.length = 0;
   intake.waitingBehind('p', BATCHED.key, 7);
   intake.waitingBehind('p', key, 7);
-  expect(heard).toEqual([['batches', 'p', 's', 7]]);
+  expect(notified).toEqual([['batches', 'p', 's', 7]]);
   const other = intakeOf(false);
   other.intake.waitingBehind('p', BATCHED.key, 7);
   other.intake.waiting('p', BATCHED, 0, 7);
-  expect(other.heard[0]).toEqual(['notifier', 'p', BATCHED, 0]);
+  expect(other.notified[0]).toEqual(['notifier', 'p', BATCHED, 0]);
 });

@@ -249,7 +249,7 @@ export class EventAcceptor {
    */
   async acceptLot(lot: Lot): Promise<LotAnswer> {
     const { cache, ids, inFlight } = this.#deps;
-    const door = {
+    const intake = {
       room: this.#room,
       ready: () => ids.ready(),
       prepare: (message: LotMessage) => this.#prepareMessage(message),
@@ -258,7 +258,7 @@ export class EventAcceptor {
     };
     const beforeAll = inFlight.take();
     try {
-      return await acceptLot(door, await this.#checkedLot(lot));
+      return await acceptLot(intake, await this.#checkedLot(lot));
     } finally {
       inFlight.release(beforeAll);
     }

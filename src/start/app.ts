@@ -22,7 +22,7 @@ import { Cells, type CellsDeps } from './cells.ts';
 import { type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
 import { knownCells } from './known-cells.ts';
-import { buildNode, closeDoors, type Node, openDoors, type ProcessParts, type Shared } from './node.ts';
+import { buildNode, closeIntake, type Node, openIntake, type ProcessParts, type Shared } from './node.ts';
 import { notYetConnected, type OpenDatabase, openDatabase } from './open-database.ts';
 import { readAuthorities } from './read-authorities.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
@@ -128,18 +128,18 @@ async function startNode(
     ...(shared !== undefined && { metricsOfAll: shared.metricsOfAll }),
   });
   if (servesMetrics(config)) collectProcessMetrics(node.registry);
-  const doors: Service = {
-    name: 'doors',
+  const intake: Service = {
+    name: 'intake',
     start: async () => {
-      openDoors(node, config);
+      openIntake(node, config);
       const url = await node.server.listen({ host: config.host, port: config.port });
       address.url ||= url;
     },
     stop: async (stopBy) => {
-      await Promise.all([closeDoors(node), closeServer(node.server, stopBy)]);
+      await Promise.all([closeIntake(node), closeServer(node.server, stopBy)]);
     },
   };
-  const services = new Services([...processServices(parts, node), ...node.services, doors], {
+  const services = new Services([...processServices(parts, node), ...node.services, intake], {
     log: node.log,
     graceMs: config.graceSeconds * 1_000,
   });
@@ -182,21 +182,21 @@ async function startCells(deps: CellsDeps): Promise<App> {
     throw error;
   }
   const server = await cells.openServer();
-  const doors: Service = {
-    name: 'doors',
+  const intake: Service = {
+    name: 'intake',
     start: async () => {
       const url = await server.listen({ host: config.host, port: config.port });
       parts.address.url ||= url;
     },
     stop: async (stopBy) => {
-      await Promise.all([cells.closeDoors(), closeServer(server, stopBy)]);
+      await Promise.all([cells.closeIntake(), closeServer(server, stopBy)]);
     },
   };
   const all: Service = { name: 'cells', stop: (stopBy) => cells.stop(stopBy) };
   const keeper = cells.keepMoves();
   const moves: Service = { name: 'moves of projects', stop: () => keeper.stop() };
   const own: Service = { name: 'database server', stop: () => deps.database.close() };
-  const services = new Services([own, ...processServices(parts, cells.first), all, moves, doors], {
+  const services = new Services([own, ...processServices(parts, cells.first), all, moves, intake], {
     log,
     graceMs: config.graceSeconds * 1_000,
   });

@@ -22,7 +22,7 @@ import { type Cell as CellRow, readIdentity } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';
 import type { OldPrimaryAccepted } from '../store/database/servers/servers.ts';
 import { KeptCell } from './kept-cell.ts';
-import { buildNode, type CellPlace, closeDoors, type Node, openDoors, type ProcessParts } from './node.ts';
+import { buildNode, type CellPlace, closeIntake, type Node, openIntake, type ProcessParts } from './node.ts';
 import { connectionTo, databaseOf, type OpenDatabase } from './open-database.ts';
 
 /** The nodes of a process that serves several cells, behind one HTTP server. */
@@ -114,11 +114,11 @@ export class Cells {
     return server;
   }
 
-  async closeDoors(): Promise<void> {
+  async closeIntake(): Promise<void> {
     this.#isListening = false;
     await Promise.all(
       this.nodes().map(async (node) => {
-        await Promise.all([closeDoors(node), node.server.close()]);
+        await Promise.all([closeIntake(node), node.server.close()]);
       }),
     );
   }
@@ -170,7 +170,7 @@ export class Cells {
       },
       onServing: (node) => {
         this.#first ??= node;
-        openDoors(node, own);
+        openIntake(node, own);
       },
     });
   }

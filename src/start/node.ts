@@ -110,7 +110,7 @@ export async function buildNode(options: NodeOptions) {
   return { ...core, ...intake, server, renderMetrics, services: servicesOf(options, core, intake) };
 }
 
-/** Everything below the doors of the node: what stores, delivers and observes, not yet started. */
+/** Everything below the intake of the node: what stores, delivers and observes, not yet started. */
 async function buildCore({ config, log: rawLog, parts, database: { db }, place }: NodeOptions) {
   const { http, workload, caPem, shared, sandbox, address } = parts;
   await migrate(db, rawLog);
@@ -271,7 +271,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
   return { server, renderMetrics };
 }
 
-/** From the ground up. The doors are those of the process: see `openDoors`. */
+/** From the ground up. The intake is that of the process: see `openIntake`. */
 function servicesOf(
   { config, database, place }: NodeOptions,
   core: Core,
@@ -312,12 +312,12 @@ function servicesOf(
 }
 
 /** Takes what brokers have. Calls are taken by the server of the process. */
-export function openDoors({ brokers }: Node, { roles }: Config): void {
+export function openIntake({ brokers }: Node, { roles }: Config): void {
   if (roles.includes('broker')) brokers.runner.start();
 }
 
 /** Calls that wait for deliveries end, so that the server can close. */
-export async function closeDoors({ engine, brokers }: Node): Promise<void> {
+export async function closeIntake({ engine, brokers }: Node): Promise<void> {
   await Promise.all([engine.pull.stop(), brokers.runner.stop()]);
 }
 

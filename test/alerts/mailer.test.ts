@@ -16,8 +16,11 @@ const PAUSE_MS = 3_000;
 
 const SCRIPT = join(import.meta.dirname, 'paused-mailer.ts');
 
-/** An SMTP server that answers each command with 250, and calls `heard` first. */
-async function smtpServer(onTestFinished: OnTestFinished, heard: (command: string) => void): Promise<string> {
+/** An SMTP server that answers each command with 250, and calls `received` first. */
+async function smtpServer(
+  onTestFinished: OnTestFinished,
+  received: (command: string) => void,
+): Promise<string> {
   const server = await listenTcp((socket) => {
     socket.write('220 ready\r\n');
     let text = '';
@@ -28,7 +31,7 @@ async function smtpServer(onTestFinished: OnTestFinished, heard: (command: strin
       const command = inData ? '.' : text.slice(0, 4).toUpperCase();
       text = '';
       inData = command === 'DATA';
-      heard(command);
+      received(command);
       socket.write(inData ? '354 go on\r\n' : '250 ok\r\n');
     });
   });
@@ -41,9 +44,9 @@ for (const step of ['EHLO', 'MAIL', 'DATA', '.'])
     onTestFinished,
   }) => {
     const paused = Promise.withResolvers<void>();
-    const heard: string[] = [];
+    const received: string[] = [];
     const url = await smtpServer(onTestFinished, (command) => {
-      heard.push(command);
+      received.push(command);
       if (command !== step) return;
       mailing.signal('SIGSTOP');
       paused.resolve();
@@ -56,7 +59,7 @@ for (const step of ['EHLO', 'MAIL', 'DATA', '.'])
     await mailing.ended;
     expect(mailing.stderr).toBe('');
     expect(mailing.stdout).toBe('sent');
-    expect(heard.filter((command) => command === '.')).toHaveLength(1);
+    expect(received.filter((command) => command === '.')).toHaveLength(1);
   });
 
 function mailerOf(port: number, timeoutMs = LIMIT_MS): Mailer {

@@ -187,8 +187,8 @@ test('customers are sums of their endpoints, the worst first, and a portal sees 
   const [seen] = (await new ApiClient(`${app.url}/portal-api`, globex.token).get('/health')).endpoints;
   const [failing] = (await project.get('/health?ownerId=globex')).endpoints;
   expect(seen.last_failure).toEqual(failing.last_failure);
-  const nobody = await project.post('/portal-links', { name: 'link', owner_id: 'initech' });
-  const none = await new ApiClient(`${app.url}/portal-api`, nobody.token).get('/health');
+  const emptyLink = await project.post('/portal-links', { name: 'link', owner_id: 'initech' });
+  const none = await new ApiClient(`${app.url}/portal-api`, emptyLink.token).get('/health');
   expect(none).toMatchObject({ endpoints: [], complete: true, by_state: { failing: 0, ok: 0 } });
 });
 

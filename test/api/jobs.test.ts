@@ -123,16 +123,16 @@ test('a job names its endpoint and customer, where its filter leaves only one', 
   const ids = [await add('one', 'acme'), await add('two', 'acme'), await add('three', 'globex')];
   const cancel = (query: string) => project.post(`/eventdeliveries/cancel?${query}`, undefined, 200);
   const of = (...some: string[]) => some.map((id) => `endpointId=${id}`).join('&');
-  const nobody = { endpoint_id: '', endpoint_name: '', owner_id: '' };
+  const noTarget = { endpoint_id: '', endpoint_name: '', owner_id: '' };
   const first = { endpoint_id: ids[0], endpoint_name: 'one', owner_id: 'acme' };
   const job = await cancel(of(ids[0]));
   expect(job).toMatchObject(first);
   expect(await project.get(`/jobs/${job.uid}`)).toMatchObject(first);
-  expect(await cancel(of(ids[0], ids[1]))).toMatchObject({ ...nobody, owner_id: 'acme' });
-  expect(await cancel('ownerId=acme')).toMatchObject({ ...nobody, owner_id: 'acme' });
-  expect(await cancel(of(ids[0], ids[2]))).toMatchObject(nobody);
-  expect(await cancel('')).toMatchObject(nobody);
-  expect((await project.get('/jobs')).content).toMatchObject([nobody, nobody, {}, {}, first]);
+  expect(await cancel(of(ids[0], ids[1]))).toMatchObject({ ...noTarget, owner_id: 'acme' });
+  expect(await cancel('ownerId=acme')).toMatchObject({ ...noTarget, owner_id: 'acme' });
+  expect(await cancel(of(ids[0], ids[2]))).toMatchObject(noTarget);
+  expect(await cancel('')).toMatchObject(noTarget);
+  expect((await project.get('/jobs')).content).toMatchObject([noTarget, noTarget, {}, {}, first]);
 });
 
 test('a job that cannot run ends as failed with the reason and delays no other', async () => {

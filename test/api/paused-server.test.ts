@@ -44,7 +44,7 @@ test('a request that arrived while the server was stalled is answered, not timed
   const answer = answerOn(socket);
   await eventually(
     async () => server.stdout,
-    (said) => said.includes('heard'),
+    (said) => said.includes('received'),
   );
   server.signal('SIGSTOP');
   await delay(PAUSE_MS);

@@ -5,7 +5,7 @@ import { excusePauses } from '../../src/api/server/excuse-pauses.ts';
 
 const LIMIT_MS = 2_000;
 const server = createServer({ connectionsCheckingInterval: 50 }, (request, response) => {
-  process.stdout.write('heard\n');
+  process.stdout.write('received\n');
   request.resume().on('end', () => response.end());
 });
 excusePauses(server, LIMIT_MS);

@@ -96,7 +96,7 @@ describe('a body', () => {
       http_timeout: 'x',
       rate_limit: -1,
       content_type: 'text/csv',
-      support_email: 'nobody',
+      support_email: 'no-address',
     };
     const forward = await refused(() => post('/endpoints', bad), 400);
     const backward = Object.fromEntries(Object.entries(bad).toReversed());

@@ -131,7 +131,7 @@ test('a delivery being sent is marked as such, and an ended one waits for nothin
 });
 
 test('an event whose deliveries are still being created waits for its expansion', async () => {
-  const sent = await send(app.project, 'nobody');
+  const sent = await send(app.project, 'unmatched');
   expect(sent.waiting_for).toBeNull();
   await app.database.query("update events set status = 'Processing' where id = $1", [sent.uid]);
   const event = await app.project.get(`/events/${sent.uid}`);

@@ -305,7 +305,7 @@ describe('an event', () => {
     expect(await json('deliveries', '--endpoint', other.uid)).toEqual([]);
     await posthorn('replay', id, '--owner', 'cli');
     expect(await json('deliveries', '--owner', 'cli')).toHaveLength(1);
-    expect((await posthorn('replay', '--owner', 'nobody')).stderr).toContain('to_owner');
+    expect((await posthorn('replay', '--owner', 'unknown')).stderr).toContain('to_owner');
     await app.project.delete(`/endpoints/${other.uid}`);
     expect((await posthorn('deliveries', 'send-now', '--all')).stdout).toMatch(/^due now: 0 /);
     expect((await posthorn('deliveries', 'send-now', 'nothing')).stdout).toMatch(/^due now: 0 /);

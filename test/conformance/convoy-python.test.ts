@@ -25,7 +25,7 @@ describe('convoy-python', () => {
 
   test('never gets null where it would fail on it', async () => {
     const { answer: sent } = await send('POST', '/events/broadcast', {
-      body: { event_type: 'nobody.listens', data: {} },
+      body: { event_type: 'unmatched.type', data: {} },
     });
     expect(sent.data).toMatchObject({ endpoints: [], endpoint_metadata: [], status: 'Failure' });
     const { answer: made } = await send('POST', '/sources', { body: { name: 's', type: 'rest_api' } });
@@ -35,7 +35,9 @@ describe('convoy-python', () => {
       forward_headers: [],
       idempotency_keys: [],
     });
-    const { answer: link } = await send('POST', '/portal-links', { body: { name: 'p', owner_id: 'nobody' } });
+    const { answer: link } = await send('POST', '/portal-links', {
+      body: { name: 'p', owner_id: 'unknown' },
+    });
     expect(link.data).toMatchObject({ endpoints: [], endpoints_metadata: [], endpoint_count: 0 });
     for (const path of [
       '/portal-links?ownerId=none',

@@ -38,7 +38,7 @@ function tlsServer(options: TlsOptions): Promise<LoopbackServer> {
     listen(
       createServer(options, (req, res) => {
         const peer = (req.socket as TLSSocket).getPeerCertificate();
-        res.end(`${req.httpVersion} ${String(peer.subject?.CN ?? 'nobody')}`);
+        res.end(`${req.httpVersion} ${String(peer.subject?.CN ?? 'anonymous')}`);
       }),
     ),
   );
@@ -162,7 +162,7 @@ describe('client certificates', () => {
     };
     const client1 = certificate('client');
     const texts = [await send(client1), await send(), await send(client1), await send(certificate('other'))];
-    expect(texts).toEqual(['1.1 client.example', '1.1 nobody', '1.1 client.example', '1.1 other.example']);
+    expect(texts).toEqual(['1.1 client.example', '1.1 anonymous', '1.1 client.example', '1.1 other.example']);
     expect(server.connections()).toBe(3);
   });
 

@@ -77,7 +77,7 @@ it('recovers when node and server are killed while a backend is in the middle of
 it.each([
   ['an unrelated process', 'echo $$; exec sleep 60'],
   // It ends after its parent has become a program that does not wait for it.
-  ['a process that ended and nobody collected', 'sleep 0.2 & echo $!; exec sleep 60'],
+  ['a process that ended and was not collected', 'sleep 0.2 & echo $!; exec sleep 60'],
 ])('ignores %s that has the pid of a killed server', async (_, script) => {
   const dataDir = temporaryDirectory();
   const server = await start(dataDir);

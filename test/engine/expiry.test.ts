@@ -164,7 +164,7 @@ test('a delivery in the queue of a pull endpoint expires, but not while a consum
   expect(ended).toMatchObject({ description: expiredAt(held.expires_at), metadata: { num_trials: 1 } });
 });
 
-test('a consumer that reports success after the expiry is heard', async () => {
+test('a consumer that reports success after the expiry counts', async () => {
   const client = await app.newProject();
   const { endpoint } = await subscribe(client, '', { endpoint: { delivery: 'pull' } });
   const event = await client.post('/events', {

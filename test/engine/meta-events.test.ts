@@ -44,7 +44,7 @@ const settled = (many: number): Promise<Json[]> =>
   eventually(listed, (all) => all.length === many && all.every((each) => each.status === 'Success'));
 /** The first meta event, once it has this status. */
 const first = async (status: string): Promise<Json> =>
-  (await eventually(listed, ([told]) => told?.status === status))[0];
+  (await eventually(listed, ([reported]) => reported?.status === status))[0];
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
@@ -159,8 +159,8 @@ describe('config changes', () => {
     receiver.answerAlways(410);
     const { endpoint } = await subscribe(project, receiver.url);
     await project.post('/events/broadcast', { event_type: 'e', data: {} });
-    const [told] = await settled(1);
-    expect(told?.metadata.data.data).toMatchObject({
+    const [reported] = await settled(1);
+    expect(reported?.metadata.data.data).toMatchObject({
       uid: endpoint.uid,
       status: 'inactive',
       reason: expect.stringContaining('410'),
@@ -207,9 +207,12 @@ describe('deliveries', () => {
     await project.post('/events/broadcast', { event_type: 'good', data: { n: 1.5 }, idempotency_key: 'k' });
     await receiver.received(1);
     await project.post('/events/broadcast', { event_type: 'bad', data: {} });
-    const told = await settled(2);
-    expect(told.map((each) => each.event_type)).toEqual(['eventdelivery.success', 'eventdelivery.failed']);
-    const [good, bad] = told.map((each) => each.metadata.data.data);
+    const reported = await settled(2);
+    expect(reported.map((each) => each.event_type)).toEqual([
+      'eventdelivery.success',
+      'eventdelivery.failed',
+    ]);
+    const [good, bad] = reported.map((each) => each.metadata.data.data);
     expect(good).toMatchObject({
       endpoint_id: endpoint.uid,
       event_type: 'good',
@@ -228,9 +231,9 @@ describe('deliveries', () => {
     await project.put(`/endpoints/${endpoint.uid}/pause`);
     await project.post('/events/broadcast', { event_type: 'e', data: {} });
     await project.delete(`/endpoints/${endpoint.uid}`);
-    const [told] = await settled(1);
-    expect(told?.event_type).toBe('eventdelivery.discarded');
-    expect(told?.metadata.data.data).toMatchObject({ status: 'Discarded', attempt: null });
+    const [reported] = await settled(1);
+    expect(reported?.event_type).toBe('eventdelivery.discarded');
+    expect(reported?.metadata.data.data).toMatchObject({ status: 'Discarded', attempt: null });
   });
 
   test('create a meta event for each of a hundred at once', async () => {
@@ -239,12 +242,12 @@ describe('deliveries', () => {
     await Promise.all(
       Array.from({ length: 100 }, (_, n) => project.post('/events/broadcast', { event_type: 'e', data: n })),
     );
-    const told = await settled(100);
-    expect(told.map((each) => each.metadata.data.data.metadata.data).sort((a, b) => a - b)).toEqual(
+    const reported = await settled(100);
+    expect(reported.map((each) => each.metadata.data.data.metadata.data).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 100 }, (_, n) => n),
     );
     const seen = new Set(listener.requests.map((request) => request.headers['webhook-id']));
-    expect(seen).toEqual(new Set(told.map((each) => each.uid)));
+    expect(seen).toEqual(new Set(reported.map((each) => each.uid)));
   });
 
   test('create no meta event in a project without them, and then cost no transaction', async () => {
@@ -260,16 +263,16 @@ describe('a listener that fails', () => {
   test('is retried by the project’s strategy, then fails, and creates no meta event of its own', async () => {
     listener.answerAlways(500);
     await configure({ event_type: ['*'] }, { strategy: { type: 'linear', duration: 1, retry_count: 2 } });
-    const told = await first('Failure');
+    const reported = await first('Failure');
     expect(listener.requests).toHaveLength(2);
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       metadata: { num_trials: 2 },
       attempt: { http_status: '500 Internal Server Error', response_data: 'no' },
     });
-    expect(told?.description).toContain('2 attempts');
+    expect(reported?.description).toContain('2 attempts');
     expect(await listed()).toHaveLength(1);
     listener.answerAlways(200);
-    const again = await project.put(`/meta-events/${told?.uid}/resend`, undefined, 200);
+    const again = await project.put(`/meta-events/${reported?.uid}/resend`, undefined, 200);
     expect(again.status).toBe('Scheduled');
     const sent = await first('Success');
     expect(sent?.metadata.num_trials).toBe(3);
@@ -287,8 +290,8 @@ describe('a listener that fails', () => {
 
   test('that cannot be reached is recorded with the reason', async () => {
     await configure({ event_type: ['project.updated'], url: 'http://127.0.0.1:9/' });
-    const told = await first('Retry');
-    expect(told?.attempt.error).toContain('refused');
+    const reported = await first('Retry');
+    expect(reported?.attempt.error).toContain('refused');
     await configure({ event_type: [], is_enabled: false });
     const off = await first('Discarded');
     expect(off?.description).toContain('switched off');

@@ -177,9 +177,9 @@ test('a fault is logged once a minute, not once per event', async () => {
     () => service.app.metrics(),
     (text) => Number(/observer_faults_total\{observer="meta_event"\} (\d+)/.exec(text)?.[1]) >= 10,
   );
-  const told = lines().filter(({ observer }) => observer === 'meta_event');
-  expect(told).toHaveLength(1);
-  expect(told[0].err.message).toBe('a fault put in by a test');
+  const reported = lines().filter(({ observer }) => observer === 'meta_event');
+  expect(reported).toHaveLength(1);
+  expect(reported[0].err.message).toBe('a fault put in by a test');
 });
 
 test('a node that stopped no longer listens to the destination of its log', async () => {

@@ -138,8 +138,8 @@ describe('a delivery that is open for twice the retention', () => {
       const ended = await discarded(tooOld);
       expect(ended.description).toBe(`Open for more than 1440 hours, twice the retention: ${reason}.`);
       expect((await deliveryOf(old)).status).toBe('Scheduled');
-      const [told] = await listener.received(1);
-      expect(told?.json).toMatchObject({
+      const [reported] = await listener.received(1);
+      expect(reported?.json).toMatchObject({
         event_type: 'eventdelivery.discarded',
         data: {
           uid: tooOld,
@@ -149,7 +149,7 @@ describe('a delivery that is open for twice the retention', () => {
           attempt: null,
         },
       });
-      expect(told?.body.toString()).toContain('"data":{"n":1.0}');
+      expect(reported?.body.toString()).toContain('"data":{"n":1.0}');
       // The next run removes the blocked data, and creates no second meta event.
       await addTidyingNode();
       await removed(tooOld);
@@ -173,9 +173,9 @@ describe('a delivery that is open for twice the retention', () => {
     expect((await deliveryOf(old[0] ?? '')).description).toContain('more than 48 hours');
     expect((await deliveryOf(young)).status).toBe('Scheduled');
     await listener.received(45);
-    const told = listener.requests.map(({ json }): string => json.data.uid);
-    expect(told).toHaveLength(45);
-    expect(new Set(told)).toEqual(new Set(old));
+    const reported = listener.requests.map(({ json }): string => json.data.uid);
+    expect(reported).toHaveLength(45);
+    expect(new Set(reported)).toEqual(new Set(old));
   });
 
   test('creates no meta event in a project without them', async () => {

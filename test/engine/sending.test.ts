@@ -111,9 +111,9 @@ test('at most once: any response ends it, a refused connection is retried', asyn
   const answered = await deliver({}, { subscription: { delivery_mode: 'at_most_once' } });
   expect([answered.status, answered.metadata.num_trials]).toEqual(['Failure', 1]);
 
-  const nobody = await Receiver.start();
-  const { url } = nobody;
-  await nobody.stop();
+  const stopped = await Receiver.start();
+  const { url } = stopped;
+  await stopped.stop();
   const refused = await deliver(
     {},
     {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
 import { type EventId, IdFactory, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
 import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
-import { acceptLot, type LotDoor } from '../../src/ingest/accept-lot.ts';
+import { acceptLot, type LotIntake } from '../../src/ingest/accept-lot.ts';
 import { DeliveryPlaces } from '../../src/ingest/delivery-places.ts';
 import { IntakeLimits } from '../../src/ingest/intake-limits.ts';
 import type { Lot, LotAnswer, LotMessage } from '../../src/ingest/lot.ts';
@@ -29,7 +29,7 @@ import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/datab
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
-/** Lots of brokers through the one door, without a broker: what is stored, what is dropped, what may be acknowledged. */
+/** Lots of brokers through the one intake, without a broker: what is stored, what is dropped, what may be acknowledged. */
 const app = await shared(startTestApp({ POSTHORN_MAX_ORDERED_FANOUT: '1200' }));
 const receiver = await shared(Receiver.start());
 
@@ -233,7 +233,7 @@ test('a duplicate by idempotency key is stored as one, and is done', async () =>
 test('config that moves on while a lot is stored is taken into account', async () => {
   const of = await scene();
   await accept(ordered(of, 0, 1), second);
-  // The second node may not have heard of the subscription when it matches.
+  // The second node may not know the subscription when it matches.
   await subscribe(of.project, receiver.url);
   expect(await accept(ordered(of, 1, 20), second)).toMatchObject({ done: 19, stored: 19, error: null });
   const rows = await app.database.query(`select 1 from event_deliveries where project_id = $1`, [
@@ -277,7 +277,7 @@ test('of lots that are matched while the config changes, none is committed as an
     for (const [n, { stored }] of batch.entries()) stored(results[n]!);
   };
   const turns = new Turns(1);
-  const door: LotDoor = {
+  const intake: LotIntake = {
     room: new WaitingRoom(),
     ready: () => ids.ready(),
     prepare: ({ event }) => turns.run('', () => prepare(event)),
@@ -288,7 +288,7 @@ test('of lots that are matched while the config changes, none is committed as an
         if (open.length === left) void storeAll();
       }),
   };
-  const answers = await Promise.all(lots.map((one) => acceptLot(door, one)));
+  const answers = await Promise.all(lots.map((one) => acceptLot(intake, one)));
   expect(answers).toEqual(lots.map(() => ({ done: 1, stored: 1, repeats: 0, error: null })));
   const counts = await app.database.query(
     'select count(*)::int as n from event_deliveries where project_id = $1 group by event_id',

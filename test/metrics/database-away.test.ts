@@ -16,7 +16,7 @@ afterAll(async () => {
 
 test('a database that does not answer is reported without waiting for it', async () => {
   const { port } = silent.address() as { port: number };
-  const connection = { host: '127.0.0.1', port, user: 'nobody', database: 'nothing' };
+  const connection = { host: '127.0.0.1', port, user: 'unknown', database: 'nothing' };
   const db = new Database({ connection, connections: 4, log: quietLog });
   const { metrics, registry } = createMetrics();
   const engine = { usage: () => ({ size: 2000, used: 3, waiting: 2, sending: 1 }) };

@@ -75,7 +75,7 @@ describe('counts', () => {
     await Promise.all(Array.from({ length: 10 }, () => send('load.good')));
     await send('load.flaky');
     await send('load.broken');
-    await send('load.nobody');
+    await send('load.unmatched');
     await send('load.good', { idempotency_key: 'once' });
     await send('load.good', { idempotency_key: 'once' });
 
@@ -157,7 +157,7 @@ describe('counts', () => {
         body: JSON.stringify({ event_type: 'x', data: {} }),
       });
     expect([(await post()).status, (await post()).status]).toEqual([201, 429]);
-    await fetch(`${app.url}/ingest/nobody`, { method: 'POST' });
+    await fetch(`${app.url}/ingest/unknown`, { method: 'POST' });
     await fetch(`${app.url}/healthz`);
     await fetch(`${app.url}/nothing`);
     const after = await scrape(app.url);

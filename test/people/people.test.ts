@@ -77,8 +77,8 @@ describe('the people of a project', () => {
     const { person, link } = await invite({ email: 'bob@example.com', role: 'viewer' }, 201);
     expect([person.email_verified, typeof link]).toEqual([false, 'string']);
     await invite({ email: 'BOB@example.com', role: 'admin' }, 409);
-    const nameless = await app.instance.post('/sign-in-links', { email: 'nobody@example.com' }, 404);
-    expect(nameless.message).toBe('There is no person nobody@example.com.');
+    const nameless = await app.instance.post('/sign-in-links', { email: 'unknown@example.com' }, 404);
+    expect(nameless.message).toBe('There is no person unknown@example.com.');
     const malformed = [
       'bob',
       '@b',

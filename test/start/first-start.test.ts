@@ -129,7 +129,7 @@ describe('posthorn', () => {
       64,
       /type must be one of outgoing, incoming/,
     ],
-    [['key', 'create', '--project', 'nobody', '--name', 'x'], 1, /There is no project nobody/],
+    [['key', 'create', '--project', 'unknown', '--name', 'x'], 1, /There is no project unknown/],
   ])('%j fails in one line', async (args, wanted, expected) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([wanted, '']);

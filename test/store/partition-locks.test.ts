@@ -223,7 +223,7 @@ test('one that is needed again after the detach is attached again with its rows'
   await db.query(`alter table events detach partition ${partition?.name} concurrently`);
   await app.database.query(
     `insert into delivery_queue (delivery_id, event_id, project_id, key, lane, due_at)
-     values ($1, $1, $2, 'nobody', 0, now() + interval '1 day')`,
+     values ($1, $1, $2, 'unknown', 0, now() + interval '1 day')`,
     [event?.uid, app.projectId],
   );
   const { removed } = await upkeep(db, (options) => removePartitions(options, ''));

@@ -107,8 +107,8 @@ test('holders are notified of every waiting key, in notifications that fit', asy
   await node('a');
   await node('b');
   const listener = await db.dedicated();
-  const heard: string[] = [];
-  listener.on('notification', ({ payload }) => heard.push(payload ?? ''));
+  const notified: string[] = [];
+  listener.on('notification', ({ payload }) => notified.push(payload ?? ''));
   await listener.query('listen posthorn_due');
   const endpointIds = Array.from({ length: 250 }, (_, n) => `01ENDPOINT${String(n).padStart(16, '0')}`);
   const requests = endpointIds.map((id) => ({
@@ -118,11 +118,11 @@ test('holders are notified of every waiting key, in notifications that fit', asy
   expect(await takeRateLeases(db, 'a', requests)).toHaveLength(250);
   expect(await takeRateLeases(db, 'b', requests)).toEqual([]);
   const places = await eventually(
-    async () => heard.flatMap(parseDue),
+    async () => notified.flatMap(parseDue),
     ({ length }) => length === 250,
   );
   await listener.end();
   expect(new Set(places.map(({ key }) => key))).toEqual(new Set(endpointIds));
   expect(places[0]).toMatchObject({ projectId: '01PROJECT00000000000000000', lane: 1 });
-  expect(heard).toHaveLength(3);
+  expect(notified).toHaveLength(3);
 });

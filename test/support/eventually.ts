@@ -19,11 +19,11 @@ const FAR: Pace = { share: 0.05, leastMs: 20, mostMs: 100 };
 const NEAR_MS = 3_000;
 
 const WRITES = /\b(insert|update|delete)\b/i;
-let heardAt = Number.NEGATIVE_INFINITY;
+let signalledAt = Number.NEGATIVE_INFINITY;
 let next = Promise.withResolvers<void>();
 
 statements.subscribe((text) => {
-  heardAt = performance.now();
+  signalledAt = performance.now();
   if (WRITES.test(text as string)) happened();
 });
 
@@ -52,7 +52,7 @@ export async function eventually<T>(
     if (waitedMs > withinMs)
       throw new Error(`still not satisfied after ${withinMs} ms: ${JSON.stringify(answer)?.slice(0, 2000)}`);
     await paced(SPACE, waitedMs);
-    await Promise.race([signal, paced(performance.now() - heardAt < NEAR_MS ? NEAR : FAR, waitedMs)]);
+    await Promise.race([signal, paced(performance.now() - signalledAt < NEAR_MS ? NEAR : FAR, waitedMs)]);
   }
 }
 

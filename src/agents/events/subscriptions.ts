@@ -32,7 +32,7 @@ import { readKey, readSubscription, type SubscriptionKey, subscriptionId } from 
  * Subscriptions of agents. States of one, by its key:
  *   absent  -> subscribe: the callback echoes a challenge, then endpoint and subscription are stored in one commit;
  *   live    -> subscribe again: a refresh. It lasts longer, and the secret may be another one;
- *   lapsed  -> its endpoint has expired. Subscribe: the challenge again, then live. Otherwise a later call removes it.
+ *   expired -> its endpoint has expired. Subscribe: the challenge again, then live. Otherwise a later call removes it.
  *
  * The row of the project is locked where one is created, so two calls with the same key make one, on any nodes.
  */
@@ -136,18 +136,18 @@ export class AgentSubscriptions {
   }
 
   /** The subscriptions of the owner as this node knows them. Other nodes may have changed some within a second. */
-  async #of({ project, ownerId }: Agent): Promise<{ live: EndpointRow[]; lapsed: EndpointRow[] }> {
+  async #of({ project, ownerId }: Agent): Promise<{ live: EndpointRow[]; expired: EndpointRow[] }> {
     const { endpoints } = await this.#context.cache.get(project.id);
     const rows = [...endpoints.values()]
       .map(({ row }) => row)
       .filter(({ owner_id, metadata }) => owner_id === ownerId && metadata['agent'] === AGENT.agent);
-    const isLapsed = (row: EndpointRow) => isExpired(row, this.#context.now());
-    return { live: rows.filter((row) => !isLapsed(row)), lapsed: rows.filter(isLapsed) };
+    const hasExpired = (row: EndpointRow) => isExpired(row, this.#context.now());
+    return { live: rows.filter((row) => !hasExpired(row)), expired: rows.filter(hasExpired) };
   }
 
   /** Undefined: there is one by now. */
   async #create(agent: Agent, wanted: Wanted): Promise<EndpointRow | undefined> {
-    await this.#removeLapsed(agent);
+    await this.#removeExpired(agent);
     const { changes } = this.#context;
     return changes.change(agent.by, async (change) => {
       if ((await this.#find(change, agent.project, wanted.id)) !== undefined)
@@ -177,9 +177,9 @@ export class AgentSubscriptions {
     return updateEndpoint(this.#context.changes, one, (known) => refreshed(this.#context, known, request));
   }
 
-  async #removeLapsed(agent: Agent): Promise<void> {
-    const { lapsed } = await this.#of(agent);
-    for (const row of lapsed.slice(0, MAX_REMOVED)) await this.#remove(agent, row);
+  async #removeExpired(agent: Agent): Promise<void> {
+    const { expired } = await this.#of(agent);
+    for (const row of expired.slice(0, MAX_REMOVED)) await this.#remove(agent, row);
   }
 
   /** Another call may have removed it. */

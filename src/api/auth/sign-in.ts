@@ -51,7 +51,7 @@ const Ways = Type.Object({
   ),
 });
 
-/** The door. These operations have no caller yet. */
+/** Sign-in. These operations have no caller yet. */
 export function registerSignIn(app: FastifyInstance, context: ApiContext): void {
   const { people } = context;
   route.post(app, '/auth/sign-in', {

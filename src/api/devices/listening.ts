@@ -173,10 +173,10 @@ export class Listening {
     const { pull, socket } = this.#deps;
     const { signal } = this.#over;
     while (!signal.aborted) {
-      this.#forgetLapsed();
+      this.#forgetEnded();
       const room = Math.min(TAKEN_AT_ONCE, this.#max - this.#unanswered.size);
       if (room < 1 || socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-        await this.#woken(this.#untilLapse());
+        await this.#woken(this.#untilLeaseEnds());
         continue;
       }
       const startedAt = performance.now();
@@ -206,13 +206,13 @@ export class Listening {
   }
 
   /** The time until the first lease ends, which makes room. */
-  #untilLapse(): number {
+  #untilLeaseEnds(): number {
     const ends = [...this.#unanswered.values()].map(({ leasedUntilMs }) => leasedUntilMs);
     const ms = Math.min(...ends) + 1 - this.#deps.now();
     return Math.min(Math.max(1, ms), LEASE_SECONDS * 1000);
   }
 
-  #forgetLapsed(): void {
+  #forgetEnded(): void {
     const now = this.#deps.now();
     for (const [lease, { leasedUntilMs }] of this.#unanswered)
       if (leasedUntilMs < now) this.#unanswered.delete(lease);

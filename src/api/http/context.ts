@@ -6,7 +6,7 @@ import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { Cloud } from '../../domain/config/workload.ts';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { PullDoor } from '../../domain/pull-door.ts';
+import type { PullService } from '../../domain/pull-door.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';
@@ -85,7 +85,7 @@ export interface ApiContext {
     messageId?: string;
   }): Promise<{ kind: 'tried'; attempt: Attempt } | { kind: 'untried'; reason: string }>;
   /** Hands out deliveries of pull endpoints. */
-  pull: PullDoor;
+  pull: PullService;
   /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */
   testSource(source: SourceRow): Promise<string | null>;
   /** The public URL of this service, without a slash at the end. */

@@ -24,13 +24,13 @@ export async function sendOpen(
   const open = messages.filter(({ limit }) => !limit.isOver);
   const receipts = open.length === 0 ? [] : await send(open);
   const byMessage = new Map(open.map((message, index) => [message, receipts[index]]));
-  return messages.map((message) => heard(byMessage.get(message) ?? notSent()));
+  return messages.map((message) => handled(byMessage.get(message) ?? notSent()));
 }
 
-export const notSent = (): Promise<never> => heard(Promise.reject(new Error('not sent')));
+export const notSent = (): Promise<never> => handled(Promise.reject(new Error('not sent')));
 
 /** A caller may wait for it later, when other requests have ended. Until then Node would take it for a bug. */
-function heard<T>(promise: Promise<T>): Promise<T> {
+function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
@@ -47,7 +47,7 @@ export async function sendHalves(
   for (const { limit } of messages) limit.begin(null);
   const half = Math.ceil(messages.length / 2);
   const sendPart = (part: readonly BrokerMessageOut[]) =>
-    sendOpen(part, send).catch((error: unknown) => part.map(() => heard(Promise.reject<Receipt>(error))));
+    sendOpen(part, send).catch((error: unknown) => part.map(() => handled(Promise.reject<Receipt>(error))));
   const [first, second] = [messages.slice(0, half), messages.slice(half)];
   if (way === 'in turn') return [...(await sendPart(first)), ...(await sendPart(second))];
   return (await Promise.all([first, second].map(sendPart))).flat();

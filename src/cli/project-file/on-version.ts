@@ -26,9 +26,9 @@ export class OnVersion {
     if (!isRead) for (const [name, value] of Object.entries(ofChanges)) headers.set(name, value);
     if (!isRead && this.version !== undefined) headers.set(CONFIG_VERSION_HEADER, this.version);
     const response = await fetch(input, { ...init, headers });
-    const told = response.headers.get(CONFIG_VERSION_HEADER);
+    const given = response.headers.get(CONFIG_VERSION_HEADER);
     // A later read would hide the change of another caller.
-    if (told !== null && (!isRead || this.version === undefined)) this.version = told;
+    if (given !== null && (!isRead || this.version === undefined)) this.version = given;
     return response;
   }
 }

@@ -19,7 +19,7 @@ export interface SenderDeps {
   deliveries: Pick<DeliverySender, 'send'>;
   batches: { send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> };
   /** The lease of a consumer of a pull endpoint ended. */
-  lapsed(delivery: LeasedDelivery): Promise<Sent>;
+  leaseEnded(delivery: LeasedDelivery): Promise<Sent>;
   metaEvents: Pick<MetaEventSender, 'send'>;
   recorder: MetaEventRecorder;
   cache: ConfigCache;
@@ -36,10 +36,11 @@ export class Sender {
   }
 
   async send(leased: Leased, signal: AbortSignal): Promise<Sent> {
-    const { deliveries, lapsed, metaEvents, guard, cache } = this.#deps;
+    const { deliveries, leaseEnded, metaEvents, guard, cache } = this.#deps;
     if (leased.kind === 'meta') return metaEvents.send(leased, signal);
     if (leased.kind === 'batch') return this.#sendBatch(leased, signal);
-    const sent = leased.lane === LANE.leased ? await lapsed(leased) : await deliveries.send(leased, signal);
+    const sent =
+      leased.lane === LANE.leased ? await leaseEnded(leased) : await deliveries.send(leased, signal);
     if (cache.peek(leased.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
     const { finish } = sent;

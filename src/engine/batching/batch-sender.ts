@@ -13,7 +13,7 @@ import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
 import { type BatchRoom, memoryOf } from './batch-room.ts';
 import { keepOrder } from './keep-order.ts';
-import { leadOf } from './lead.ts';
+import { representativeOf } from './lead.ts';
 import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
 import { spread } from './spread-outcome.ts';
 
@@ -83,9 +83,13 @@ export class BatchSender {
     const isSendable = routing !== null && endpoint !== undefined && !batch.isStarted;
     const content = isSendable ? await this.#content(batch, members, { routing, endpoint }) : NO_CONTENT;
     if ('kind' in content) return content;
-    const lead = leadOf(batch, members, { ...content, routing, sealer: this.#deps.sealer });
-    const sent = await deliveries.send(lead, signal);
-    return spread({ batch, members, lead }, sent, this.#deps);
+    const representative = representativeOf(batch, members, {
+      ...content,
+      routing,
+      sealer: this.#deps.sealer,
+    });
+    const sent = await deliveries.send(representative, signal);
+    return spread({ batch, members, representative }, sent, this.#deps);
   }
 
   /** The body, or why the batch is not sent as it is. */

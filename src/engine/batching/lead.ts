@@ -11,7 +11,7 @@ const SEVERAL_TYPES = 'batch';
  * The one delivery that stands for a batch in an attempt. It has the id of the batch, and of its deliveries the fewest
  * tries left, the first expiry and the most hops. All have the same mode. The headers of single events are left out.
  */
-export function leadOf(
+export function representativeOf(
   batch: LeasedBatch,
   members: readonly LeasedDelivery[],
   content: { body: Buffer; contentType: string; routing: ProjectRouting | null; sealer: Sealer },

@@ -17,19 +17,27 @@ function outcomeFor(used: readonly number[], outcome: Outcome): Sent {
   const members = used.map((numTrials, n) =>
     leasedDelivery({ id: `d${n}`, numTrials, lane: BATCH_LANE.member }),
   );
-  const lead = members.reduce((a, b) => (b.numTrials > a.numTrials ? b : a));
+  const representative = members.reduce((a, b) => (b.numTrials > a.numTrials ? b : a));
   const deliveryIds = members.map(({ id }) => id);
   const batch = {
-    ...lead,
+    ...representative,
     kind: 'batch',
     id: 'b',
     lane: BATCH_LANE.formed,
     deliveryIds,
   } as unknown as LeasedBatch;
-  const { verdict, ...state } = judgeOutcome(lead, outcome, { nowMs: NOON, random: 0, finalCodes: [400] });
+  const { verdict, ...state } = judgeOutcome(representative, outcome, {
+    nowMs: NOON,
+    random: 0,
+    finalCodes: [400],
+  });
   const exchange = { outcome, requestBytes: 1, trace: null };
-  const sent = triedAs(verdict, { ...handedBack(lead, null), ...state }, { exchange, isStrain: false });
-  return spread({ batch, members, lead }, sent, deps);
+  const sent = triedAs(
+    verdict,
+    { ...handedBack(representative, null), ...state },
+    { exchange, isStrain: false },
+  );
+  return spread({ batch, members, representative }, sent, deps);
 }
 
 const states = ({ finish }: Sent) => finish.group?.members.map((own) => [own.status, own.numTrials]);

@@ -12,7 +12,7 @@ interface Tried {
   batch: LeasedBatch;
   members: readonly LeasedDelivery[];
   /** It stood for all of them. */
-  lead: LeasedDelivery;
+  representative: LeasedDelivery;
 }
 
 type Failure = Extract<Sent, { kind: 'failure' }>;
@@ -28,7 +28,7 @@ const KEPT_RESPONSE_BYTES = 1_024;
 
 /** The outcome of a batch as that of each of its deliveries. Each has an attempt of its own in its list. */
 export function spread(tried: Tried, sent: Sent, deps: Deps): Sent {
-  const { batch, members, lead } = tried;
+  const { batch, members, representative } = tried;
   const { finish } = sent;
   const outcomes = members.map((member) => outcomeOf(member, tried, { finish, deps }));
   if (sent.kind === 'failure') {
@@ -37,7 +37,10 @@ export function spread(tried: Tried, sent: Sent, deps: Deps): Sent {
     if (sent.why === 'exhausted') return usedUp(tried, { sent, outcomes }, deps);
   }
   const nowMs = deps.now();
-  if (finish.status === 'Discarded' && expired(lead, nowMs)?.finish.description === finish.description)
+  if (
+    finish.status === 'Discarded' &&
+    expired(representative, nowMs)?.finish.description === finish.description
+  )
     return { ...sent, finish: regrouped(batch, { members, results: tooLate(members, nowMs) }, deps.ids) };
   const { delayMs, isSecondRequest, key } = finish;
   return {
@@ -48,10 +51,10 @@ export function spread(tried: Tried, sent: Sent, deps: Deps): Sent {
 
 function outcomeOf(
   member: LeasedDelivery,
-  { lead }: Tried,
+  { representative }: Tried,
   { finish, deps }: { finish: Finish; deps: Deps },
 ): Finish<LeasedDelivery> {
-  const tries = finish.numTrials - lead.numTrials;
+  const tries = finish.numTrials - representative.numTrials;
   const own = {
     ...handedBack(member, finish.description),
     numTrials: member.numTrials + tries,
@@ -76,14 +79,14 @@ function attemptOf(attempt: Attempt, ids: IdFactory): Attempt {
  * failure: an endpoint that fails all gets no more requests in that time than it would of deliveries without batches.
  */
 function usedUp(
-  { batch, lead }: Tried,
+  { batch, representative }: Tried,
   { sent, outcomes }: { sent: Failure; outcomes: readonly Finish<LeasedDelivery>[] },
   { ids, now }: Deps,
 ): Sent {
   const { outcome } = sent.exchange;
   const context = { nowMs: now(), random: Math.random(), finalCodes: [] };
   const judged = outcomes.map((own): Finish<LeasedDelivery> => {
-    const { isSecondRequest } = lead;
+    const { isSecondRequest } = representative;
     const {
       verdict: _,
       lane: __,
@@ -94,10 +97,10 @@ function usedUp(
   const open = judged.filter(({ delayMs }) => delayMs !== null);
   const mostMs = Math.max(0, ...open.map(({ delayMs }) => delayMs ?? 0));
   const mayBeOthers =
-    outcome.kind === 'response' && outcomes.length > 1 && lead.deliveryMode !== 'at_most_once';
+    outcome.kind === 'response' && outcomes.length > 1 && representative.deliveryMode !== 'at_most_once';
   const members = judged.map((own): Finish<LeasedDelivery> => {
     if (own.delayMs !== null) return { ...own, delayMs: mostMs };
-    return mayBeOthers ? { ...untriedAlone(own), ...afterFirst(lead, outcome, context) } : own;
+    return mayBeOthers ? { ...untriedAlone(own), ...afterFirst(representative, outcome, context) } : own;
   });
   const ended = judged.filter(({ delayMs }) => delayMs === null);
   const parts = partsOf(ids, [open, ...(mayBeOthers ? inHalves(ended) : [])]);
@@ -108,11 +111,15 @@ function usedUp(
 
 /** The next try as if this were the first failure of two tries. */
 function afterFirst(
-  lead: LeasedDelivery,
+  representative: LeasedDelivery,
   outcome: Outcome,
   context: Parameters<typeof judgeOutcome>[2],
 ): { delayMs: number; description: string | null } {
-  const first = { ...lead, budgetFrom: lead.numTrials, retry: { ...lead.retry, retryLimit: 2 } };
+  const first = {
+    ...representative,
+    budgetFrom: representative.numTrials,
+    retry: { ...representative.retry, retryLimit: 2 },
+  };
   const { delayMs, description } = judgeOutcome(first, outcome, context);
   return { delayMs: delayMs ?? 0, description };
 }
@@ -126,8 +133,8 @@ const untriedAlone = (own: Finish<LeasedDelivery>) => ({
 });
 
 /** One of them may be at fault, or all together too large: each half goes on by itself. */
-function isSplit({ members, lead }: Tried, sent: Failure): boolean {
-  if (members.length === 1 || lead.deliveryMode === 'at_most_once') return false;
+function isSplit({ members, representative }: Tried, sent: Failure): boolean {
+  if (members.length === 1 || representative.deliveryMode === 'at_most_once') return false;
   const { outcome } = sent.exchange;
   if (sent.why === 'gone' || asksToAbort(outcome)) return false;
   const isFinal = sent.why === 'failed' && sent.finish.delayMs === null;

@@ -63,25 +63,25 @@ describe('RateGroup', () => {
     await clock.advance(2_000);
     slow();
     slow();
-    expect(group.leadMs).toBe(7_000);
+    expect(group.lookaheadMs).toBe(7_000);
     const stuck = group.preparing();
     await clock.advance(60_000);
     stuck();
-    expect(group.leadMs).toBe(10_000);
+    expect(group.lookaheadMs).toBe(10_000);
     for (let n = 0; n < 200; n += 1) group.preparing()();
-    expect(group.leadMs).toBeLessThan(3_100);
+    expect(group.lookaheadMs).toBeLessThan(3_100);
   });
 
   it('lets more be claimed ahead while rounds of claims are slow, at most ten seconds of it', () => {
     const group = groupAt(new ManualClock());
     group.roundTook(900);
-    expect(group.leadMs).toBe(3_000);
+    expect(group.lookaheadMs).toBe(3_000);
     group.roundTook(2_000);
-    expect(group.leadMs).toBe(6_000);
+    expect(group.lookaheadMs).toBe(6_000);
     expect(group.allowance(limits, ask(1_000)).count).toBe(60);
     group.roundTook(60_000);
-    expect(group.leadMs).toBe(10_000);
+    expect(group.lookaheadMs).toBe(10_000);
     for (let n = 0; n < 200; n += 1) group.roundTook(5);
-    expect(group.leadMs).toBe(3_000);
+    expect(group.lookaheadMs).toBe(3_000);
   });
 });

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/time/clock.ts';
  *   waiting -> everything is ready and its connection is open. It is called as soon as its limits allow a send;
  *   sent    -> counted in the same turn of the event loop that writes its first byte.
  *
- * Only as many are pending as may be sent within `leadMs`, so none is prepared long before its time. The lead
+ * Only as many are pending as may be sent within `lookaheadMs`, so none is prepared long before its time. The lookahead
  * covers the claims of a database 500 ms away without having measured it: a claim waits for the round before it,
  * then for its own answer. Rounds that were measured to take longer raise it. Measured preparation is added, so that a
  * slow function, token server or connection delays deliveries without lowering the rate.
@@ -30,10 +30,10 @@ interface Waiter {
 }
 
 /** Two claims at 500 ms each, and as much again for a busy machine and a first connection. */
-const CLAIM_LEAD_MS = 3_000;
+const CLAIM_LOOKAHEAD_MS = 3_000;
 /** A claim waits for the round before it, then for its own. The third is a margin, because the next round may be slower. */
-const ROUNDS_PER_LEAD = 3;
-const MOST_LEAD_MS = 10_000;
+const ROUNDS_PER_LOOKAHEAD = 3;
+const MOST_LOOKAHEAD_MS = 10_000;
 /** How fast a slow preparation is forgotten, per delivery, and a slow round, per round. */
 const FORGET = 0.95;
 const LEAST_IDLE_MS = 10_000;
@@ -71,26 +71,26 @@ export class RateGroup {
     this.#usedAt = now;
   }
 
-  get leadMs(): number {
-    const claimMs = Math.max(CLAIM_LEAD_MS, ROUNDS_PER_LEAD * this.#slowestRoundMs);
-    return Math.min(MOST_LEAD_MS, claimMs + 2 * this.#slowestMs);
+  get lookaheadMs(): number {
+    const claimMs = Math.max(CLAIM_LOOKAHEAD_MS, ROUNDS_PER_LOOKAHEAD * this.#slowestRoundMs);
+    return Math.min(MOST_LOOKAHEAD_MS, claimMs + 2 * this.#slowestMs);
   }
 
   /** How many more may be claimed, `wanted` at most, and when one more than that. `taken`: by this round already. */
   allowance(
     limits: readonly NamedLimit[],
-    ask: { wanted: number; taken: ReadonlyMap<string, number>; leadMs?: number; endpointId: string },
+    ask: { wanted: number; taken: ReadonlyMap<string, number>; lookaheadMs?: number; endpointId: string },
   ): { count: number; moreAt: number } {
     const now = this.#clock.elapsed();
-    const leadMs = ask.leadMs ?? this.leadMs;
+    const lookaheadMs = ask.lookaheadMs ?? this.lookaheadMs;
     const ahead = (key: string) =>
       (ask.taken.get(key) ?? 0) +
       (key === ask.endpointId ? this.#pending.size : (this.#pendingOf.get(key) ?? 0));
     const placeAt = (n: number) =>
       Math.max(...limits.map(({ key, limit }) => this.#startAt({ key, limit }, ahead(key) + n, now)));
     let count = 0;
-    while (count < ask.wanted && placeAt(count + 1) <= now + leadMs) count += 1;
-    return { count, moreAt: placeAt(count + 1) - leadMs };
+    while (count < ask.wanted && placeAt(count + 1) <= now + lookaheadMs) count += 1;
+    return { count, moreAt: placeAt(count + 1) - lookaheadMs };
   }
 
   /** A round of claims took so long, from its start to its answer. */

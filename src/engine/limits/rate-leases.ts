@@ -18,11 +18,11 @@ import { RateGroup } from './rate-group.ts';
  *   none   -> requested when its rows wait here. If another live node has the lease, it stays there and is notified;
  *   leased -> this node claims its rows and counts its sends, without the database, while its own lease is fresh. It
  *             is released when the node stops, and dropped when it has been idle for longer than its limits reach;
- *   lapsed -> this node's own lease was not fresh for a moment, so another may have taken the rate lease. Nothing is
+ *   suspended -> this node's own lease was not fresh for a moment, so another may have taken the rate lease. Nothing is
  *             sent, ready deliveries return to the queue, and it is requested again. If it never changed hands, the
  *             count continues.
  *
- * One statement at a time, for all endpoints together. An answer that crossed a lapse is void. After a
+ * One statement at a time, for all endpoints together. An answer that crossed a suspension is void. After a
  * statement whose answer was lost its endpoints rest until it can no longer run.
  */
 export interface RateLeasesDeps {
@@ -47,7 +47,7 @@ const LEASES_PER_STATEMENT = 1_000;
 export class RateLeases {
   readonly #deps: RateLeasesDeps;
   readonly #groups = new Map<string, RateGroup>();
-  readonly #lapsed = new Map<string, RateGroup>();
+  readonly #suspended = new Map<string, RateGroup>();
   /** Until when an endpoint is not requested. */
   readonly #resting = new Map<string, number>();
   readonly #asked = new Map<string, Asked>();
@@ -109,12 +109,12 @@ export class RateLeases {
   }
 
   /** This node's own lease was not fresh, so others may have taken its rate leases. */
-  lapse(): void {
+  suspend(): void {
     this.#generation += 1;
     const groups = [...this.#groups];
     this.#groups.clear();
     for (const [endpointId, group] of groups) {
-      this.#lapsed.set(endpointId, group);
+      this.#suspended.set(endpointId, group);
       group.wakeAll();
     }
   }
@@ -185,8 +185,8 @@ export class RateLeases {
 
   #leased(lease: TakenLease): void {
     const { endpointId, epoch } = lease;
-    const before = this.#lapsed.get(endpointId);
-    this.#lapsed.delete(endpointId);
+    const before = this.#suspended.get(endpointId);
+    this.#suspended.delete(endpointId);
     if (this.#groups.has(endpointId)) return;
     const group = before?.epoch === epoch ? before : new RateGroup(lease, this.#deps.clock);
     this.#groups.set(endpointId, group);
@@ -196,7 +196,7 @@ export class RateLeases {
     const { db, nodeId, clock, log } = this.#deps;
     const now = clock.elapsed();
     for (const [endpointId, until] of this.#resting) if (until <= now) this.#resting.delete(endpointId);
-    for (const [endpointId, group] of this.#lapsed) if (group.isIdle) this.#lapsed.delete(endpointId);
+    for (const [endpointId, group] of this.#suspended) if (group.isIdle) this.#suspended.delete(endpointId);
     const idle = [...this.#groups].filter(([, group]) => group.isIdle).slice(0, LEASES_PER_STATEMENT);
     if (idle.length === 0) return;
     const endpointIds = idle.map(([endpointId]) => endpointId);

@@ -19,7 +19,7 @@ import { countOutcome } from '../attempt/observe-outcome.ts';
 import { outcomeMetaEvent } from '../attempt/sender.ts';
 import { ENDPOINT_DELETED, ended, PROJECT_DELETED, type Sent, type Tried } from '../attempt/sent.ts';
 import { type PullLease, readLease } from './lease-token.ts';
-import { lapsed, reported } from './reported.ts';
+import { leaseEnded, reported } from './reported.ts';
 
 /**
  * Records the results of consumers: attempt, state of the delivery, queue row and meta event in one commit, as for a
@@ -97,12 +97,12 @@ export class PullResults {
   }
 
   /** A lease ended. */
-  async lapsed(delivery: LeasedDelivery): Promise<Sent> {
+  async leaseEnded(delivery: LeasedDelivery): Promise<Sent> {
     const { cache, ids, now } = this.#deps;
     const routing = await cache.getOrNull(delivery.projectId);
     if (routing === null) return ended(delivery, 'Discarded', PROJECT_DELETED);
     if (!routing.endpoints.has(delivery.endpointId)) return ended(delivery, 'Discarded', ENDPOINT_DELETED);
-    return lapsed(delivery, { routing, attemptId: ids.next(), nowMs: now() });
+    return leaseEnded(delivery, { routing, attemptId: ids.next(), nowMs: now() });
   }
 
   /** By lease. */

@@ -1,10 +1,10 @@
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type {
-  PullDoor,
   PulledDelivery,
   PullRequest,
   PullResult,
+  PullService,
   ResultState,
 } from '../../domain/pull-door.ts';
 import type { Sent } from '../attempt/sent.ts';
@@ -12,7 +12,7 @@ import { PullQueue, type PullQueueDeps } from './pull-queue.ts';
 import { PullResults, type PullResultsDeps } from './pull-results.ts';
 
 /** Pull endpoints on this node: deliveries are handed out here, and results are taken. */
-export class Pull implements PullDoor {
+export class Pull implements PullService {
   readonly #queue: PullQueue;
   readonly #results: PullResults;
 
@@ -37,8 +37,8 @@ export class Pull implements PullDoor {
   }
 
   /** The result of a delivery whose lease ended. */
-  lapsed(delivery: LeasedDelivery): Promise<Sent> {
-    return this.#results.lapsed(delivery);
+  leaseEnded(delivery: LeasedDelivery): Promise<Sent> {
+    return this.#results.leaseEnded(delivery);
   }
 
   /** This node stored a row that waits under a key. */

@@ -21,7 +21,7 @@ const NO_RESULT = 'No result within the lease';
 const NO_REASON = 'Its consumer reported a failure';
 
 /** A lease ended. A row that was never handed out goes back untried. */
-export function lapsed(delivery: LeasedDelivery, context: Context): Sent {
+export function leaseEnded(delivery: LeasedDelivery, context: Context): Sent {
   if (delivery.pulled === null) {
     const lane = delivery.numTrials === 0 ? LANE.first : LANE.retry;
     const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);

@@ -69,8 +69,8 @@ export const LANE_SHARES: ReadonlyMap<number, number> = new Map([
 const LANES = [...LANE_SHARES];
 /** With less room than this a busy endpoint is not worth a round trip. It will soon have more. */
 const WORTH_CLAIMING = 32;
-/** A limited key is claimed at most so many times per lead, because many small claims cost more than few. */
-const CLAIMS_PER_LEAD = 8;
+/** A limited key is claimed at most so many times per lookahead, because many small claims cost more than few. */
+const CLAIMS_PER_LOOKAHEAD = 8;
 /** A round checks no more due keys than this. 10,000 at a time would block the event loop for some 20 ms. */
 const LOOKS_PER_LANE = 500;
 
@@ -200,8 +200,13 @@ export class ClaimChoice {
       return null;
     }
     // A probe lasts a few seconds only, so it is claimed when it can be sent.
-    const lead = gate.isProbe ? { leadMs: 0 } : {};
-    const { count, moreAt } = group.allowance(limits, { wanted, taken: round.sends, endpointId, ...lead });
+    const lookahead = gate.isProbe ? { lookaheadMs: 0 } : {};
+    const { count, moreAt } = group.allowance(limits, {
+      wanted,
+      taken: round.sends,
+      endpointId,
+      ...lookahead,
+    });
     if (count === 0) {
       this.#deps.keys.moveTo(due, Math.max(moreAt, now + 1));
       return null;
@@ -209,6 +214,6 @@ export class ClaimChoice {
     for (const { key } of limits) round.sends.set(key, (round.sends.get(key) ?? 0) + count);
     // A choice cut by the round, and not by the limit, is followed by the next at once.
     if (count === wanted) return { count, group, moreAt };
-    return { count, group, moreAt: Math.max(moreAt, now + group.leadMs / CLAIMS_PER_LEAD) };
+    return { count, group, moreAt: Math.max(moreAt, now + group.lookaheadMs / CLAIMS_PER_LOOKAHEAD) };
   }
 }

@@ -57,14 +57,14 @@ test('a key that becomes due while a round is choosing gets the next round, with
 
 test('a key behind a closed gate is checked once, however often others are due', async () => {
   const asked: string[] = [];
-  let heard = (_key: string) => {};
+  let notified = (_key: string) => {};
   const claimer = claimerAsking((key) => {
     asked.push(key);
-    heard(key);
+    notified(key);
   });
   const askedAbout = (wanted: string) =>
     new Promise<void>((resolve) => {
-      heard = (key) => {
+      notified = (key) => {
         if (key === wanted) resolve();
       };
     });
@@ -252,11 +252,11 @@ test('a slow round lets more rows under a rate limit be claimed ahead', async ()
   claimer.waiting('project', { key: asId<EndpointId>('limited'), lane: 0 }, 0);
   await clock.advance(0);
   await asked.promise;
-  expect(group.leadMs).toBe(3_000);
+  expect(group.lookaheadMs).toBe(3_000);
   await clock.advance(2_000);
   answer.resolve([]);
   await claimer.stop();
-  expect(group.leadMs).toBe(6_000);
+  expect(group.lookaheadMs).toBe(6_000);
 });
 
 test('rows of a claim whose answer outlasts a silence of the node are released, not sent', async () => {
@@ -308,7 +308,7 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
 });
 
 test('those who make batches hear of each claim of batches, as it leaves room for more', async () => {
-  const heard = Promise.withResolvers<string>();
+  const notified = Promise.withResolvers<string>();
   const lease = new Lease(systemClock);
   lease.confirmed(systemClock.now(), systemClock.elapsed());
   const row = {
@@ -333,9 +333,9 @@ test('those who make batches hear of each claim of batches, as it leaves room fo
     },
     metrics: createMetrics().metrics,
     decideGate: openGate,
-    batchesClaimed: heard.resolve,
+    batchesClaimed: notified.resolve,
   } as unknown as ClaimerDeps);
   claimer.waiting('project', { key: asId<EndpointId>('key'), lane: BATCH_LANE.formed }, 0);
-  expect(await heard.promise).toBe('key');
+  expect(await notified.promise).toBe('key');
   await claimer.stop();
 });

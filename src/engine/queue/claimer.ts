@@ -120,17 +120,17 @@ export class Claimer {
   }
 
   waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
-    this.#heard({ projectId, ...where }, { dueInMs, isOwn: true });
+    this.#rowsDue({ projectId, ...where }, { dueInMs, isOwn: true });
   }
 
   /** Another node reports that rows wait there. */
   onDue(place: DuePlace): void {
-    this.#heard(place, { dueInMs: 0, isOwn: false });
+    this.#rowsDue(place, { dueInMs: 0, isOwn: false });
   }
 
   /** Rows of a place under a rate limit can be claimed, or its lease requested again, after this time. */
   leased(place: DuePlace, inMs: number): void {
-    this.#heard(place, { dueInMs: inMs, isOwn: false });
+    this.#rowsDue(place, { dueInMs: inMs, isOwn: false });
   }
 
   /** A delivery claimed by this key left unsent, so another can take its turn. */
@@ -143,7 +143,10 @@ export class Claimer {
     }
   }
 
-  #heard({ projectId, key, lane }: DuePlace, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
+  #rowsDue(
+    { projectId, key, lane }: DuePlace,
+    { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean },
+  ): void {
     // Rows of batches, and those that wait for their turn, are released by others.
     if (!LANE_SHARES.has(lane)) return;
     const dueAt = this.#clock.elapsed() + Math.max(0, dueInMs);
@@ -194,7 +197,7 @@ export class Claimer {
       for (const [n, row] of (await waitingKeys(this.#deps.db)).entries()) {
         if (n % HEARD_AT_ONCE === HEARD_AT_ONCE - 1) await nextTurn();
         const place = { projectId: row.project_id, key: row.key, lane: row.lane };
-        this.#heard(place, { dueInMs: row.due_in_ms, isOwn: false });
+        this.#rowsDue(place, { dueInMs: row.due_in_ms, isOwn: false });
       }
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'sweep failed; retrying in 5 s');

@@ -37,7 +37,7 @@ function beatingNode() {
       resume: note('resume'),
     },
     claimer: { unsure: (rows) => void done.push(`unsure of ${rows.length}`) },
-    rateLeases: { lapse: note('lapse') },
+    rateLeases: { suspend: note('suspend') },
     log: createLogger('warn', { write: (line) => void said.push(line) }),
   });
   /** The actions since the last call. */
@@ -58,7 +58,7 @@ test('the start beats, makes the lease fresh and lets sends go on', async () => 
   expect(lease.isFresh()).toBe(false);
   await heartbeat.start();
   expect(lease.isFresh()).toBe(true);
-  expect(sinceThen()).toEqual(['beat', 'lapse', 'resume', 'beat', 'resume']);
+  expect(sinceThen()).toEqual(['beat', 'suspend', 'resume', 'beat', 'resume']);
 });
 
 test('a start without a confirmed beat fails, and no other beat follows', async () => {
@@ -131,7 +131,7 @@ describe('a node whose beats fail', () => {
     database.isAway = false;
     sinceThen();
     await clock.advance(2_000);
-    expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+    expect(sinceThen()).toEqual(['beat', 'suspend', 'resume']);
   });
 
   test('gives its unsent deliveries back after a longer silence, before it sends again', async () => {
@@ -142,7 +142,7 @@ describe('a node whose beats fail', () => {
     database.isAway = false;
     sinceThen();
     await clock.advance(2_000);
-    expect(sinceThen()).toEqual(['beat', 'forget unsent', 'unsure of 1', 'lapse', 'resume']);
+    expect(sinceThen()).toEqual(['beat', 'forget unsent', 'unsure of 1', 'suspend', 'resume']);
   });
 
   test('gives them back too where the beat was sent in time and reached the database late', async () => {
@@ -157,7 +157,7 @@ describe('a node whose beats fail', () => {
     sinceThen();
     late.resolve();
     await settle();
-    expect(sinceThen()).toEqual(['forget unsent', 'unsure of 1', 'lapse', 'resume']);
+    expect(sinceThen()).toEqual(['forget unsent', 'unsure of 1', 'suspend', 'resume']);
   });
 
   test('counts a sleep of the machine as silence, though the monotonic clock stood still', async () => {
@@ -187,7 +187,7 @@ describe('clocks that are set', () => {
     clock.doze(3_000);
     expect(await databaseClock.becomesSure()).toBe(true);
     expect([databaseClock.now(), lease.isFresh()]).toEqual([NOON + 3_000, true]);
-    expect(sinceThen()).toEqual(['beat', 'lapse', 'resume']);
+    expect(sinceThen()).toEqual(['beat', 'suspend', 'resume']);
   });
 
   test('while beats fail a caller that wants the time hurries none', async () => {

@@ -28,7 +28,7 @@ export interface HeartbeatDeps {
   lease: Lease;
   dispatcher: Pick<Dispatcher, 'forgetUnsent' | 'resume'>;
   claimer: Pick<Claimer, 'unsure'>;
-  rateLeases: Pick<RateLeases, 'lapse'>;
+  rateLeases: Pick<RateLeases, 'suspend'>;
   log: Logger;
 }
 
@@ -109,7 +109,7 @@ export class Heartbeat {
     }
     // While it stayed fresh, the database saw no gap between two heartbeats in which another node could take
     // over.
-    if (!lease.isFresh()) rateLeases.lapse();
+    if (!lease.isFresh()) rateLeases.suspend();
     lease.confirmed(sentAt, sentElapsed);
     this.#lastConfirmed = { at: sentAt, elapsed: sentElapsed };
     this.#connectedSince ??= sentElapsed;

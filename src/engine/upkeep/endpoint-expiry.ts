@@ -17,7 +17,7 @@ export function endpointExpiry(deps: DutyDeps & { db: Database; changes: ConfigC
   const loop: Loop = new Loop({
     turn: () =>
       duty.eachProject({
-        find: (except) => endpoints.expiredUntold(deps.db, { limit: CHUNK, except }),
+        find: (except) => endpoints.expiredUnreported(deps.db, { limit: CHUNK, except }),
         most: CHUNK,
         act: (projectId, expired) =>
           tellExpired(

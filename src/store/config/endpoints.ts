@@ -66,7 +66,7 @@ export class EndpointStore extends SealedTable<EndpointRow> {
   }
 
   /** Endpoints that have expired within the last day, and no alert says so yet. */
-  expiredUntold(
+  expiredUnreported(
     db: Queryable,
     { limit, except }: { limit: number; except: readonly ProjectId[] },
   ): Promise<{ projectId: ProjectId; id: EndpointId }[]> {

@@ -37,10 +37,10 @@ it('knows a fault without a code by its text, by a mark, or by one of several fa
   expect(faultOf(new Error('Connection terminated unexpectedly'))).toBe('unreachable');
   expect(faultOf(new Error('timeout exceeded when trying to connect'))).toBe('busy');
   expect(faultOf(new AggregateError([failed('42601'), failed('ECONNREFUSED')]))).toBe('unreachable');
-  const untold = new Error('unable to verify the first certificate');
-  expect(faultOf(untold)).toBe(null);
-  markFault(untold, 'refused');
-  expect(faultOf(untold)).toBe('refused');
+  const unmarked = new Error('unable to verify the first certificate');
+  expect(faultOf(unmarked)).toBe(null);
+  markFault(unmarked, 'refused');
+  expect(faultOf(unmarked)).toBe('refused');
   // A refused sign-in had no effect, nor had a statement without the right.
   expect([isUndone(failed('42501')), isUndone(failed('55000'))]).toEqual([true, true]);
 });

@@ -63,7 +63,7 @@ export interface ProbeWanted {
 
 /**
  * Takes the lease on the one probe of each endpoint, if no other node has it, and if the breaker has not changed since
- * the change that the caller knows: a caller that has not heard yet that the last probe failed gets none. The lease
+ * the change that the caller knows: a caller that does not know yet that the last probe failed gets none. The lease
  * expires by itself if the node dies. By endpoint.
  */
 export async function takeProbes(db: Database, wanted: readonly ProbeWanted[]): Promise<Map<string, Probe>> {

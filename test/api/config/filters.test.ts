@@ -126,7 +126,7 @@ test.each(times)('enabled_at may be %s', async (_, enabled_at, shown) => {
 
 const bad: [string, object, string][] = [
   ['no type', {}, 'event_type: is required'],
-  ['a type nobody knows', { event_type: 'user.craeted' }, 'there is no event type user.craeted'],
+  ['an unknown type', { event_type: 'user.craeted' }, 'there is no event type user.craeted'],
   ['a type it has', { event_type: 'user.created' }, 'more than one filter for user.created'],
   [
     'a mistake in it',
@@ -158,7 +158,7 @@ test('a filter is updated in part, renamed and switched off', async () => {
   expect((await app.project.put(one, { event_type: 'b' }, 400)).message).toContain(
     'more than one filter for b',
   );
-  await app.project.put(one, { event_type: 'nobody.knows' }, 400);
+  await app.project.put(one, { event_type: 'unknown.type' }, 400);
   await app.project.put(`${path}/nope`, {}, 404);
 });
 

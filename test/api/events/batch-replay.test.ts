@@ -131,7 +131,7 @@ test('to_owner and to_endpoint limit whom a replay is sent to, and choose no eve
   });
   expect(await client.get(`/events/${event.uid}/explain`)).toMatchObject({ replay_endpoints: 3 });
   const nowhere = [
-    'to_owner=nobody',
+    'to_owner=unknown',
     'to_endpoint=01ARZ3NDEKTSV4RRFFQ69G5FAV',
     `to_owner=globex&${toOne}`,
     `endpointId=${two.endpoint.uid}&only_endpoint=true&${toOne}`,
@@ -141,7 +141,7 @@ test('to_owner and to_endpoint limit whom a replay is sent to, and choose no eve
       const { message } = await client.post(`/events/batchreplay?${query}`, undefined, 400);
       expect([query, message]).toEqual([query, expect.stringMatching(/to_owner|to_endpoint/)]);
     }
-    await client.put(`${single}?to_owner=nobody`, undefined, 400);
+    await client.put(`${single}?to_owner=unknown`, undefined, 400);
   };
   expect(await sentBy(refused)).toEqual([]);
   // An event that was for acme and no longer reaches it could not be replayed.
@@ -163,7 +163,7 @@ test('a dry run counts what the replay makes under the current subscriptions', a
   await client.delete(`/endpoints/${gone.endpoint.uid}`);
   const later = await subscribe(client, `${receiver.url}/later`, { endpoint: { name: 'Later' } });
   await subscribe(client, `${receiver.url}/acme`, { endpoint: { owner_id: 'acme' } });
-  const none = await client.post('/events/fanout', { owner_id: 'nobody', event_type: 'a', data: {} });
+  const none = await client.post('/events/fanout', { owner_id: 'unknown', event_type: 'a', data: {} });
   const dryRun = async (query = '') =>
     (await start(client, `/events/batchreplay?dry_run=true${query}`)).answer.job.dry_run;
   const deliveries = async () => (await client.get('/eventdeliveries?perPage=100')).content;

@@ -277,7 +277,7 @@ test('config that moves on while a call is stored is taken into account', async 
   const elsewhere = new ApiClient(project.base.replace(app.url, node.url), project.key);
   const body = { events: range(20).map((n) => broadcast(n)) };
   await elsewhere.post('/events/batch', body, 200);
-  // The other node may not have heard of the subscription when it matches.
+  // The other node may not know the subscription when it matches.
   await subscribe(project, receiver.url);
   await elsewhere.post('/events/batch', body, 200);
   expect((await stored()).map(({ status }) => status)).toEqual(

@@ -33,12 +33,12 @@ test('a fan-out goes to the endpoints of its owner only', async () => {
 });
 
 test('a fan-out to an unknown owner is stored as failed with the reason', async () => {
-  const event = await project.post('/events/fanout', { owner_id: 'nobody', event_type: 'a', data: 1 });
-  expect(event).toMatchObject({ status: 'Failure', failure_reason: 'No endpoint has the owner id nobody.' });
+  const event = await project.post('/events/fanout', { owner_id: 'unknown', event_type: 'a', data: 1 });
+  expect(event).toMatchObject({ status: 'Failure', failure_reason: 'No endpoint has the owner id unknown.' });
   expect(await project.get(`/events/${event.uid}`)).toMatchObject({
     status: 'Failure',
     endpoints: [],
-    owner_ids: ['nobody'],
+    owner_ids: ['unknown'],
   });
 });
 
@@ -218,7 +218,7 @@ test('events are found by part of the type or key, by the beginning of the id, a
   expect(await search({ query: '{"name":"Zoë"}', body: '{"order":{"id":8}}' })).toEqual([]);
   expect(await search({ body: '{"text":"a\\u0000b"}' })).toEqual([other.uid]);
   expect(await search({ ownerId: 'ann' })).toEqual([invoice.uid]);
-  expect(await search({ ownerId: 'nobody' })).toEqual([]);
+  expect(await search({ ownerId: 'unknown' })).toEqual([]);
   expect(await search({ endpointId: endpoint.uid })).toEqual([invoice.uid]);
   expect(await search({ idempotencyKey: 'Key-ABC' })).toEqual([invoice.uid]);
   expect(await search({ brokerMessageId: 'm-1' })).toEqual([invoice.uid]);

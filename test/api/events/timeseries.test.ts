@@ -31,7 +31,7 @@ test('accepted, delivered and failed are counted for project, endpoint and sourc
   for (let n = 0; n < 3; n++)
     await onNode.post('/events/broadcast', { event_type: 'good', data: {}, source_id: source.uid });
   await onNode.post('/events/broadcast', { event_type: 'bad', data: {} });
-  await onNode.post('/events/broadcast', { event_type: 'nobody', data: {} });
+  await onNode.post('/events/broadcast', { event_type: 'unmatched', data: {} });
   await eventually(
     () => project.get('/eventdeliveries/statustotals'),
     (seen) => seen.Success === 3 && seen.Failure === 1,

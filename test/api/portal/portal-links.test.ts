@@ -15,12 +15,12 @@ const portal = (token: string): ApiClient => new ApiClient(`${app.url}/portal-ap
 
 describe('a portal link', () => {
   test('has every field of the interface, arrays never null', async () => {
-    const made = await link({ owner_id: 'nobody yet' });
+    const made = await link({ owner_id: 'new customer' });
     expect(made).toEqual({
       uid: expect.stringMatching(/^\w{26}$/),
       project_id: app.projectId,
       name: 'link',
-      owner_id: 'nobody yet',
+      owner_id: 'new customer',
       can_manage_endpoint: false,
       can_create_events: false,
       can_retry: true,

@@ -59,7 +59,7 @@ describe('through a portal', () => {
     const toOthers = `to_endpoint=${others.endpoint.uid}`;
     await portal.put(`/events/${event.uid}/replay?${toOthers}`, undefined, 400);
     await portal.post(`/events/batchreplay?${toOthers}`, undefined, 400);
-    await portal.post('/events/batchreplay?to_owner=nobody', undefined, 400);
+    await portal.post('/events/batchreplay?to_owner=unknown', undefined, 400);
 
     const { num } = await portal.get('/events/countbatchreplayevents');
     expect(num).toBe((await portal.get('/events?perPage=1000')).content.length);

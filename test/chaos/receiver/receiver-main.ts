@@ -1,6 +1,6 @@
 import { CHARACTERS, type Character } from '../characters.ts';
 import { ChaosReceiver } from './chaos-receiver.ts';
-import type { Asked, Told } from './receiver-process.ts';
+import type { Asked, Reply } from './receiver-process.ts';
 import { TokenServer } from './token-server.ts';
 
 /** The process of the receiver and the token server. Its parent is receiver-process.ts. */
@@ -8,7 +8,7 @@ const TELL_MS = 20;
 /** Receipts in a message. */
 const CHUNK = 5_000;
 
-const tell = (message: Told): void => {
+const tell = (message: Reply): void => {
   process.send?.(message);
 };
 const tokens = await TokenServer.start();

@@ -9,7 +9,7 @@ import type { Receipt } from './chaos-receiver.ts';
  * not keep it from noticing a request when it arrives. Its receipts come at the end, and counts of them meanwhile.
  */
 export type Asked = { started: number } | { slowTokensMs: number } | { heal: true } | { finish: true };
-export type Told =
+export type Reply =
   | { urls: Record<string, string>; tokenUrl: string; authorityFile: string }
   | { arrived: Record<string, number> }
   | { receipts: Receipt[] }
@@ -27,15 +27,15 @@ const PRIORITY = -15;
 
 export class ReceiverProcess {
   readonly #child: ChildProcess;
-  readonly #place: Extract<Told, { urls: object }>;
+  readonly #place: Extract<Reply, { urls: object }>;
   #arrived: Record<string, number> = {};
   readonly #receipts: Receipt[] = [];
   readonly #finished = Promise.withResolvers<Received>();
 
-  private constructor(child: ChildProcess, place: Extract<Told, { urls: object }>) {
+  private constructor(child: ChildProcess, place: Extract<Reply, { urls: object }>) {
     this.#child = child;
     this.#place = place;
-    child.on('message', (message: Told) => {
+    child.on('message', (message: Reply) => {
       if ('arrived' in message) this.#arrived = message.arrived;
       if ('receipts' in message) for (const receipt of message.receipts) this.#receipts.push(receipt);
       if ('tokenWaits' in message) this.#finished.resolve({ ...message, receipts: this.#receipts });
@@ -44,7 +44,7 @@ export class ReceiverProcess {
 
   static async start(): Promise<ReceiverProcess> {
     const child = fork(new URL('./receiver-main.ts', import.meta.url), { serialization: 'advanced' });
-    const [place] = (await once(child, 'message')) as [Extract<Told, { urls: object }>];
+    const [place] = (await once(child, 'message')) as [Extract<Reply, { urls: object }>];
     try {
       setPriority(child.pid as number, PRIORITY);
     } catch {

@@ -50,7 +50,7 @@ describe('an endpoint with expires_at', () => {
   test('tells its owner once: an alert and a meta event, and the alert ends with a later time', async () => {
     const meta_event = {
       is_enabled: true,
-      url: `${receiver.url}/told`,
+      url: `${receiver.url}/reported`,
       event_type: ['endpoint.disabled', 'alert.*'],
     };
     const client = await app.newProject({ meta_event });
@@ -65,18 +65,18 @@ describe('an endpoint with expires_at', () => {
       await client.post('/endpoints', body),
     ];
     await client.put(`/endpoints/${disabled.uid}`, { is_disabled: true });
-    const told = (count: number) =>
+    const reported = (count: number) =>
       eventually(
-        async () => receiver.at('/told').map(({ json }) => json as Json),
+        async () => receiver.at('/reported').map(({ json }) => json as Json),
         (all) => all.length >= count,
       );
     const kindsOf = (all: Json[]) => all.map(({ event_type, data }) => `${event_type} ${data.kind ?? ''}`);
-    const untold = new EndpointStore(new Sealer([Buffer.from(SECRET_KEY)]));
+    const unreported = new EndpointStore(new Sealer([Buffer.from(SECRET_KEY)]));
     const waiting = async () =>
-      (await untold.expiredUntold(app.app.db, { limit: 100, except: [] })).map(({ projectId }) =>
+      (await unreported.expiredUnreported(app.app.db, { limit: 100, except: [] })).map(({ projectId }) =>
         String(projectId),
       );
-    const raised = (await told(5)).filter(({ data }) => data.uid !== disabled.uid);
+    const raised = (await reported(5)).filter(({ data }) => data.uid !== disabled.uid);
     expect(kindsOf(raised).toSorted()).toEqual([
       'alert.raised disabled',
       'alert.raised disabled',
@@ -94,7 +94,7 @@ describe('an endpoint with expires_at', () => {
     });
     expect(of('alert.raised')?.data.summary).toBe('It was made inactive: its expires_at has come.');
     await client.put(`/endpoints/${first.uid}`, { expires_at: inMs(2_000) });
-    const again = (await told(8)).slice(5);
+    const again = (await reported(8)).slice(5);
     expect(kindsOf(again).toSorted()).toEqual([
       'alert.cleared disabled',
       'alert.raised disabled',
@@ -102,7 +102,7 @@ describe('an endpoint with expires_at', () => {
     ]);
     expect(again.every(({ data }) => [data.uid, data.endpoint_id].includes(first.uid))).toBe(true);
     await client.put(`/endpoints/${second.uid}`, { expires_at: null });
-    expect(kindsOf((await told(9)).slice(8))).toEqual(['alert.cleared disabled']);
+    expect(kindsOf((await reported(9)).slice(8))).toEqual(['alert.cleared disabled']);
   });
 
   test('discards what waited for it: a held delivery, and one that no consumer took', async () => {

@@ -195,7 +195,7 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
   );
   await load.done;
   await receiver.received(load.accepted.size + hostile, '/healthy');
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const event of events) {
     // After the first of each kind they run at a low priority, which a busy machine may give no time to.
     const all = await eventually(
@@ -211,9 +211,9 @@ test('functions that never end or exhaust memory fail alone; a healthy one and t
     expect(of(healthy).status).toBe('Success');
     expect(of(loop).description).toMatch(/100 ms of CPU time|too busy/);
     expect(of(bomb).description).toMatch(/32 MiB of memory|too busy/);
-    for (const each of [loop, bomb]) told.add(of(each).description.replace(/.* its /, ''));
+    for (const each of [loop, bomb]) reported.add(of(each).description.replace(/.* its /, ''));
   }
-  expect([...told]).toEqual(expect.arrayContaining(['100 ms of CPU time', '32 MiB of memory']));
+  expect([...reported]).toEqual(expect.arrayContaining(['100 ms of CPU time', '32 MiB of memory']));
   expect([load.refused.size, await served()]).toEqual([0, 'answered all']);
   expect(receiver.at('/loop').length + receiver.at('/bomb').length).toBe(0);
   const numbers = receiver.at('/healthy').map((request) => request.json.n);

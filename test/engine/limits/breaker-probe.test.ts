@@ -237,7 +237,7 @@ test.each([
   await succeeds(of, 10);
 });
 
-test('a node that has not heard that the probe failed gets no other one', async () => {
+test('a node that does not know that the probe failed gets no other one', async () => {
   const { endpointId, projectId } = await project();
   const changed = async (interval: string) => {
     const [row] = await app.database.query(

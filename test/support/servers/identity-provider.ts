@@ -18,7 +18,7 @@ export type Forge = (claims: Claims, sign: (claims: Claims) => string) => string
 
 export class IdentityProvider {
   readonly url: string;
-  account: IdentityAccount = { sub: 'nobody' };
+  account: IdentityAccount = { sub: 'unknown' };
   /** Applies to the next answers of the token endpoint. */
   forge: Forge | null = null;
   readonly #server: Server;

@@ -51,10 +51,10 @@ export const receiverOf = (
 export const triesOf = ({ num_trials, retry_limit }: { num_trials: number; retry_limit: number }): string =>
   num_trials > retry_limit ? String(num_trials) : `${num_trials} of ${retry_limit}`;
 
-export type Told = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
+export type Described = Stated & Pick<EventDelivery, 'metadata' | 'latency' | 'description'>;
 
 /** The past and the next step of a delivery. Its description says why it waits. `when` words a time, such as "in 4 min". */
-export function tellDelivery(delivery: Told, when: (at: string) => string): string {
+export function tellDelivery(delivery: Described, when: (at: string) => string): string {
   const { description, metadata, waiting_for: gate } = delivery;
   const said = description === '' ? '' : `${description.replace(/\.$/, '')}. `;
   switch (deliveryState(delivery)) {

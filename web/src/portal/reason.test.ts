@@ -36,7 +36,7 @@ test('a customer learns in every language why a message failed, at which step, a
 });
 
 test('a timeout of a URL and one of a broker have advice of their own', () => {
-  const told = (delivery: string) =>
+  const described = (delivery: string) =>
     tellDelivery(
       en,
       {
@@ -49,8 +49,8 @@ test('a timeout of a URL and one of a broker have advice of their own', () => {
       } as never,
       String,
     );
-  expect(told('push')).toContain('Your server did not answer in time. Respond first and work later');
-  expect(told('broker')).toContain(
+  expect(described('push')).toContain('Your server did not answer in time. Respond first and work later');
+  expect(described('broker')).toContain(
     'Your broker did not answer in time. Check the address and the port, that your broker runs',
   );
 });

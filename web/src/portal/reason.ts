@@ -35,7 +35,7 @@ export function adviceText(words: Messages, outcome: string, isOfBroker: boolean
   return words.advice[key];
 }
 
-type Told = Pick<
+type Described = Pick<
   EventDelivery,
   | 'status'
   | 'waiting_for'
@@ -56,11 +56,11 @@ const HOLDS = {
   order: 'order',
 } as const;
 
-const isExpired = ({ expires_at: at, updated_at: ended }: Told): boolean =>
+const isExpired = ({ expires_at: at, updated_at: ended }: Described): boolean =>
   at != null && Date.parse(ended) >= Date.parse(at);
 
 /** The result of a delivery, the advice, and the next step. `when` words a time, such as "in 4 min". */
-export function tellDelivery(words: Messages, delivery: Told, when: (at: string) => string): string {
+export function tellDelivery(words: Messages, delivery: Described, when: (at: string) => string): string {
   const { next } = words;
   const { metadata, last_outcome: outcome, waiting_for: gate } = delivery;
   const state = deliveryState(delivery);
