@@ -5,7 +5,7 @@ import type { SourceRow, SourceStore } from '../store/config/sources.ts';
 import type { Database } from '../store/database/database.ts';
 import type { Look } from '../store/upkeep/look.ts';
 import { brokerKind, brokerSettings } from './modules.ts';
-import { SlotCleaner } from './slot-cleaner.ts';
+import { slotCleaner } from './slot-cleaner.ts';
 import { SourceConsumer, type SourceConsumerDeps } from './source-consumer.ts';
 
 /**
@@ -34,14 +34,14 @@ export class BrokerRunner {
   readonly #deps: BrokerRunnerDeps;
   readonly #entries = new Map<SourceId, Entry>();
   readonly #polls: Loop;
-  readonly #cleaner: SlotCleaner;
+  readonly #cleaner: Loop;
   /** The mark of the list, and that of the list that was read without a fault. */
   #mark: string | null = null;
   #readMark: string | null = null;
 
   constructor(deps: BrokerRunnerDeps) {
     this.#deps = deps;
-    this.#cleaner = new SlotCleaner(deps);
+    this.#cleaner = slotCleaner(deps);
     this.#polls = new Loop({
       turn: () => this.#poll(),
       onError: (error) =>

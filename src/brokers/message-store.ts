@@ -9,10 +9,10 @@ import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/brok
 import type { LotMessage } from '../ingest/lot.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { JsonBounds } from '../platform/json/json-shape.ts';
+import type { Room } from '../platform/room.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { ByteBudget } from './byte-budget.ts';
 import {
   type BrokerKind,
   type LotPart,
@@ -39,7 +39,8 @@ export interface MessageStoreDeps {
   retentionMs: number;
   jsonBounds: JsonBounds;
   metrics: Metrics;
-  budget: ByteBudget;
+  /** Bounds the bytes of messages on their way into the database. */
+  room: Room;
 }
 
 export interface StoreJob {
@@ -73,7 +74,7 @@ export class MessageStore {
       if (job.signal.aborted) throw new StoreAborted(count, { unreadable });
       const limits = this.#limitsOf(job.source);
       try {
-        await this.#inBudget(job, async () => {
+        await this.#inRoom(job, async () => {
           read ??= await this.#read(job, unreadable);
           const done = await this.#storeRead(job, read.slice(count));
           if (done > 0) failures = 0;
@@ -89,15 +90,15 @@ export class MessageStore {
     return { unreadable };
   }
 
-  /** A lot that waits for its next try leaves the budget: a source in trouble does not hold up the others. */
-  async #inBudget({ messages }: StoreJob, work: () => Promise<void>): Promise<void> {
-    const { budget } = this.#deps;
-    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0);
-    await budget.enter(bytes);
+  /** A lot that waits for its next try leaves the room: a source in trouble does not hold up the others. */
+  async #inRoom(job: StoreJob, work: () => Promise<void>): Promise<void> {
+    const { room } = this.#deps;
+    const bytes = job.messages.reduce((sum, { body }) => sum + body.length, 0);
+    if (!(await room.enter({ id: job, sharer: job.source.projectId }, bytes, job.signal))) return;
     try {
       await work();
     } finally {
-      budget.leave(bytes);
+      room.leave(job);
     }
   }
 

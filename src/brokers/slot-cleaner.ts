@@ -1,6 +1,6 @@
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';
-import type { ChangeStreamStore, SlotRow } from '../store/brokers/change-streams.ts';
+import type { SlotRow } from '../store/brokers/change-streams.ts';
 import type { ConnectContext } from './module/broker-module.ts';
 
 /**
@@ -14,62 +14,36 @@ export interface SlotCleanerDeps {
 
 const LIMIT_MS = 30_000;
 
-export class SlotCleaner {
-  readonly #deps: SlotCleanerDeps;
-  readonly #turns: Loop;
-  readonly #stop = new AbortController();
+export const slotCleaner = (deps: SlotCleanerDeps): Loop =>
+  new Loop({
+    turn: (stop) => clean(deps, stop),
+    onError: (error) => deps.log.debug({ err: error }, 'failed to read the slots that are to be dropped'),
+  });
 
-  constructor(deps: SlotCleanerDeps) {
-    this.#deps = deps;
-    this.#turns = new Loop({
-      turn: () => this.#clean(deps.connect.streams),
-      onError: (error) => deps.log.debug({ err: error }, 'failed to read the slots that are to be dropped'),
-    });
-  }
-
-  start(): void {
-    this.#turns.start();
-  }
-
-  /** A slot is to be dropped. */
-  wake(): void {
-    this.#turns.wake();
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#turns.stop();
-  }
-
-  async #clean(streams: ChangeStreamStore): Promise<void> {
-    for (const row of await streams.unusedSlots()) {
-      if (this.#stop.signal.aborted) return;
-      if (row.isFormer) await this.#drop(row, streams);
-      else await this.#dropLeased(row, streams);
-    }
-  }
-
-  /** The node that read the slot may not know yet that the source is gone. */
-  async #dropLeased(row: SlotRow, streams: ChangeStreamStore): Promise<void> {
+async function clean(deps: SlotCleanerDeps, stop: AbortSignal): Promise<void> {
+  const { streams } = deps.connect;
+  for (const row of await streams.unusedSlots()) {
+    if (stop.aborted) return;
     const { sourceId: id, projectId } = row;
-    if (!(await streams.lease({ id, projectId }))) return;
+    // The node that read the slot may not know yet that the source is gone.
+    if (!row.isFormer && !(await streams.lease({ id, projectId }))) continue;
     try {
-      await this.#drop(row, streams);
+      await drop(deps, row, stop);
     } finally {
-      await streams.giveBack(id);
+      if (!row.isFormer) await streams.giveBack(id);
     }
   }
+}
 
-  async #drop(row: SlotRow, streams: ChangeStreamStore): Promise<void> {
-    const { connect, log } = this.#deps;
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(LIMIT_MS)]);
-    try {
-      const { dropSlot } = await import('./postgres/drop-slot.ts');
-      await dropSlot(row, { ...connect, signal, log });
-      await streams.removeSlot(row.id);
-    } catch (error) {
-      log.warn({ err: error, slot: row.id }, 'failed to drop a replication slot; retrying later');
-      await streams.retrySlotLater(row.id);
-    }
+async function drop({ connect, log }: SlotCleanerDeps, row: SlotRow, stop: AbortSignal): Promise<void> {
+  const { streams } = connect;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(LIMIT_MS)]);
+  try {
+    const { dropSlot } = await import('./postgres/drop-slot.ts');
+    await dropSlot(row, { ...connect, signal, log });
+    await streams.removeSlot(row.id);
+  } catch (error) {
+    log.warn({ err: error, slot: row.id }, 'failed to drop a replication slot; retrying later');
+    await streams.retrySlotLater(row.id);
   }
 }

@@ -16,22 +16,20 @@ export interface KeptMoves {
   log: Logger;
 }
 
-export function moveKeeper(deps: KeptMoves): Loop {
-  const loop: Loop = new Loop({
-    turn: async () => {
-      await Promise.all(deps.cells.map((cell) => settleFrom(deps, cell, () => loop.isStopped)));
+export const moveKeeper = (deps: KeptMoves): Loop =>
+  new Loop({
+    turn: async (signal) => {
+      await Promise.all(deps.cells.map((cell) => settleFrom(deps, cell, signal)));
     },
     onError: (error) => deps.log.warn({ err: error }, 'could not look for moves of projects'),
     everyMs: EVERY_MS,
   });
-  return loop;
-}
 
 /** A cell that is away is looked at in a later turn. So is a move that cannot be settled. */
 async function settleFrom(
   { cells, owner, log }: KeptMoves,
   source: KeptMoves['cells'][number],
-  isStopped: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
   const settle = async (move: OpenMove) => {
     const target = cells.find(({ id }) => id === move.toCell);
@@ -46,7 +44,7 @@ async function settleFrom(
   const failed = (project: string | undefined, error: unknown) =>
     log.debug({ cell: source.name, project, err: error }, 'could not settle moves of projects');
   try {
-    const each = { failed, isStopped };
+    const each = { failed, signal };
     await eachProject({ ...each, find: () => abandonedMoves(source.db), act: (_, [move]) => settle(move) });
     await eachProject({
       ...each,

@@ -4,6 +4,8 @@ import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullService } from '../domain/pull-door.ts';
 import type { Loop } from '../platform/loop.ts';
+import { sizedTo } from '../platform/memory/usable-memory.ts';
+import { Room } from '../platform/room.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
@@ -30,7 +32,6 @@ import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/end
 import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { BatchFormer } from './batching/batch-former.ts';
-import { BatchRoom } from './batching/batch-room.ts';
 import { BatchSender, type BatchSenderDeps } from './batching/batch-sender.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
@@ -47,13 +48,18 @@ import { Heartbeat } from './queue/heartbeat.ts';
 import { Lease } from './queue/lease.ts';
 import { Reaper } from './queue/reaper.ts';
 import { CountWriter } from './upkeep/count-writer.ts';
-import { deviceWatch } from './upkeep/device-watch.ts';
-import { endpointExpiry } from './upkeep/endpoint-expiry.ts';
-import { expirer } from './upkeep/expirer.ts';
+import { deviceWatch, endpointExpiry, expirer } from './upkeep/expiries.ts';
 import { Janitor } from './upkeep/janitor.ts';
 
+/** Of batches in memory. */
+const BATCH_BYTES = 128 * 1024 * 1024;
 /** The part of the grace for recording aborted attempts and releasing the rest. */
 const RECORD_MS = 2_000;
+
+interface Part {
+  start(): Promise<void> | void;
+  stop(): Promise<void>;
+}
 
 /** The parts that move deliveries, connected and started in order. */
 export class Engine {
@@ -66,18 +72,17 @@ export class Engine {
   readonly #notifier: DueNotifier;
   readonly #heartbeat: Heartbeat;
   readonly #reaper: Reaper;
-  readonly #janitor: Janitor;
   readonly #deviceWatch: Loop;
-  readonly #endpointExpiry: Loop;
   readonly #watch: OutcomeWatch;
-  readonly #expander: Expander;
   readonly #expirer: Loop;
   readonly #countWriter: CountWriter;
   readonly #pull: Pull;
   readonly #batches: BatchFormer;
-  readonly #batchRoom = new BatchRoom();
+  readonly #batchRoom = new Room(sizedTo(BATCH_BYTES));
   readonly #intake: Intake;
   readonly #delivers: boolean;
+  /** In the order of their start. They stop side by side. */
+  readonly #parts: readonly Part[];
   /** Nodes that the last heartbeat found silent. */
   #silent: readonly SilentNode[] = [];
 
@@ -112,7 +117,7 @@ export class Engine {
       batchesClaimed: (key) => this.#batches.claimed(key),
       decideGate: (place) => decideGate(cache, place, databaseClock.now()),
     });
-    this.#expander = new Expander({
+    const expander = new Expander({
       ...deps,
       now: databaseClock.now,
       maxRetrySeconds: config.maxRetrySeconds,
@@ -131,7 +136,7 @@ export class Engine {
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
       notifier: this.#notifier,
-      expander: this.#expander,
+      expander,
       pull: this.#pull,
       batches: this.#batches,
     });
@@ -146,11 +151,17 @@ export class Engine {
     });
     this.#reaper = this.#createReaper();
     this.#deviceWatch = deviceWatch(deps);
-    this.#endpointExpiry = endpointExpiry(deps);
     const metaEventsStored = (projectId: string) => this.metaEventsStored(projectId);
     const { released } = this.#intake;
-    this.#janitor = new Janitor({ ...deps, metaEventsStored, released, ordering: this.#watch.ordering });
     this.#expirer = expirer({ ...deps, metaEventsStored, released });
+    const janitor = new Janitor({ ...deps, metaEventsStored, released, ordering: this.#watch.ordering });
+    const delivering = [this.#rateLeases, this.#claimer, this.#batches, expander, this.#expirer];
+    const upkeep = [janitor, this.#deviceWatch, endpointExpiry(deps)];
+    this.#parts = [
+      this.#reaper,
+      ...(this.#delivers ? delivering : []),
+      ...(config.roles.includes('janitor') ? upkeep : []),
+    ];
   }
 
   async #beat(inFlightFrom: string): Promise<number> {
@@ -312,21 +323,9 @@ export class Engine {
   async start(): Promise<void> {
     if (this.#deps.isAlone) await freeAllLeased(this.#deps.db);
     await this.#heartbeat.start();
-    this.#reaper.start();
-    if (this.#delivers) {
-      this.#rateLeases.start();
-      await this.#claimer.start();
-      this.#batches.start();
-      this.#expander.start();
-      this.#expirer.start();
-    }
+    for (const part of this.#parts) await part.start();
     this.#watch.start();
     this.#countWriter.start();
-    if (this.#deps.config.roles.includes('janitor')) {
-      this.#janitor.start();
-      this.#deviceWatch.start();
-      this.#endpointExpiry.start();
-    }
   }
 
   /**
@@ -338,19 +337,7 @@ export class Engine {
     const { db, log } = this.#deps;
     const leftMs = () => Math.max(0, stopBy - performance.now());
     const giveUp = setTimeout(() => this.#finisher.giveUp(), leftMs());
-    const parts = Promise.all([
-      this.#pull.stop(),
-      this.#reaper.stop(),
-      this.#janitor.stop(),
-      this.#deviceWatch.stop(),
-      this.#endpointExpiry.stop(),
-      this.#expander.stop(),
-      this.#expirer.stop(),
-      this.#batches.stop(),
-      this.#claimer.stop(),
-      this.#rateLeases.stop(),
-      this.#notifier.stop(),
-    ]);
+    const parts = Promise.all([this.#pull, ...this.#parts, this.#notifier].map((part) => part.stop()));
     const unsent = await this.#dispatcher.close(Math.max(0, leftMs() - Math.min(RECORD_MS, leftMs() / 5)));
     await parts;
     clearTimeout(giveUp);

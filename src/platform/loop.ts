@@ -12,7 +12,8 @@ import { type Clock, systemClock } from './time/clock.ts';
  * that throws is reported, and the loop goes on.
  */
 export interface LoopOptions {
-  turn(): Promise<void> | void;
+  /** The signal fires with the stop, so that a long turn can end early. */
+  turn(signal: AbortSignal): Promise<void> | void;
   onError(error: unknown): void;
   /** Absent: a turn follows a wake only. */
   everyMs?: number;
@@ -23,6 +24,7 @@ export class Loop {
   readonly #options: LoopOptions;
   readonly #clock: Clock;
   #state: 'new' | 'started' | 'stopped' = 'new';
+  readonly #stop = new AbortController();
   #isWoken = false;
   #running: Promise<void> | undefined;
   #cancelWait: (() => void) | undefined;
@@ -32,7 +34,6 @@ export class Loop {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** So that a long turn can end early. */
   get isStopped(): boolean {
     return this.#state === 'stopped';
   }
@@ -52,6 +53,7 @@ export class Loop {
   /** A turn must not wait for this: it would wait for itself. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
+    this.#stop.abort();
     this.#cancelWait?.();
     await this.#running;
   }
@@ -76,7 +78,7 @@ export class Loop {
     if (this.isStopped) return;
     this.#isWoken = false;
     try {
-      await this.#options.turn();
+      await this.#options.turn(this.#stop.signal);
     } catch (error) {
       this.#options.onError(error);
     }

@@ -1,5 +1,4 @@
 import { BrokerRunner } from '../brokers/broker-runner.ts';
-import { ByteBudget } from '../brokers/byte-budget.ts';
 import { Destinations } from '../brokers/destinations.ts';
 import { MessageStore, type MessageStoreDeps } from '../brokers/message-store.ts';
 import type { Workload } from '../brokers/module/workload.ts';
@@ -10,6 +9,7 @@ import type { ConfigChanges } from '../control/config-changes.ts';
 import type { HttpClient } from '../dispatch/client/http-client.ts';
 import type { Logger } from '../platform/logger.ts';
 import { sizedTo } from '../platform/memory/usable-memory.ts';
+import { Room } from '../platform/room.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import { ChangeStreamStore } from '../store/brokers/change-streams.ts';
@@ -30,7 +30,7 @@ export interface Brokers {
 }
 
 export function createBrokers(
-  deps: Omit<MessageStoreDeps, 'budget'> & {
+  deps: Omit<MessageStoreDeps, 'room'> & {
     db: Database;
     http: HttpClient;
     workload: Workload;
@@ -52,7 +52,7 @@ export function createBrokers(
     streams,
     clock,
   };
-  const messages = new MessageStore({ ...deps, budget: new ByteBudget(sizedTo(MAX_BYTES)) });
+  const messages = new MessageStore({ ...deps, room: new Room(sizedTo(MAX_BYTES)) });
   const runner = new BrokerRunner({ ...deps, messages, board, alarms: new SourceAlarms(deps), connect });
   return { runner, board, testSource: (source) => testConnection(source, { connect, log }) };
 }

@@ -19,7 +19,6 @@ import { EventReplayer } from '../ingest/event-replayer.ts';
 import type { MetricsRegistry } from '../metrics/metrics.ts';
 import { Oidc } from '../people/oidc.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sealer } from '../platform/sealer.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import { OffsetClock } from '../platform/time/offset-clock.ts';
 import { Turns } from '../platform/turns.ts';
@@ -39,7 +38,7 @@ import { addKeyInUse } from '../store/secrets/secret-keys.ts';
 import type { Look } from '../store/upkeep/look.ts';
 import { migrate, newestMigration } from '../store/upkeep/migrate.ts';
 import { ensurePartitions, partitionWidthMs } from '../store/upkeep/partitions.ts';
-import { type Brokers, createBrokers, createDestinations } from './create-brokers.ts';
+import { createBrokers, createDestinations } from './create-brokers.ts';
 import { createJobs } from './create-jobs.ts';
 import { createObservers, type ObserverParts, type OnceObservers } from './create-observers.ts';
 import { createPeople, peopleRules } from './create-people.ts';
@@ -141,7 +140,11 @@ async function buildCore({ config, log: rawLog, parts, database: { db }, place }
   };
   await makePartitions();
   const sealer = await loadSealer(db, config);
-  const stores = createStores(sealer);
+  const stores = {
+    projects: new ProjectStore(sealer),
+    endpoints: new EndpointStore(sealer),
+    sources: new SourceStore(sealer),
+  };
   const cache = new ConfigCache({
     db,
     ...stores,
@@ -231,7 +234,9 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     sourceAddresses: config.sourceAddresses,
     workload: config.workloadCredentials,
     oidc: new Oidc(config.oidcProviders, people),
-    ...connections(http, brokers),
+    testSource: brokers.testSource,
+    fetchToken: (oauth2) => fetchToken(http, oauth2),
+    checkUrl: (url) => http.guard.checkUrl(url),
     wake: (projectId, where, dueInMs) => engine.sink.waiting(projectId, where, dueInMs),
     wakeJobs: () => jobs.wake(),
   };
@@ -319,26 +324,6 @@ export function openIntake({ brokers }: Node, { roles }: Config): void {
 /** Calls that wait for deliveries end, so that the server can close. */
 export async function closeIntake({ engine, brokers }: Node): Promise<void> {
   await Promise.all([engine.pull.stop(), brokers.runner.stop()]);
-}
-
-/** The connections that the API makes to others. */
-function connections(
-  http: HttpClient,
-  brokers: Brokers,
-): Pick<ApiContext, 'testSource' | 'fetchToken' | 'checkUrl'> {
-  return {
-    testSource: brokers.testSource,
-    fetchToken: (oauth2) => fetchToken(http, oauth2),
-    checkUrl: (url) => http.guard.checkUrl(url),
-  };
-}
-
-function createStores(sealer: Sealer): Pick<ApiContext, 'projects' | 'endpoints' | 'sources'> {
-  return {
-    projects: new ProjectStore(sealer),
-    endpoints: new EndpointStore(sealer),
-    sources: new SourceStore(sealer),
-  };
 }
 
 function metricsPage(registry: MetricsRegistry, gauges: GaugeReader): () => Promise<string> {

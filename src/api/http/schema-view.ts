@@ -1,18 +1,24 @@
-/**
- * The view that a kind of caller has of a response, compiled once from the response's schema. `views` says by name which fields
- * change, and `fallback` decides on all others. Values without a schema, such as payloads, stay unchanged.
- */
+/** The parts of a JSON Schema that code here reads. */
 export interface Schema {
+  $comment?: string;
   type?: unknown;
-  enum?: unknown;
+  description?: string;
+  enum?: readonly unknown[];
   const?: unknown;
   format?: unknown;
+  maxLength?: number;
+  maxItems?: number;
+  required?: readonly string[];
   properties?: Record<string, Schema>;
   patternProperties?: Record<string, Schema>;
   items?: Schema;
   anyOf?: Schema[];
 }
 
+/**
+ * The view that a kind of caller has of a response, compiled once from the response's schema. `views` says by name which fields
+ * change, and `fallback` decides on all others. Values without a schema, such as payloads, stay unchanged.
+ */
 export type View<Viewer> = (value: unknown, viewer: Viewer) => unknown;
 export type FieldViews<Viewer> = Readonly<Record<string, (schema: Schema) => View<Viewer> | undefined>>;
 

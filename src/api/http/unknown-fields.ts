@@ -1,19 +1,12 @@
 import type { TSchema } from 'typebox';
 import { nearestName, plainName } from '../../platform/nearest-name.ts';
+import type { Schema } from './schema-view.ts';
 
 /**
  * Unknown fields of a body: usually a typo, or a field in the wrong place. Clients send whole responses back,
  * so fields of the response's schema are known too. Compiled once per operation. A call costs one lookup per
  * field, and free-form values (payloads, headers, filters) are not searched.
  */
-interface Schema {
-  type?: unknown;
-  properties?: Record<string, Schema>;
-  patternProperties?: unknown;
-  items?: Schema;
-  anyOf?: Schema[];
-}
-
 interface Known {
   /** Writable fields. Null: free-form, or a single value. */
   written: Map<string, Known | null>;

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifySchemaValidationError } from 'fastify';
 import { AppError, type FieldProblem } from '../../domain/errors.ts';
 import { TIME_HINT } from '../../domain/time.ts';
+import type { Schema } from './schema-view.ts';
 
 /** Errors of the schema validator in words that say what to fix: one per field, in the schema's order. */
 export function problemsOfSchema(errors: readonly FastifySchemaValidationError[]): FieldProblem[] {
@@ -77,21 +78,11 @@ export const badJson = (error: unknown): AppError =>
 /** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
 export const UNDECLARED = 'not in the OpenAPI document';
 
-interface ObjectSchema {
-  $comment?: string;
-  type?: unknown;
-  description?: string;
-  required?: readonly string[];
-  properties?: Record<string, ObjectSchema>;
-  items?: ObjectSchema;
-  anyOf?: ObjectSchema[];
-}
-
 /**
  * Clients in other languages send null for "not given". This removes such keys, following the schema. Null
  * stays only where it is a value: in free-form JSON, and in fields whose schema allows it.
  */
-export function dropNulls(schema: ObjectSchema, value: unknown): void {
+export function dropNulls(schema: Schema, value: unknown): void {
   if (Array.isArray(value)) {
     if (schema.items !== undefined) for (const item of value) dropNulls(schema.items, item);
     return;
@@ -106,7 +97,7 @@ export function dropNulls(schema: ObjectSchema, value: unknown): void {
 }
 
 /** A schema as callers may use it: with null wherever `dropNulls` removes it. For the OpenAPI document. */
-export function withNulls(given: object): ObjectSchema {
+export function withNulls(given: object): Schema {
   const schema = declared(given);
   if (schema.items !== undefined) return { ...schema, items: withNulls(schema.items) };
   if (schema.properties === undefined) return schema;
@@ -115,23 +106,23 @@ export function withNulls(given: object): ObjectSchema {
     const isRequired = schema.required?.includes(name) === true;
     return [name, isRequired || allowsNull(inner) ? inner : orNull(inner)];
   });
-  return { ...schema, properties: Object.fromEntries(fields) as Record<string, ObjectSchema> };
+  return { ...schema, properties: Object.fromEntries(fields) as Record<string, Schema> };
 }
 
-function declared({ anyOf, ...schema }: ObjectSchema): ObjectSchema {
+function declared({ anyOf, ...schema }: Schema): Schema {
   if (anyOf === undefined) return schema;
   const branches = anyOf.filter(({ $comment }) => $comment !== UNDECLARED);
   return branches.length === 1 ? { ...schema, ...branches[0] } : { ...schema, anyOf: branches };
 }
 
 /** The description stays with the field. That of an object belongs to its name in the document, if it has one. */
-function orNull({ description, ...schema }: ObjectSchema): ObjectSchema {
+function orNull({ description, ...schema }: Schema): Schema {
   const outer = description === undefined ? {} : { description };
   const branches = schema.anyOf ?? [schema.type === 'object' ? { ...schema, ...outer } : schema];
   return { ...outer, anyOf: [...branches, { type: 'null' }] };
 }
 
-function allowsNull(schema: ObjectSchema): boolean {
+function allowsNull(schema: Schema): boolean {
   if (schema.type === undefined && schema.anyOf === undefined) return true;
   return schema.type === 'null' || (schema.anyOf ?? []).some(allowsNull);
 }

@@ -24,7 +24,6 @@ export class CountWriter {
   readonly #deps: CountWriterDeps;
   readonly #writing: Loop;
   readonly #addingUp: Loop;
-  readonly #stop = new AbortController();
 
   constructor(deps: CountWriterDeps) {
     const { log, clock = systemClock } = deps;
@@ -36,7 +35,7 @@ export class CountWriter {
       clock,
     });
     this.#addingUp = new Loop({
-      turn: () => deps.addUp(this.#stop.signal),
+      turn: (signal) => deps.addUp(signal),
       onError: (error) => log.warn({ err: error }, 'failed to add up counts; retrying in 30 s'),
       everyMs: ADD_UP_EVERY_MS,
       clock,
@@ -50,7 +49,6 @@ export class CountWriter {
 
   /** Stores the rest. Without a database that is lost. */
   async stop(): Promise<void> {
-    this.#stop.abort();
     await this.#addingUp.stop();
     await this.#writing.stop();
     try {

@@ -65,7 +65,7 @@ export async function discardHeld(
       for (let keys = CHUNK; keys === CHUNK && withHolds.has(projectId) && !signal.aborted; )
         keys = await endHolds(deps, projectId, time.nowMs - heldMs);
     },
-    isStopped: () => signal.aborted,
+    signal,
   });
   return discarded;
 }

@@ -1,6 +1,7 @@
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Loop } from '../../platform/loop.ts';
 import { eachProject, type ProjectWork } from '../../store/config/each-project.ts';
 
 /** A duty of upkeep. Its failures, all in all or for one project, are logged and counted, and stop no other duty. */
@@ -40,6 +41,18 @@ export class Duty {
 
   eachProject<Row extends { projectId: ProjectId }>(work: Omit<ProjectWork<Row>, 'failed'>): Promise<void> {
     return eachProject({ ...work, failed: this.failedFor });
+  }
+
+  /** A loop of its own. Without `everyMs` it works when it is woken. */
+  loop<Row extends { projectId: ProjectId }>(
+    work: Omit<ProjectWork<Row>, 'failed' | 'signal'>,
+    everyMs?: number,
+  ): Loop {
+    return new Loop({
+      turn: (signal) => this.eachProject({ ...work, signal }),
+      onError: (error) => this.failed(error),
+      ...(everyMs !== undefined && { everyMs }),
+    });
   }
 
   #note(of: { err: unknown; project?: ProjectId }): void {

@@ -37,7 +37,7 @@ export async function healStuckKeys(
         released(await heal(db, keys));
         healed.lost += keys.filter(({ state }) => state === 'lost').length;
       },
-      isStopped: () => signal.aborted,
+      signal,
     });
     healed.next = next;
     if (next === null) break;

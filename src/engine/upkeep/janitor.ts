@@ -1,6 +1,6 @@
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { Loop } from '../../platform/loop.ts';
+import { Loop, type LoopOptions } from '../../platform/loop.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { healMembers, lostMembers } from '../../store/batching/heal-members.ts';
 import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
@@ -28,16 +28,18 @@ const EVERY_MS = 600_000;
 
 export class Janitor {
   readonly #deps: JanitorDeps;
-  readonly #stop = new AbortController();
   readonly #loops: readonly Loop[];
   /** Ordering keys up to here were looked at. */
   #lookedUpTo: Place | null = null;
 
   constructor(deps: JanitorDeps) {
     this.#deps = deps;
-    const loop = (duty: DutyName, turn: () => Promise<void>) =>
+    const loop = (duty: DutyName, turn: LoopOptions['turn']) =>
       new Loop({ turn, onError: (error) => this.#duty(duty).failed(error), everyMs: EVERY_MS });
-    this.#loops = [loop('removal', () => this.#remove()), loop('partitions', () => this.#keep())];
+    this.#loops = [
+      loop('removal', (signal) => this.#remove(signal)),
+      loop('partitions', (signal) => this.#keep(signal)),
+    ];
   }
 
   start(): void {
@@ -48,7 +50,6 @@ export class Janitor {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
@@ -56,30 +57,30 @@ export class Janitor {
     return new Duty(this.#deps, { duty, retryInMs: EVERY_MS });
   }
 
-  async #remove(): Promise<void> {
+  async #remove(signal: AbortSignal): Promise<void> {
     const duty = (name: DutyName) => this.#duty(name);
     const nowMs = this.#deps.databaseClock.now();
-    const report = await runRetention({ ...this.#deps, duty }, nowMs, this.#stop.signal);
+    const report = await runRetention({ ...this.#deps, duty }, nowMs, signal);
     if (report !== null) this.#report(report);
   }
 
-  async #keep(): Promise<void> {
+  async #keep(signal: AbortSignal): Promise<void> {
     await this.#duty('partitions').run(() => this.#deps.makePartitions());
     const order = this.#duty('ordering_keys');
-    await order.run(() => this.#lookAtOrder(order));
+    await order.run(() => this.#lookAtOrder(order, signal));
     const batches = this.#duty('batches');
-    await batches.run(() => this.#lookAtBatches(batches));
+    await batches.run(() => this.#lookAtBatches(batches, signal));
   }
 
-  async #lookAtOrder(duty: Duty): Promise<void> {
+  async #lookAtOrder(duty: Duty, signal: AbortSignal): Promise<void> {
     const { db, ordering, log } = this.#deps;
-    const { lost, next } = await healStuckKeys({ ...this.#deps, duty }, this.#lookedUpTo, this.#stop.signal);
+    const { lost, next } = await healStuckKeys({ ...this.#deps, duty }, this.#lookedUpTo, signal);
     this.#lookedUpTo = next;
     if (lost > 0) log.error({ keys: lost }, 'released ordering keys that waited for a lost delivery');
     for (const found of await wronglyAlerted(db)) ordering.look(found);
   }
 
-  async #lookAtBatches(duty: Duty): Promise<void> {
+  async #lookAtBatches(duty: Duty, signal: AbortSignal): Promise<void> {
     const { db, ids, released, log } = this.#deps;
     let healed = 0;
     await duty.eachProject({
@@ -90,7 +91,7 @@ export class Janitor {
           healed += 1;
         }
       },
-      isStopped: () => this.#stop.signal.aborted,
+      signal,
     });
     if (healed > 0) log.error({ batches: healed }, 'released deliveries of lost batches');
   }

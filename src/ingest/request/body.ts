@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { JsonBounds } from '../../platform/json/json-shape.ts';
+import { excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
 import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.ts';
 import { contentCodings, decodeContent } from './content-encoding.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
@@ -20,7 +20,7 @@ export type Body = Payload | { kind: 'too_large' } | { kind: 'bad_encoding'; mes
 const maxFields = 10_000;
 
 /** Deeper JSON is kept as bytes. A recursive walk, or JSON.parse with a reviver, fails by 4,000 levels. */
-const maxJsonDepth = 512;
+const mostNested = { depth: 512, names: Number.POSITIVE_INFINITY };
 
 /** From the bytes as received to the payload. Verify first, because signatures cover the raw bytes. */
 export async function readBody(
@@ -121,27 +121,9 @@ function noJson(error: unknown): null {
 
 /** Null if it cannot be JSON. */
 function jsonText(bytes: Buffer): string | null {
-  if (!isUtf8(bytes)) return null;
+  if (!isUtf8(bytes) || excessOf(bytes, mostNested) !== undefined) return null;
   const decoded = bytes.toString('utf8');
-  const text = decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
-  return nestsDeeperThan(text, maxJsonDepth) ? null : text;
-}
-
-function nestsDeeperThan(json: string, limit: number): boolean {
-  if (json.length <= 2 * limit) return false;
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < json.length; i++) {
-    const char = json[i];
-    if (inString) {
-      if (char === '\\') i++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '[' || char === '{') {
-      if (++depth > limit) return true;
-    } else if (char === ']' || char === '}') depth--;
-  }
-  return false;
+  return decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
 }
 
 function parseForm(bytes: Buffer, maxBytes: number): Body {

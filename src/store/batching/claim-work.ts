@@ -27,7 +27,7 @@ const CLAIM = leaseStatement(
 
 /**
  * Claims for a round: deliveries, meta events and batches. One result per want, in order. A batch takes one place: the ids
- * of 1,000 deliveries are 56 kB, and the deliveries are read once there is room for them (engine/batching/batch-room.ts).
+ * of 1,000 deliveries are 56 kB, and the deliveries are read once there is room for them (engine/batching/batch-sender.ts).
  */
 export async function claimWork(db: Database, wanted: Wanted): Promise<Claim[]> {
   const { wants } = wanted;

@@ -17,6 +17,7 @@ async function run(
   const left = new Set(rows);
   const done: string[] = [];
   const failed: string[] = [];
+  const stop = new AbortController();
   await eachProject({
     find: async (leftOut) =>
       [...left].filter(({ projectId }) => !leftOut.includes(projectId)).slice(0, most ?? left.size),
@@ -26,9 +27,10 @@ async function run(
       if (error !== undefined) throw error;
       for (const one of own) left.delete(one);
       done.push(`${projectId}${own.length}`);
+      if (done.length === stopAfter) stop.abort();
     },
     failed: (projectId) => failed.push(projectId),
-    isStopped: () => done.length === stopAfter,
+    signal: stop.signal,
   });
   return { done, failed };
 }

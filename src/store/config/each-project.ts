@@ -12,7 +12,7 @@ export interface ProjectWork<Row extends { projectId: ProjectId }> {
   most?: number;
   act(projectId: ProjectId, rows: readonly [Row, ...Row[]]): Promise<void>;
   failed(projectId: ProjectId, error: unknown): void;
-  isStopped(): boolean;
+  signal: AbortSignal;
 }
 
 /** After so many failures with no success between them the fault is not that of a project. The last one is thrown. */
@@ -21,14 +21,14 @@ export const MOST_IN_A_ROW = 100;
 export async function eachProject<Row extends { projectId: ProjectId }>(
   work: ProjectWork<Row>,
 ): Promise<void> {
-  const { find, act, failed, isStopped, most = Number.POSITIVE_INFINITY } = work;
+  const { find, act, failed, signal, most = Number.POSITIVE_INFINITY } = work;
   const leftOut: ProjectId[] = [];
   let inARow = 0;
-  for (let isMore = true; isMore && !isStopped(); ) {
+  for (let isMore = true; isMore && !signal.aborted; ) {
     const found = await find(leftOut);
     isMore = found.length >= most;
     for (const [projectId, rows] of Map.groupBy(found, (row) => row.projectId)) {
-      if (isStopped()) return;
+      if (signal.aborted) return;
       try {
         await act(projectId, rows as [Row, ...Row[]]);
         inARow = 0;

@@ -22,6 +22,6 @@ export async function removeExpiredAudit(
       return deleteInChunks(db, { table, where, values: [projectId, firstIdAt(nowMs - ownMs)] }, signal);
     },
     failed,
-    isStopped: () => signal.aborted,
+    signal,
   });
 }

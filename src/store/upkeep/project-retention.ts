@@ -45,6 +45,6 @@ export async function removeExpiredOfProjects(options: ProjectRemoval, nowMs: nu
       if (error instanceof WriteError) throw error;
       options.failed(projectId, error);
     },
-    isStopped: () => signal.aborted,
+    signal,
   });
 }

@@ -2,23 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { TObject, TSchema } from 'typebox';
 import { cloudForm } from '../../../ingest/cloudevents/cloud-form.ts';
 import { Type } from '../../../platform/type.ts';
+import type { Schema } from '../schema-view.ts';
 
 /**
  * The most bytes that a legal body of an operation has: the sum of the maxima of its schema. Free parts have no maximum and
  * count as FREE_BYTES, lists without one as endless. POSTHORN_MAX_BODY_BYTES caps the result.
  */
-interface Schema {
-  type?: string;
-  maxLength?: number;
-  maxItems?: number;
-  format?: string;
-  enum?: readonly unknown[];
-  const?: unknown;
-  properties?: Record<string, Schema>;
-  items?: Schema;
-  anyOf?: readonly Schema[];
-}
-
 /** An escaped character, as two code units: `\ud83d\ude00`. */
 const CHARACTER_BYTES = 12;
 /** Names, quotes, brackets and whitespace of a field or an item. */

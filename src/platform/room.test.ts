@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { BatchRoom } from './batch-room.ts';
+import { Room } from './room.ts';
 
 /** A room of 100 bytes. */
 function visited() {
-  const room = new BatchRoom(100);
+  const room = new Room(100);
   const entered: string[] = [];
   const gaveUp: string[] = [];
   const stop = new AbortController();
-  const enter = async (id: string, projectId: string, bytes: number) => {
-    void room.enter({ id, projectId }, bytes, stop.signal).then((isInside) => {
+  const enter = async (id: string, sharer: string, bytes: number) => {
+    void room.enter({ id, sharer }, bytes, stop.signal).then((isInside) => {
       (isInside ? entered : gaveUp).push(id);
     });
     await new Promise(setImmediate);
@@ -20,7 +20,7 @@ function visited() {
   return { room, entered, gaveUp, stop, enter, leave };
 }
 
-test('batches of a project that fill its share wait in order, and another project finds room', async () => {
+test('pieces of work of a sharer that fill its share wait in order, and another sharer finds room', async () => {
   const { room, entered, enter, leave } = visited();
   await enter('a1', 'a', 40);
   await enter('a2', 'a', 30);
@@ -36,7 +36,7 @@ test('batches of a project that fill its share wait in order, and another projec
   expect(room.used).toBe(0);
 });
 
-test('one batch at a time may be in excess of the room, of a project that has none inside', async () => {
+test('one piece at a time may be in excess of the room, of a sharer that has none inside', async () => {
   const { room, entered, enter, leave } = visited();
   await enter('a1', 'a', 1_000);
   await enter('a2', 'a', 1_000);
@@ -51,24 +51,24 @@ test('one batch at a time may be in excess of the room, of a project that has no
   expect(room.used).toBe(0);
 });
 
-test('a large batch enters while small ones of two projects keep the room full', async () => {
+test('a large piece enters while small ones of two sharers keep the room full', async () => {
   const { room, entered, enter, leave } = visited();
-  // Each project has more than there is room for.
-  for (let n = 0; n < 60; n++) for (const project of ['a', 'b']) await enter(`${project}${n}`, project, 1);
+  // Each sharer has more than there is room for.
+  for (let n = 0; n < 60; n++) for (const sharer of ['a', 'b']) await enter(`${sharer}${n}`, sharer, 1);
   expect(room.used).toBeGreaterThan(80);
   for (const id of ['large 1', 'large 2']) await enter(id, id, 30);
   expect(entered).toContain('large 1');
   for (let n = 60; n < 70; n++)
-    for (const project of ['a', 'b']) {
-      await leave(`${project}${n - 60}`);
-      await enter(`${project}${n}`, project, 1);
+    for (const sharer of ['a', 'b']) {
+      await leave(`${sharer}${n - 60}`);
+      await enter(`${sharer}${n}`, sharer, 1);
     }
   expect(entered).not.toContain('large 2');
   await leave('large 1');
   expect(entered.at(-1)).toBe('large 2');
 });
 
-test('a batch that waits gives up with a stop, and takes no room', async () => {
+test('a piece that waits gives up with a stop, and takes no room', async () => {
   const { room, entered, gaveUp, stop, enter, leave } = visited();
   await enter('a1', 'a', 70);
   await enter('a2', 'a', 70);
@@ -80,12 +80,12 @@ test('a batch that waits gives up with a stop, and takes no room', async () => {
   expect(room.used).toBe(0);
 });
 
-test('a batch that gives up lets those behind it enter', async () => {
-  const room = new BatchRoom(100);
+test('a piece that gives up lets those behind it enter', async () => {
+  const room = new Room(100);
   const [own, others] = [new AbortController(), new AbortController()];
   const inside: string[] = [];
   const enter = (id: string, bytes: number, { signal }: AbortController) =>
-    room.enter({ id, projectId: 'a' }, bytes, signal).then((isInside) => isInside && inside.push(id));
+    room.enter({ id, sharer: 'a' }, bytes, signal).then((isInside) => isInside && inside.push(id));
   await enter('first', 50, others);
   void enter('large', 90, own);
   void enter('small', 10, others);
