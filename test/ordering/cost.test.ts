@@ -1,14 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
+import { LANE, type LeasedBatch, type LeasedDelivery, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import type { Database } from '../../src/store/database/database.ts';
+import { finishWork } from '../../src/store/batching/finish-work.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { leasedDelivery } from '../support/samples/leased-delivery.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -135,4 +139,26 @@ test('an ordered delivery takes three round trips: its end, the commit, and the 
   relay.slow(0);
   // A few for the first claim and the sweeps.
   expect(trips()).toBeLessThanOrEqual(3 * count + 5);
+});
+
+test('deliveries take their places, and those of a batch end, in one round trip and the commit', async () => {
+  const relay = await startDatabaseRelay();
+  onTestFinished(() => relay.close());
+  const connection = { connectionString: relay.urlOf(database.name) };
+  const far = new Database({ connection, connections: 6, log: quietLog });
+  onTestFinished(() => far.close());
+  const members = { kind: 'batch', id: idOf(1_000_000), deliveryIds: [delivery.id] };
+  const batch = { ...delivery, ...members } as unknown as LeasedBatch;
+  const group = groupFinish(batch, { members: [finish], parts: [] }, { delayMs: null });
+  const calls = [
+    () => enterKeys(far, [delivery]),
+    () => finishWork(far, { nodeId: 'n', templates: new AttemptTemplates() }, [group]),
+  ];
+  relay.slow(40);
+  for (const call of calls) {
+    await call();
+    const trips = relay.countTrips('lock-ordering-keys');
+    await call();
+    expect(trips()).toBe(2);
+  }
 });

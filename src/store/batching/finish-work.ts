@@ -40,16 +40,19 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
   const { members, parts } = finish.group as Group;
   return db.hotTransaction(async (tx) => {
     const ordered = members.filter((member) => endsInOrder(member) || waitsAgain(member));
-    if (ordered.length > 0) await lockKeys(tx, deliveriesOf(ordered));
     const held = heldBy(node.nodeId, finish);
-    const isHeld = (await tx.hot('hold-batch', HOLD, held)).length > 0;
-    const finished = await finishMembers(tx, node, members);
+    // All are sent at once. The server begins each, and takes its snapshot, when it has the locks of those before.
+    const [, holds, finished] = await Promise.all([
+      ordered.length > 0 ? lockKeys(tx, deliveriesOf(ordered)) : undefined,
+      tx.hot('hold-batch', HOLD, held),
+      finishMembers(tx, node, members),
+    ]);
     const recorded = members.filter(({ delivery }) => finished.moved.has(delivery.id));
     await insertMetaEvents(
       tx,
       recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
     );
-    if (!isHeld) return finished;
+    if (holds.length === 0) return finished;
     for (const part of parts) await regroup(tx, finish, part);
     await (finish.delayMs === null ? endBatch(tx, held, finish) : keepBatch(tx, held, finish));
     return { ...finished, moved: new Set([...finished.moved, finish.delivery.id]) };

@@ -55,12 +55,11 @@ export async function inTheirPlaces(
 /** Returns the ids of those that are heads of their keys. */
 export function enterKeys(db: Database, deliveries: readonly LeasedDelivery[]): Promise<Set<string>> {
   return db.hotTransaction(async (tx) => {
-    await lockKeys(tx, deliveries);
-    const rows = await tx.hot<{ id: string; waits: boolean }>(
-      'enter-ordering-keys',
-      ENTER,
-      enter.values(deliveries),
-    );
+    // Both are sent at once. The server begins the second, and takes its snapshot, when it has the locks.
+    const [, rows] = await Promise.all([
+      lockKeys(tx, deliveries),
+      tx.hot<{ id: string; waits: boolean }>('enter-ordering-keys', ENTER, enter.values(deliveries)),
+    ]);
     return new Set(rows.filter(({ waits }) => !waits).map(({ id }) => id));
   });
 }

@@ -66,9 +66,9 @@ select k.id from (
   select id from ordering_keys where project_id = d.project_id and id = d.ordering_id for update
 ) k`;
 
-export async function lockKeys(tx: HotQueryable, deliveries: readonly OrderedDelivery[]): Promise<void> {
-  await tx.hot('lock-ordering-keys', LOCK, lock.values(deliveries));
-}
+/** If it fails, so does what was sent with it. Its own error comes first. */
+export const lockKeys = (tx: HotQueryable, deliveries: readonly OrderedDelivery[]): Promise<unknown> =>
+  tx.hot('lock-ordering-keys', LOCK, lock.values(deliveries));
 
 /** Locks the keys of those of the deliveries that are open, or of all. Returns them. */
 export async function lockKeysOf(

@@ -16,7 +16,7 @@ import { type Claim, claimedTogether, type Wanted } from './lease-due.ts';
 /**
  * Records a batch of outcomes of deliveries and meta events. If an outcome creates a meta event, that is
  * stored in the same commit, for those that were moved. Only such a batch, and one in which an ordered delivery ends, is a
- * transaction (4 round trips instead of 1). All others are one statement.
+ * transaction (two or three round trips instead of one). All others are one statement.
  */
 export async function finishBatch(
   db: Database,
