@@ -8,17 +8,31 @@ import { SiteContext } from '../parts/site.ts';
 import { MessagesContext } from '../parts/words.ts';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { WordsContext } from '../ui/text/words.ts';
-import { applyTheme, themeOfDocument } from './document-theme.ts';
 import { listenToHost, useHostTheme } from './host.ts';
 import { loadWords } from './load-words.ts';
 import { portalSite } from './portal-site.ts';
 import { takeTokenOfAddress } from './session.ts';
 import { Shell } from './shell.tsx';
-import { type Theme, withHostTheme } from './theme.ts';
+import { DEFAULT_THEME, fontFamily, type Theme, themeVariables, withHostTheme } from './theme.ts';
 
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
+
+/** The theme that the server wrote into the document. */
+function themeOfDocument(): Theme {
+  const content = document.querySelector<HTMLMetaElement>('meta[name=theme]')?.content ?? '';
+  return content === '' ? DEFAULT_THEME : { ...DEFAULT_THEME, ...(JSON.parse(content) as Theme) };
+}
+
+/** Sets the theme of the whole document. The policy of the page allows no style in HTML, and this is not one. */
+function applyTheme(theme: Theme): void {
+  const root = document.documentElement;
+  for (const [name, value] of Object.entries(themeVariables(theme))) root.style.setProperty(name, value);
+  root.style.fontFamily = fontFamily(theme);
+  if (theme.color_scheme === 'auto') delete root.dataset['theme'];
+  else root.dataset['theme'] = theme.color_scheme;
+}
 
 function nameLanguage({ ui }: Messages): void {
   document.documentElement.lang = ui.locale.slice(0, 2);
