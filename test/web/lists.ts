@@ -82,6 +82,14 @@ export function listTests(get: () => World): void {
       await page.waitForURL((url) => !url.search.includes('state'));
     });
 
+    it('that a filter empties says so, and has its rows again without the filter', async () => {
+      const { page, open } = get();
+      await open('audit?action=meta_event.resent');
+      await page.getByText('No entry matches these filters').waitFor();
+      await page.getByRole('button', { name: 'Clear filters' }).click();
+      await page.getByText('endpoint.created').first().waitFor();
+    });
+
     it.each(['deliveries', 'events', 'endpoints'])(
       '%s names the customer of each row, takes one as a filter, and leads to their page',
       async (path) => {
