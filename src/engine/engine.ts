@@ -6,7 +6,7 @@ import type { PullService } from '../domain/pull-door.ts';
 import type { Loop } from '../platform/loop.ts';
 import { sizedTo } from '../platform/memory/usable-memory.ts';
 import { Room } from '../platform/room.ts';
-import { systemClock } from '../platform/time/clock.ts';
+import { type Clock, systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
 import { finishWork } from '../store/batching/finish-work.ts';
@@ -64,7 +64,7 @@ interface Part {
 /** The parts that move deliveries, connected and started in order. */
 export class Engine {
   readonly nodeId: string;
-  readonly #deps: EngineDeps;
+  readonly #deps: EngineDeps & { nodeId: string; now(): number; clock: Clock };
   readonly #dispatcher: Dispatcher;
   readonly #finisher: Finisher;
   readonly #claimer: Claimer;
@@ -86,48 +86,41 @@ export class Engine {
   /** Nodes that the last heartbeat found silent. */
   #silent: readonly SilentNode[] = [];
 
-  constructor(deps: EngineDeps) {
-    const { config, db, cache, ids, databaseClock, metrics, log } = deps;
-    this.#deps = deps;
+  constructor(given: EngineDeps) {
+    const { config, db, cache, databaseClock, ids } = given;
     this.nodeId = ids.next();
+    const deps = { ...given, nodeId: this.nodeId, now: databaseClock.now, clock: systemClock };
+    this.#deps = deps;
     this.#delivers = config.roles.includes('deliver');
     const lease = new Lease(systemClock);
     const templates = new AttemptTemplates();
     this.#finisher = this.#createFinisher(templates);
     this.#rateLeases = new RateLeases({
-      db,
-      nodeId: this.nodeId,
+      ...deps,
       waiting: (place, inMs) => this.#claimer.leased(place, inMs),
-      clock: systemClock,
-      log,
     });
-    this.#notifier = new DueNotifier({ db, log });
+    this.#notifier = new DueNotifier(deps);
     this.#watch = new OutcomeWatch({ ...deps, restartCap: (id) => this.#dispatcher.restartCap(id) });
     this.#dispatcher = this.#createDispatcher(lease);
     this.#claimer = new Claimer({
-      db,
-      nodeId: this.nodeId,
+      ...deps,
       dispatcher: this.#dispatcher,
       lease,
-      clock: systemClock,
-      metrics,
-      log,
       rateLeases: this.#rateLeases,
       collects: ({ projectId, key }) => this.#batches.found(projectId, key),
       batchesClaimed: (key) => this.#batches.claimed(key),
-      decideGate: (place) => decideGate(cache, place, databaseClock.now()),
+      decideGate: (place) => decideGate(cache, place, deps.now()),
     });
     const expander = new Expander({
       ...deps,
-      now: databaseClock.now,
       maxRetrySeconds: config.maxRetrySeconds,
       sweep: () => this.#claimer.sweep(),
     });
     this.#countWriter = new CountWriter({
+      ...deps,
       accepted: deps.counts,
       store: (counts) => addAccepted(db, counts),
       addUp: (signal) => addUpCounts(db, signal),
-      log,
     });
     this.#pull = this.#createPull(templates);
     this.#batches = this.#createBatches();
@@ -143,7 +136,6 @@ export class Engine {
     this.#heartbeat = new Heartbeat({
       ...deps,
       beat: (inFlightFrom) => this.#beat(inFlightFrom),
-      clock: systemClock,
       lease,
       dispatcher: this.#dispatcher,
       claimer: this.#claimer,
@@ -176,8 +168,9 @@ export class Engine {
   }
 
   #createReaper(): Reaper {
-    const { db, metrics, log } = this.#deps;
+    const { db } = this.#deps;
     return new Reaper({
+      ...this.#deps,
       table: {
         silent: () => this.#silent,
         asReaper: (work) => asReaper(db, work),
@@ -187,9 +180,6 @@ export class Engine {
       },
       connectedMs: () => this.#heartbeat.connectedMs(),
       claimer: this.#claimer,
-      clock: systemClock,
-      metrics,
-      log,
     });
   }
 
@@ -201,8 +191,7 @@ export class Engine {
   }
 
   #createDispatcher(lease: Lease): Dispatcher {
-    const { config, cache, http, ids, databaseClock, metaEvents, guard } = this.#deps;
-    const { now } = databaseClock;
+    const { config, cache, metaEvents } = this.#deps;
     const deliveries = this.#createSender(lease);
     const stored: BatchSenderDeps['stored'] = {
       measure: (batch) => measureBatch(this.#deps.db, batch),
@@ -211,14 +200,12 @@ export class Engine {
     return new Dispatcher({
       ...this.#deps,
       sender: new Sender({
+        ...this.#deps,
         deliveries,
-        batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom, now }),
+        batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom }),
         leaseEnded: (delivery) => this.#pull.leaseEnded(delivery),
-        metaEvents: new MetaEventSender({ cache, http, ids, now, maySend: () => lease.isFresh() }),
+        metaEvents: new MetaEventSender({ ...this.#deps, maySend: () => lease.isFresh() }),
         recorder: metaEvents,
-        cache,
-        guard,
-        now,
       }),
       finisher: this.#finisher,
       queue: {
@@ -229,7 +216,6 @@ export class Engine {
       outcomes: this.#watch,
       left: (deliveryId) => this.#left(deliveryId),
       lease,
-      clock: systemClock,
       // A node that does not deliver has no window. Its accepted deliveries wait for another node.
       window: this.#delivers ? config.window : 0,
       endpointConcurrency: config.endpointConcurrency,
@@ -239,30 +225,20 @@ export class Engine {
   }
 
   #createSender(lease: Lease): DeliverySender {
-    const { cache, http, messages, ids, sandbox, sealer, tracer, db, databaseClock } = this.#deps;
+    const { http, db } = this.#deps;
     return new DeliverySender({
-      cache,
-      http,
-      messages,
-      ids,
-      sandbox,
-      sealer,
+      ...this.#deps,
       auth: new EndpointAuth(http),
-      now: databaseClock.now,
       markStarted: (delivery) => markStarted(db, this.nodeId, delivery),
       maySend: () => lease.isFresh(),
       rateLeases: this.#rateLeases,
-      tracer,
     });
   }
 
   #createPull(templates: AttemptTemplates): Pull {
-    const { databaseClock } = this.#deps;
     return new Pull({
       ...this.#deps,
       templates,
-      now: databaseClock.now,
-      clock: systemClock,
       leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
       attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
       released: (places) => this.#intake.released(places),
@@ -277,26 +253,24 @@ export class Engine {
   }
 
   #createFinisher(templates: AttemptTemplates): Finisher {
-    const { db, metrics, log } = this.#deps;
     return new Finisher({
+      ...this.#deps,
       store: async (batch) => {
-        const { moved, released } = await finishWork(db, { nodeId: this.nodeId, templates }, batch);
+        const { moved, released } = await finishWork(
+          this.#deps.db,
+          { nodeId: this.nodeId, templates },
+          batch,
+        );
         this.#intake.released(released);
         this.#watch.recorded(batch, moved);
         return moved;
       },
-      clock: systemClock,
-      metrics,
-      log,
     });
   }
 
   #createBatches(): BatchFormer {
     return new BatchFormer({
       ...this.#deps,
-      nodeId: this.nodeId,
-      now: this.#deps.databaseClock.now,
-      clock: systemClock,
       formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),
     });
   }
@@ -308,8 +282,7 @@ export class Engine {
 
   /** A test request, apart from the queue. */
   tryEndpoint(trial: EndpointTrial): Promise<TrialResult> {
-    const { http, messages, ids, databaseClock } = this.#deps;
-    return tryEndpoint({ http, messages, ids, now: databaseClock.now }, trial);
+    return tryEndpoint(this.#deps, trial);
   }
 
   get sink(): DeliverySink {
