@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
 import { AppError, type FieldProblem, invalidFields } from '../domain/errors.ts';
 import type { EventId, IdFactory, ProjectId, SourceId } from '../domain/ids.ts';
@@ -7,6 +6,7 @@ import type { AcceptedCounts } from '../metrics/accepted-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import { nextTurn } from '../platform/time/next-turn.ts';
 import type { Turns } from '../platform/turns.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { AppError } from '../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue } from '../domain/http-header.ts';
 import { readTime } from '../domain/time.ts';
+import { compactMember } from '../platform/json/cut-json.ts';
 import { isObject, isTexts } from '../platform/json/is-object.ts';
 import { excessOf, type JsonBounds } from '../platform/json/json-shape.ts';
-import { compactJson, cutTopLevel } from '../platform/json/raw-json.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import type { EventTarget, ProjectRouting } from '../routing/project-routing.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -259,7 +259,7 @@ async function readEnvelope(payload: Buffer): Promise<Envelope | string> {
     return `The event_type of the message is longer than ${MAX_EVENT_TYPE_CHARS} characters.`;
   if (!('data' in fields)) return 'The message has no data.';
   if (!isTexts(headers ?? {})) return 'The field custom_headers of the message must be an object of strings.';
-  const data = compactJson(cutTopLevel(text, 'data') ?? 'null');
+  const data = await compactMember(text, 'data');
   return {
     ...others,
     event_type: type,

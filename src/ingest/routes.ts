@@ -4,8 +4,8 @@ import { visibleHeaders } from '../domain/config/credential-headers.ts';
 import { isResponseType } from '../domain/config/source.ts';
 import { AppError, badQuery, wrongState } from '../domain/errors.ts';
 import { isMediaType } from '../domain/http-header.ts';
+import { compactInSlices } from '../platform/json/cut-json.ts';
 import type { JsonBounds } from '../platform/json/json-shape.ts';
-import { compactJson } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { HOPS_HEADER, readHops } from '../signing/hops.ts';
@@ -110,8 +110,9 @@ async function ingest(
   const code =
     row.cloudevents && payload.kind === 'json' ? eventGridCode(incoming.headers, payload.value) : null;
   if (code !== null) return reply.send({ validationResponse: code });
+  const bytes = payload.kind === 'json' ? await compactInSlices(payload.text) : payload.bytes;
   const event = {
-    ...newEvent(request.source as FoundSource, incoming, payload),
+    ...newEvent(request.source as FoundSource, incoming, { payload, bytes }),
     trace: requestTrace(request),
     hops: readHops(deps.sealer, request.headers[HOPS_NAME]),
   };
@@ -134,7 +135,7 @@ async function ingestCloudEvents(
   const { jsonBounds } = deps;
   const given = await cloudEventsOf(incoming, body.bytes, { isSigned, jsonBounds });
   const events = given.map((one): NewEvent => {
-    const own = newEvent(found, incoming, one.payload);
+    const own = newEvent(found, incoming, { payload: one.payload, bytes: one.cloud.payload });
     const { trace, expires_at, ...parts } = cloudParts(found.row, own, one);
     const limits = { nowMs: deps.now(), retentionMs: Number.POSITIVE_INFINITY };
     const times = eventTimes({ expires_at }, { ...limits, expiryName: 'expirytime' });
@@ -192,7 +193,7 @@ const isBadlyEncoded = (body: { kind: string }): body is Extract<Body, { kind: '
 function newEvent(
   { row, routing }: FoundSource,
   request: IngestRequest,
-  payload: Payload,
+  { payload, bytes }: { payload: Payload; bytes: Buffer },
 ): Omit<NewEvent, 'trace' | 'hops'> {
   const { headers, idempotencyKey, eventType } = compileSource(row);
   const type = eventType(request, payload);
@@ -201,7 +202,7 @@ function newEvent(
     projectId: row.project_id,
     target: { kind: 'subscribers' },
     eventType: type.eventType,
-    payload: payload.kind === 'json' ? compactJson(payload.text) : payload.bytes,
+    payload: bytes,
     contentType: payload.kind === 'json' ? null : payload.contentType,
     headers: {
       ...headers.stored(request.headers, visibleHeaders(routing.project.config)),

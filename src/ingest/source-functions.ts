@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { payloadText } from '../domain/payload-text.ts';
+import { compactJson } from '../platform/json/cut-json.ts';
 import { isTexts } from '../platform/json/is-object.ts';
-import { compactJson } from '../platform/json/raw-json.ts';
 import { functionFailure } from '../routing/function-failure.ts';
 import { functionVersion } from '../sandbox/contract.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';

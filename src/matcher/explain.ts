@@ -1,5 +1,5 @@
 import { numberOf } from './equality.ts';
-import { findValue, someValue } from './field-path.ts';
+import { type FieldPath, findValue, someValue } from './field-path.ts';
 import {
   type AllNode,
   type AnyNode,
@@ -49,8 +49,9 @@ export function explainNode(node: FilterNode, root: unknown, meter: WorkMeter): 
   };
 }
 
-function firstFailed(node: AllNode, root: unknown, meter: WorkMeter): FilterNode {
-  const failed = node.nodes.find((child) => !nodeHolds(child, root, meter));
+/** The last one is not tried again: it fails if no other does. */
+function firstFailed({ nodes }: AllNode, root: unknown, meter: WorkMeter): FilterNode {
+  const failed = nodes.find((child, n) => n === nodes.length - 1 || !nodeHolds(child, root, meter));
   if (failed === undefined) throw new Error('explained a filter node that holds');
   return failed;
 }
@@ -74,7 +75,7 @@ function explainCondition(condition: FieldCondition, root: unknown, meter: WorkM
   const named =
     found.length === 0
       ? tests.find((test) => !test.holdsWhenAbsent)
-      : tests.find((test) => !found.some((value) => test.holds(value, meter)));
+      : tests.find((test, n) => isLastOf(tests, n, path) || !found.some((value) => test.holds(value, meter)));
   // Behind wildcards each test may hold for some element while no element passes them all.
   const failed = named ?? tests[0]!;
   return {
@@ -85,6 +86,10 @@ function explainCondition(condition: FieldCondition, root: unknown, meter: WorkM
     reason: reasonOf(failed, condition, found),
   };
 }
+
+/** A value that passes all the other tests fails the last one, which may read much of it. */
+const isLastOf = (tests: readonly FieldTest[], n: number, { wildcards }: FieldPath): boolean =>
+  wildcards === 0 && n === tests.length - 1;
 
 function valuesFound({ path }: FieldCondition, root: unknown): unknown[] {
   if (path.wildcards === 0) {

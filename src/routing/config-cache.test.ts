@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { quietLog } from '../../test/support/quiet-log.ts';
 import { routingOf } from '../../test/support/samples/routing.ts';
 import { asId } from '../domain/ids.ts';
@@ -18,15 +19,7 @@ test('a change of many endpoints leaves turns of the event loop to others', asyn
     sources: { changedSince: async () => [] },
     log: quietLog,
   } as unknown as ConstructorParameters<typeof ConfigCache>[0]);
-  let turns = 0;
-  let isRead = false;
-  const count = () => {
-    turns += 1;
-    if (!isRead) setImmediate(count);
-  };
-  setImmediate(count);
-  const routing = await cache.refresh(asId('p'));
-  isRead = true;
+  const { turns, result: routing } = await countTurns(() => cache.refresh(asId('p')));
   expect(routing.endpoints.size).toBe(10_000);
   expect(turns).toBeGreaterThanOrEqual(40);
 });

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldProblem } from '../domain/errors.ts';
 import { type CompiledSchema, compileSchema } from '../json-schema/compile-schema.ts';
 import { WorkMeter } from '../matcher/work-meter.ts';
-import { parseInSlices } from '../platform/json/parse-in-slices.ts';
+import { LARGE_JSON, parseInSlices } from '../platform/json/parse-in-slices.ts';
+import { nextTurn } from '../platform/time/next-turn.ts';
 
 /**
  * The schemas of a project's event types, for checks of accepted events. Each is compiled when the first event of its type
@@ -31,8 +31,8 @@ const NONE: readonly FieldProblem[] = [];
 /** The work of a group: that of the largest events, and what ordinary checks of its payloads need. */
 const GROUP_STEPS = 10_000_000;
 const STEPS_PER_BYTE = 4;
-/** After about 2 ms of checks other work has its turn. */
-const STEPS_AT_ONCE = 100_000;
+/** After about 1 ms of checks other work has its turn. */
+const STEPS_AT_ONCE = 50_000;
 
 export class EventSchemas {
   readonly mode: 'warn' | 'refuse';
@@ -79,7 +79,9 @@ export class EventSchemas {
     if (entry.compiled === undefined) entry.compiled = compiledOrNull(entry.text);
     if (entry.compiled === null) return NONE;
     if (contentType !== null) return [{ field: 'data', problem: 'is not JSON, and its type has a schema' }];
-    const problems = entry.compiled.check(await parseInSlices(payload.toString()), meter);
+    const text = payload.toString();
+    const value = text.length > LARGE_JSON ? await parseInSlices(text) : (JSON.parse(text) as unknown);
+    const problems = entry.compiled.check(value, meter);
     return problems ?? [{ field: 'data', problem: 'needs more work than allowed to be checked' }];
   }
 }

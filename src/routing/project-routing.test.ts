@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { defaultProjectConfig } from '../domain/config/project-config.ts';
 import { noConditions, recordsFor } from '../domain/config/subscription.ts';
 import { asId } from '../domain/ids.ts';
-import { SLICE_CHARS } from '../platform/json/parse-in-slices.ts';
+import { LARGE_JSON } from '../platform/json/parse-in-slices.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';
@@ -163,7 +164,7 @@ test('a URL or an owner is looked up without a walk over all endpoints for each 
 });
 
 test('filters that cost much are matched in slices, a filter at a time', async () => {
-  const text = 'x'.repeat(SLICE_CHARS + 1);
+  const text = 'x'.repeat(LARGE_JSON + 1);
   const given = event({ payload: Buffer.from(JSON.stringify({ a: text, list: [1, 2, 3] })) });
   const never = { ...noConditions(), body: { a: { $regex: 'y$' } } };
   const rows = Array.from({ length: 20 }, (_, n) =>
@@ -172,17 +173,10 @@ test('filters that cost much are matched in slices, a filter at a time', async (
   const last = subscription('20', { filter: { ...noConditions(), body: { list: 3 } } });
   const subject = eventSubject(given);
   const used: number[] = [0];
-  let isDone = false;
-  const look = () => {
-    used.push(subject.meter.used);
-    if (!isDone) setImmediate(look);
-  };
-  setImmediate(look);
-  const matching = routingOf(...rows, last).matchInSlices(given, subject);
-  const found = (await matching).map(({ row }) => row.id);
-  isDone = true;
-  used.push(subject.meter.used);
-  expect(found).toEqual(['20']);
+  const look = () => used.push(subject.meter.used);
+  const { result } = await countTurns(() => routingOf(...rows, last).matchInSlices(given, subject), look);
+  look();
+  expect(result.map(({ row }) => row.id)).toEqual(['20']);
   const filterSteps = text.length + 100;
   expect(subject.meter.used).toBeGreaterThan(20 * text.length);
   const slices = used.slice(1).map((now, n) => now - (used[n] ?? 0));

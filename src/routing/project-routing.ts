@@ -11,7 +11,7 @@ import type { QueueKey } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import { EventTypeIndex } from '../matcher/event-type.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
-import { parseInSlices, SLICE_CHARS } from '../platform/json/parse-in-slices.ts';
+import { LARGE_JSON, parseInSlices } from '../platform/json/parse-in-slices.ts';
 import { nextTurn } from '../platform/time/next-turn.ts';
 import { compileSigner, type Signer } from '../signing/sign-delivery.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
@@ -51,8 +51,8 @@ export interface Matchable extends FilterableEvent {
   sourceId: string | null;
 }
 
-/** After about 3 ms of filters other work has its turn. A filter is not divided. */
-export const STEPS_AT_ONCE = 200_000;
+/** After about 1 ms of filters other work has its turn. A filter is not divided. */
+export const STEPS_AT_ONCE = 50_000;
 
 /** The state of an alert that was raised at least once. */
 export interface KnownAlert {
@@ -237,7 +237,7 @@ export class ProjectRouting {
     event: Matchable,
     subject: FilterSubject,
   ): RoutedSubscription[] | Promise<RoutedSubscription[]> {
-    if (event.payload.length > SLICE_CHARS && event.contentType === null && this.#readsBody(event.eventType))
+    if (event.payload.length > LARGE_JSON && event.contentType === null && this.#readsBody(event.eventType))
       return this.#matchLarge(event, subject);
     const matching = this.#begin(event);
     return tryNext(matching, event, subject)

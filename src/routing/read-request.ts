@@ -1,5 +1,5 @@
+import { cutTopLevel } from '../platform/json/cut-json.ts';
 import { isObject } from '../platform/json/is-object.ts';
-import { cutTopLevel } from '../platform/json/raw-json.ts';
 import { checkHeaders, checkPath, checkQuery, type FunctionRequest } from './function-request.ts';
 import { hideValues, shownValues } from './variables.ts';
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type MessageReader, readBrokerMessage } from '../../src/ingest/broker-message.ts';
 import type { NewEvent } from '../../src/ingest/new-event.ts';
 import type { SourceRow } from '../../src/store/config/sources.ts';
+import { countTurns } from '../support/count-turns.ts';
 import { NOON } from '../support/samples/leased-delivery.ts';
 import { routingOf } from '../support/samples/routing.ts';
 
@@ -91,16 +92,8 @@ test('a message that nests too deep or has too many names is kept as an event th
 });
 
 test('a large message is read in slices, with its data as it came', async () => {
-  let turns = 0;
-  let isDone = false;
-  const count = () => {
-    turns++;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
   const data = [...Array<string>(8).fill('x'.repeat(100_000)), 1.5];
-  const event = await read({ data });
-  isDone = true;
+  const { turns, result: event } = await countTurns(() => read({ data }));
   expect(event).toMatchObject({ eventType: 'a', contentType: null, functionFailure: null });
   expect(String(event.payload)).toBe(JSON.stringify(data));
   expect(turns).toBeGreaterThanOrEqual(4);

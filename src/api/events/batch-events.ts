@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { invalid } from '../../domain/errors.ts';
-import { cutItems } from '../../platform/json/raw-json.ts';
+import { cutItems } from '../../platform/json/cut-json.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { BatchEvents, BatchResults, UncheckedBatch } from './batch-schema.ts';

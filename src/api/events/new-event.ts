@@ -6,7 +6,7 @@ import type { SourceId } from '../../domain/ids.ts';
 import { type EventTimes, eventTimes, type GivenTimes, retentionOf } from '../../ingest/event-times.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
-import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
+import { compactMember } from '../../platform/json/cut-json.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';
@@ -24,7 +24,7 @@ export async function newEvent(
   target: EventTarget,
 ): Promise<NewEvent> {
   const { project, body } = call;
-  const { payload, contentType } = call.payload ?? jsonOf(call.bodyText);
+  const { payload, contentType } = call.payload ?? (await jsonOf(call.bodyText));
   if (payload.length > project.config.max_payload_read_size) {
     throw payloadTooLarge(project.config.max_payload_read_size);
   }
@@ -55,8 +55,8 @@ export async function newEvent(
   };
 }
 
-const jsonOf = (bodyText: string): EventPayload => ({
-  payload: compactJson(cutTopLevel(bodyText, 'data') ?? 'null'),
+const jsonOf = async (bodyText: string): Promise<EventPayload> => ({
+  payload: await compactMember(bodyText, 'data'),
   contentType: null,
 });
 

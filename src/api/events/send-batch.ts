@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import { requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { GroupResult } from '../../ingest/accept-event.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
+import { nextTurn } from '../../platform/time/next-turn.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import type { Call, EventPayload } from '../http/call.ts';

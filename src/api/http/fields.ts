@@ -5,7 +5,7 @@ import { payloadText } from '../../domain/payload-text.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
-import { showRows } from './show-rows.ts';
+import { showInSlices } from './show-rows.ts';
 
 /** Common parts of the resources' schemas. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
@@ -76,11 +76,11 @@ export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
 
-export function mapPage<Row, Item>(
+export async function mapPage<Row, Item>(
   page: Page<Row>,
   map: (row: Row) => Item,
-): { content: Item[]; pagination: Page<Row>['pagination'] } {
-  return { content: showRows(page.rows, map), pagination: page.pagination };
+): Promise<{ content: Item[]; pagination: Page<Row>['pagination'] }> {
+  return { content: await showInSlices(page.rows, map), pagination: page.pagination };
 }
 
 /** A time from the body in milliseconds. */

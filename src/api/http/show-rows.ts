@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { SealError } from '../../platform/sealer.ts';
+import { nextTurn } from '../../platform/time/next-turn.ts';
 
 /**
  * The rows of a list. A row that cannot be shown (an invalid time, a secret that cannot be opened, damaged
@@ -14,18 +15,35 @@ interface Unshown {
 }
 
 export function showRows<Row, Item>(rows: readonly Row[], show: (row: Row) => Item): Item[] {
-  const unshown: Unshown[] = [];
-  const items = rows.flatMap((row) => {
-    try {
-      return [show(row)];
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      unshown.push({ id: (row as { id?: string }).id ?? '', error });
-      return [];
-    }
-  });
-  if (unshown.length > 0) leftOut.set(items, unshown);
+  const items: Item[] = [];
+  for (const row of rows) showRow(row, show, items);
   return items;
+}
+
+/** Rows of a page may have large payloads. */
+const ROWS_AT_ONCE = 20;
+
+/** `showRows` with a turn of the event loop after each slice. */
+export async function showInSlices<Row, Item>(
+  rows: readonly Row[],
+  show: (row: Row) => Item,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  for (const [n, row] of rows.entries()) {
+    if (n > 0 && n % ROWS_AT_ONCE === 0) await nextTurn();
+    showRow(row, show, items);
+  }
+  return items;
+}
+
+function showRow<Row, Item>(row: Row, show: (row: Row) => Item, items: Item[]): void {
+  try {
+    items.push(show(row));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const unshown = leftOut.get(items) ?? [];
+    leftOut.set(items, [...unshown, { id: (row as { id?: string }).id ?? '', error }]);
+  }
 }
 
 /** A part of a row. The row is shown without it if it is damaged. */

@@ -4,7 +4,7 @@ import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { found, invalid, wrongState } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
-import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
+import { compactJson, cutTopLevel } from '../../platform/json/cut-json.ts';
 import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { countTurns } from '../../../test/support/count-turns.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
@@ -132,15 +133,7 @@ test('a sweep of many keys leaves turns of the event loop to others', async () =
     due_in_ms: 60_000,
   }));
   const claimer = claimerAsking(() => undefined, { db: { hot: async () => rows } });
-  let turns = 0;
-  let isSwept = false;
-  const count = () => {
-    turns += 1;
-    if (!isSwept) setImmediate(count);
-  };
-  setImmediate(count);
-  await claimer.sweep();
-  isSwept = true;
+  const { turns } = await countTurns(() => claimer.sweep());
   expect(turns).toBeGreaterThanOrEqual(20);
   await claimer.stop();
 });

@@ -1,5 +1,5 @@
 import { invalid } from '../../domain/errors.ts';
-import { cutItems } from '../../platform/json/raw-json.ts';
+import { cutItems } from '../../platform/json/cut-json.ts';
 
 const MAX_EVENTS = 1_000;
 

@@ -1,8 +1,8 @@
 import { attributeText, CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
 import { type FieldProblem, invalid } from '../../domain/errors.ts';
+import { compactJson, cutTopLevel } from '../../platform/json/cut-json.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
-import { compactJson, cutTopLevel } from '../../platform/json/raw-json.ts';
 import { isJsonType, type JsonPayload, jsonInSlices, jsonPayload } from '../request/body.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
 import { excessError } from '../request/json-bounds.ts';

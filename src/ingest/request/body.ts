@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
-import { parseInSlices, SLICE_CHARS } from '../../platform/json/parse-in-slices.ts';
+import { excessInSlices, excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
+import { LARGE_JSON, parseInSlices } from '../../platform/json/parse-in-slices.ts';
 import { contentCodings, decodeContent } from './content-encoding.ts';
 import { headerValues, type IngestHeaders } from './ingest-request.ts';
 import { refuseExcessInSlices } from './json-bounds.ts';
@@ -36,7 +36,7 @@ export async function readBody(
 
 /** `parseBody`, where large JSON is parsed in slices. */
 export async function readDecoded(bytes: Buffer, headers: IngestHeaders, maxBytes: number): Promise<Body> {
-  if (bytes.length <= SLICE_CHARS || !isJsonType(mediaTypeOf(headers)))
+  if (bytes.length <= LARGE_JSON || !isJsonType(mediaTypeOf(headers)))
     return parseBody(bytes, headers, maxBytes);
   return (await jsonInSlices(bytes)) ?? opaque(bytes, headers);
 }
@@ -93,7 +93,7 @@ export type JsonPayload = Extract<Payload, { kind: 'json' }>;
 
 /** Null if it is not valid JSON. */
 export function jsonPayload(bytes: Buffer): JsonPayload | null {
-  const text = jsonText(bytes);
+  const text = excessOf(bytes, mostNested) === undefined ? jsonText(bytes) : null;
   if (text === null) return null;
   try {
     return { kind: 'json', text, value: JSON.parse(text) as unknown };
@@ -104,8 +104,8 @@ export function jsonPayload(bytes: Buffer): JsonPayload | null {
 
 /** `jsonPayload`, where large JSON is parsed in slices. */
 export async function jsonInSlices(bytes: Buffer): Promise<JsonPayload | null> {
-  if (bytes.length <= SLICE_CHARS) return jsonPayload(bytes);
-  const text = jsonText(bytes);
+  if (bytes.length <= LARGE_JSON) return jsonPayload(bytes);
+  const text = (await excessInSlices(bytes, mostNested)) === undefined ? jsonText(bytes) : null;
   if (text === null) return null;
   try {
     return { kind: 'json', text, value: await parseInSlices(text) };
@@ -121,7 +121,7 @@ function noJson(error: unknown): null {
 
 /** Null if it cannot be JSON. */
 function jsonText(bytes: Buffer): string | null {
-  if (!isUtf8(bytes) || excessOf(bytes, mostNested) !== undefined) return null;
+  if (!isUtf8(bytes)) return null;
   const decoded = bytes.toString('utf8');
   return decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { countTurns } from '../../../test/support/count-turns.ts';
 import { excessInSlices, excessOf, JsonShape, SCANNED_AT_ONCE } from './json-shape.ts';
 
 /** The depth and the names of a value, as its parser would count them. `opened`: its lists and objects. */
@@ -48,16 +49,10 @@ test.each([
 });
 
 test('large JSON is scanned in slices, and other work has its turn in between', async () => {
-  let turns = 0;
-  let isDone = false;
-  const count = () => {
-    turns++;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
   const large = bytes(`[${'0,'.repeat(2 * SCANNED_AT_ONCE)}[[]]]`);
-  expect(await excessInSlices(large, { depth: 3, names: 2 })).toBeUndefined();
-  expect(await excessInSlices(large, { depth: 2, names: 2 })).toBe('depth');
-  isDone = true;
+  const { turns } = await countTurns(async () => {
+    expect(await excessInSlices(large, { depth: 3, names: 2 })).toBeUndefined();
+    expect(await excessInSlices(large, { depth: 2, names: 2 })).toBe('depth');
+  });
   expect(turns).toBeGreaterThanOrEqual(8);
 });

@@ -89,7 +89,7 @@ export function excessOf(json: Uint8Array, bounds: JsonBounds): Excess | undefin
 }
 
 /** So many bytes are scanned in one turn of the event loop. */
-export const SCANNED_AT_ONCE = 1024 * 1024;
+export const SCANNED_AT_ONCE = 256 * 1024;
 
 /** `excessOf` with a turn of the event loop after each slice. */
 export async function excessInSlices(json: Uint8Array, bounds: JsonBounds): Promise<Excess | undefined> {
@@ -97,9 +97,9 @@ export async function excessInSlices(json: Uint8Array, bounds: JsonBounds): Prom
   if (!beginsNested(json)) return undefined;
   const shape = new JsonShape(bounds);
   for (let at = 0; at < json.length; at += SCANNED_AT_ONCE) {
+    await nextTurn();
     const excess = shape.push(json.subarray(at, at + SCANNED_AT_ONCE));
     if (excess !== undefined) return excess;
-    await nextTurn();
   }
   return undefined;
 }

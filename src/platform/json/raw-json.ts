@@ -1,135 +1,5 @@
-// Byte-exact JSON. JSON.parse loses number text (1.0, 1e400, 12345678901234567890), escapes and duplicate
-// keys, so payloads stay text and these functions work on that text.
-//
-// Every text given here is valid JSON: JSON.parse accepted it before. The scans are single passes that jump
-// over strings and use a depth counter instead of recursion, so hostile nesting costs time linear in length.
 import { randomBytes } from 'node:crypto';
 import { nextTurn } from '../time/next-turn.ts';
-
-const quote = 0x22;
-const backslash = 0x5c;
-const space = 0x20;
-const comma = 0x2c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-
-/** The bytes of the text without insignificant whitespace. */
-export function compactJson(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  let isInString = false;
-  let kept = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number;
-    if (!isInString && byte <= space) continue;
-    bytes[kept++] = byte;
-    if (byte === quote) isInString = !isInString;
-    else if (byte === backslash) bytes[kept++] = bytes[++at] as number;
-  }
-  return kept === bytes.length ? bytes : Buffer.from(bytes.subarray(0, kept));
-}
-
-/**
- * The text of the value under `key` in a JSON object. Undefined when the object has no such key or the text
- * is not an object. As with JSON.parse the last of duplicate keys wins, however each is escaped.
- */
-export function cutTopLevel(text: string, key: string): string | undefined {
-  let value: string | undefined;
-  walkMembers(text, (name, at) => {
-    const end = endOfValue(text, at);
-    if (name === key) value = text.slice(at, end);
-    return end;
-  });
-  return value;
-}
-
-/** The texts of the items of the array under `key`. Empty when there is no such array. */
-export function cutItems(text: string, key: string): string[] {
-  let items: string[] = [];
-  walkMembers(text, (name, at) => {
-    if (name !== key) return endOfValue(text, at);
-    items = [];
-    return text.charCodeAt(at) === openBracket ? takeItems(text, at, items) : endOfValue(text, at);
-  });
-  return items;
-}
-
-/** Calls `read` with the name of each member of an object and where its value begins. It returns where that ends. */
-function walkMembers(text: string, read: (name: string, valueAt: number) => number): void {
-  let at = skipWhitespace(text, 0);
-  if (text.charCodeAt(at) !== openBrace) return;
-  at = skipWhitespace(text, at + 1);
-  while (text.charCodeAt(at) === quote) {
-    const keyEnd = endOfString(text, at);
-    const valueAt = skipWhitespace(text, skipWhitespace(text, keyEnd) + 1);
-    at = skipWhitespace(text, read(unescapedKey(text.slice(at, keyEnd)), valueAt));
-    if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
-  }
-}
-
-/** Adds the items of the array at `from`. Returns where it ends. */
-function takeItems(text: string, from: number, items: string[]): number {
-  let at = skipWhitespace(text, from + 1);
-  while (text.charCodeAt(at) !== closeBracket) {
-    const end = endOfValue(text, at);
-    items.push(text.slice(at, end));
-    at = skipWhitespace(text, end);
-    if (text.charCodeAt(at) === comma) at = skipWhitespace(text, at + 1);
-  }
-  return at + 1;
-}
-
-function unescapedKey(literal: string): string {
-  return literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-}
-
-function skipWhitespace(text: string, from: number): number {
-  let at = from;
-  while (text.charCodeAt(at) <= space) at++;
-  return at;
-}
-
-function endOfString(text: string, openQuoteAt: number): number {
-  let closeQuoteAt = openQuoteAt;
-  do {
-    closeQuoteAt = text.indexOf('"', closeQuoteAt + 1);
-    if (closeQuoteAt === -1) throw new Error('not JSON: a string does not end');
-  } while (isEscaped(text, closeQuoteAt));
-  return closeQuoteAt + 1;
-}
-
-function isEscaped(text: string, quoteAt: number): boolean {
-  let at = quoteAt - 1;
-  while (text.charCodeAt(at) === backslash) at--;
-  return (quoteAt - at) % 2 === 0;
-}
-
-function endOfValue(text: string, from: number): number {
-  let depth = 0;
-  let at = from;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = endOfString(text, at);
-      if (depth === 0) return at;
-    } else if (code === openBrace || code === openBracket) {
-      depth++;
-      at++;
-    } else if (code === closeBrace || code === closeBracket) {
-      // At depth 0 this closes the object around a number or word, which ended just before.
-      if (depth === 0) return at;
-      depth--;
-      at++;
-      if (depth === 0) return at;
-    } else if (depth === 0 && (code === comma || code <= space)) {
-      return at;
-    } else {
-      at++;
-    }
-  }
-  return at;
-}
 
 /** Valid JSON text that stringifyWithRaw inserts unchanged. */
 export class RawJson {
@@ -161,10 +31,10 @@ const holeJson = JSON.stringify(hole);
  * cannot carry. It is written as an escape, as JSON.stringify does in strings.
  */
 export function stringifyWithRaw(value: unknown): string {
-  const { json, raws } = withHoles(value);
+  const { json, holes } = withHoles(value);
   let text = '';
   let at = 0;
-  for (const raw of raws) {
+  for (const raw of holes as RawJson[]) {
     const next = json.indexOf(holeJson, at);
     text += json.slice(at, next) + wellFormed(raw.text);
     at = next + holeJson.length;
@@ -172,79 +42,191 @@ export function stringifyWithRaw(value: unknown): string {
   return at === 0 ? json : text + json.slice(at);
 }
 
-/** So many characters of an answer are written in one turn. */
-export const WRITTEN_AT_ONCE = 256 * 1024;
+/** So many characters of an answer are written in one turn of the event loop. */
+export const WRITTEN_AT_ONCE = 64 * 1024;
+/** A longer list is written in parts of so many items. */
+export const ITEMS_AT_ONCE = 20;
+
+interface SliceOptions {
+  /** Each RawJson is written as a list of the numbers of its bytes. */
+  asBytes: boolean;
+  onSlice?(bytes: number): void;
+}
 
 /**
- * The bytes of `stringifyWithRaw`, with a turn of the event loop after each slice. A RawJson is not divided. `asBytes`: each
- * is a list of the numbers of its bytes.
+ * The bytes of `stringifyWithRaw`, with a turn of the event loop after each slice. A slice exceeds WRITTEN_AT_ONCE by
+ * ITEMS_AT_ONCE items at most: neither an item nor a RawJson is divided.
  */
-export async function stringifyInSlices(
-  value: unknown,
-  { asBytes, onSlice }: { asBytes: boolean; onSlice?: (chars: number) => void },
-): Promise<Buffer> {
-  const { json, raws } = withHoles(value);
-  const slices: Buffer[] = [];
-  let text = '';
-  let at = 0;
-  for (const raw of raws) {
-    const next = json.indexOf(holeJson, at);
-    text += json.slice(at, next) + (asBytes ? `[${raw.bytes.join(',')}]` : wellFormed(raw.text));
-    at = next + holeJson.length;
-    if (text.length < WRITTEN_AT_ONCE) continue;
-    onSlice?.(text.length);
-    slices.push(Buffer.from(text));
-    text = '';
+export async function stringifyInSlices(value: unknown, options: SliceOptions): Promise<Buffer> {
+  const writer = new SliceWriter(options);
+  await writer.write(withHoles(value, ITEMS_AT_ONCE));
+  return writer.result();
+}
+
+class SliceWriter {
+  readonly #options: SliceOptions;
+  readonly #slices: Buffer[] = [];
+  #text = '';
+  #unwritten = 0;
+
+  constructor(options: SliceOptions) {
+    this.#options = options;
+  }
+
+  async write({ json, holes }: WithHoles, end = json.length, from = 0): Promise<void> {
+    let at = from;
+    for (const hole of holes) {
+      const next = json.indexOf(holeJson, at);
+      this.#text += json.slice(at, next);
+      at = next + holeJson.length;
+      if (Array.isArray(hole)) await this.#writeItems(hole);
+      else if (this.#options.asBytes) await this.#writeNumbers(hole.bytes);
+      else this.#text += wellFormed(hole.text);
+      if (this.#unwritten + this.#text.length >= WRITTEN_AT_ONCE) await this.#pause();
+    }
+    this.#text += json.slice(at, end);
+  }
+
+  /** The brackets of its parts are left out. */
+  async #writeItems(items: readonly unknown[]): Promise<void> {
+    this.#text += '[';
+    for (let at = 0; at < items.length; at += ITEMS_AT_ONCE) {
+      if (at > 0) this.#text += ',';
+      const part = withHoles(items.slice(at, at + ITEMS_AT_ONCE), ITEMS_AT_ONCE);
+      await this.write(part, -1, 1);
+      await this.#pause();
+    }
+    this.#text += ']';
+  }
+
+  async #writeNumbers(bytes: Buffer): Promise<void> {
+    this.#text += '[';
+    this.#flush();
+    const step = WRITTEN_AT_ONCE / DIGITS;
+    for (let at = 0; at < bytes.length; at += step) {
+      const isLast = at + step >= bytes.length;
+      this.#push(numbersOf(bytes.subarray(at, at + step)).subarray(0, isLast ? -1 : undefined));
+      if (this.#unwritten >= WRITTEN_AT_ONCE) await this.#pause();
+    }
+    this.#text += ']';
+  }
+
+  #push(slice: Buffer): void {
+    this.#slices.push(slice);
+    this.#unwritten += slice.length;
+  }
+
+  #flush(): void {
+    if (this.#text !== '') this.#push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
+  async #pause(): Promise<void> {
+    this.#flush();
+    this.#options.onSlice?.(this.#unwritten);
+    this.#unwritten = 0;
     await nextTurn();
   }
-  return Buffer.concat([...slices, Buffer.from(text + json.slice(at))]);
+
+  /** A large answer is joined in slices too. */
+  async result(): Promise<Buffer> {
+    this.#flush();
+    const joined = Buffer.allocUnsafeSlow(this.#slices.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    let pausedAt = 0;
+    for (const slice of this.#slices) {
+      at += slice.copy(joined, at);
+      if (at - pausedAt < JOINED_AT_ONCE) continue;
+      await nextTurn();
+      pausedAt = at;
+    }
+    return joined;
+  }
+}
+
+const JOINED_AT_ONCE = 1024 * 1024;
+/** The characters of a byte in a list: `255,`. */
+const DIGITS = 4;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+
+/** Each number with a comma after it. */
+function numbersOf(bytes: Uint8Array): Buffer {
+  const text = Buffer.allocUnsafe(DIGITS * bytes.length);
+  let at = 0;
+  for (const byte of bytes) {
+    if (byte >= 100) text[at++] = ZERO + Math.floor(byte / 100);
+    if (byte >= 10) text[at++] = ZERO + (Math.floor(byte / 10) % 10);
+    text[at++] = ZERO + (byte % 10);
+    text[at++] = COMMA;
+  }
+  return text.subarray(0, at);
 }
 
 /**
  * Each RawJson is replaced by a placeholder first and its text inserted afterwards. An object with a toJSON
  * takes JSON.stringify off its fast path (5.4 instead of 3.3 µs for a response of 2 kB).
  */
-function withHoles(value: unknown): { json: string; raws: RawJson[] } {
-  const raws: RawJson[] = [];
-  const json = JSON.stringify(liftRaw(value, raws)) as string | undefined;
+function withHoles(value: unknown, mostItems = Number.POSITIVE_INFINITY): WithHoles {
+  const lifting = new Lifting(mostItems);
+  const json = JSON.stringify(lifting.lift(value)) as string | undefined;
   if (json === undefined) throw new TypeError('the value has no JSON form');
-  return { json, raws };
+  return { json, holes: lifting.holes };
+}
+
+/** JSON with placeholders, and the RawJson or the long list that stands at each. */
+interface WithHoles {
+  json: string;
+  holes: readonly (RawJson | unknown[])[];
 }
 
 /** Responses have them at most five levels down. Deeper values come from callers and may nest without limit. */
 const MAX_DEPTH = 32;
 
-/** The value with a placeholder for each RawJson, in the order of JSON.stringify. Copied only where there is one. */
-function liftRaw(value: unknown, raws: RawJson[], depth = 0): unknown {
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  if (value instanceof RawJson) {
-    raws.push(value);
+class Lifting {
+  /** In the order of JSON.stringify. */
+  readonly holes: (RawJson | unknown[])[] = [];
+  readonly #mostItems: number;
+
+  constructor(mostItems: number) {
+    this.#mostItems = mostItems;
+  }
+
+  /** The value with a placeholder for each RawJson and each longer list. Copied only where there is one. */
+  lift(value: unknown, depth = 0): unknown {
+    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+    if (value instanceof RawJson) return this.#take(value);
+    if (Array.isArray(value))
+      return value.length > this.#mostItems ? this.#take(value) : this.#liftItems(value, depth + 1);
+    const fields = value as Record<string, unknown>;
+    // Objects with `toJSON` are left alone, because they may drop the placeholder.
+    if (typeof fields['toJSON'] === 'function') return value;
+    let copy: Record<string, unknown> | undefined;
+    for (const name of Object.keys(fields)) {
+      const field = fields[name];
+      const lifted = this.lift(field, depth + 1);
+      if (lifted === field) continue;
+      copy ??= { ...fields };
+      copy[name] = lifted;
+    }
+    return copy ?? fields;
+  }
+
+  #take(value: RawJson | unknown[]): string {
+    this.holes.push(value);
     return hole;
   }
-  if (Array.isArray(value)) return liftRawItems(value, raws, depth + 1);
-  const fields = value as Record<string, unknown>;
-  // Objects with `toJSON` are left alone, because they may drop the placeholder.
-  if (typeof fields['toJSON'] === 'function') return value;
-  let copy: Record<string, unknown> | undefined;
-  for (const name of Object.keys(fields)) {
-    const field = fields[name];
-    const lifted = liftRaw(field, raws, depth + 1);
-    if (lifted === field) continue;
-    copy ??= { ...fields };
-    copy[name] = lifted;
-  }
-  return copy ?? fields;
-}
 
-function liftRawItems(items: unknown[], raws: RawJson[], depth: number): unknown[] {
-  let copy: unknown[] | undefined;
-  for (const [index, item] of items.entries()) {
-    const lifted = liftRaw(item, raws, depth);
-    if (lifted === item) continue;
-    copy ??= [...items];
-    copy[index] = lifted;
+  #liftItems(items: unknown[], depth: number): unknown[] {
+    let copy: unknown[] | undefined;
+    for (const [index, item] of items.entries()) {
+      const lifted = this.lift(item, depth);
+      if (lifted === item) continue;
+      copy ??= [...items];
+      copy[index] = lifted;
+    }
+    return copy ?? items;
   }
-  return copy ?? items;
 }
 
 function wellFormed(text: string): string {

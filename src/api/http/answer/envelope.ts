@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { queryFlag } from '../../../domain/pagination.ts';
 import { isObject } from '../../../platform/json/is-object.ts';
+import { LARGE_JSON } from '../../../platform/json/parse-in-slices.ts';
+import { RawJson } from '../../../platform/json/raw-json.ts';
 import { Type } from '../../../platform/type.ts';
 import type { Call } from '../call.ts';
 import { WARNINGS } from '../error-handler.ts';
@@ -32,6 +34,10 @@ export function envelopes(
 
 /** A page of a list, which may have many payloads. */
 export const isList = (answer: unknown): boolean => isObject(answer) && Array.isArray(answer['content']);
+
+/** The answer to a large event has its payload. */
+export const hasLargePayload = (answer: unknown): boolean =>
+  isObject(answer) && answer['data'] instanceof RawJson && answer['data'].text.length > LARGE_JSON;
 
 /** `Accept: application/json; payload=bytes` requests payloads as arrays of integers. */
 export function wantsBytes(accept: string | undefined): boolean {

@@ -5,7 +5,7 @@ import { type CloudForm, cloudForm } from '../../../ingest/cloudevents/cloud-for
 import { isJsonType, mediaTypeOf } from '../../../ingest/request/body.ts';
 import { refuseExcess, refuseExcessInSlices } from '../../../ingest/request/json-bounds.ts';
 import type { JsonBounds } from '../../../platform/json/json-shape.ts';
-import { parseInSlices, SLICE_CHARS } from '../../../platform/json/parse-in-slices.ts';
+import { LARGE_JSON, parseInSlices } from '../../../platform/json/parse-in-slices.ts';
 import { badJson, bodyText, dropNulls, parseJson } from '../validation.ts';
 
 /** JSON of a body, and its text. */
@@ -37,7 +37,7 @@ export function readBody(request: FastifyRequest, schema: TSchema, forms: BodyFo
   const form = forms.fromCloudEvents === undefined ? null : cloudForm(request.headers);
   const { jsonBounds } = request.server;
   const bytes = bytesOf(request);
-  const isLarge = bytes.length > SLICE_CHARS;
+  const isLarge = bytes.length > LARGE_JSON;
   if (form === 'binary') {
     const event = () => forms.fromCloudEvents?.(request, form);
     if (!isJsonType(mediaTypeOf(request.headers))) return event();
