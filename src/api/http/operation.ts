@@ -11,7 +11,7 @@ import { type Access, hidesPayload, requireAccess, roleOf } from './access/acces
 import type { Remembered } from './access/auth.ts';
 import type { Caller, PortalCaller } from './access/caller.ts';
 import { IDEMPOTENCY_KEY, type MadeBefore, madeBefore, onceOf } from './access/once.ts';
-import { bareTypeOf, envelopes, hasLargePayload, isList, wantsBytes } from './answer/envelope.ts';
+import { bareTypeOf, envelopes, isLarge, wantsBytes } from './answer/envelope.ts';
 import { bodyLimits } from './body/body-limit.ts';
 import { type BodyForms, readBody } from './body/read-body.ts';
 import { type Call, type EventPayload, RequestCall } from './call.ts';
@@ -248,7 +248,7 @@ function registerRoute<Body extends TSchema, Data extends TSchema, Path extends 
         ...warningsOf(request),
       };
       const asBytes = wantsBytes(request.headers.accept);
-      if (!asBytes && !isList(answer) && !hasLargePayload(answer)) return reply.send(whole);
+      if (!asBytes && !isLarge(answer)) return reply.send(whole);
       const bytes = await stringifyInSlices(whole, { asBytes });
       return reply.type('application/json; charset=utf-8').send(bytes);
     },

@@ -32,12 +32,12 @@ export function envelopes(
   return Object.fromEntries(entries) as Record<string, object>;
 }
 
-/** A page of a list, which may have many payloads. */
-export const isList = (answer: unknown): boolean => isObject(answer) && Array.isArray(answer['content']);
-
-/** The answer to a large event has its payload. */
-export const hasLargePayload = (answer: unknown): boolean =>
-  isObject(answer) && answer['data'] instanceof RawJson && answer['data'].text.length > LARGE_JSON;
+/** A page of a list, which may have many payloads, or a resource with a large one. */
+export const isLarge = (answer: unknown): boolean => {
+  if (!isObject(answer)) return false;
+  const { content, data } = answer;
+  return Array.isArray(content) || (data instanceof RawJson && data.text.length > LARGE_JSON);
+};
 
 /** `Accept: application/json; payload=bytes` requests payloads as arrays of integers. */
 export function wantsBytes(accept: string | undefined): boolean {
