@@ -23,7 +23,7 @@ export class SchemaRun {
 
   constructor(meter = new WorkMeter()) {
     this.meter = meter;
-    meter.begin(MOST_STEPS);
+    meter.begin({ most: MOST_STEPS });
   }
 
   /** It needed more work than allowed, so it has no result. */

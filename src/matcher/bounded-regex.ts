@@ -1,5 +1,5 @@
 import { RE2JSException, RE2Set } from 're2js';
-import type { WorkMeter } from './work-meter.ts';
+import { type LongRead, READ_AT_ONCE, type WorkMeter } from './work-meter.ts';
 
 /**
  * A pattern with RE2 semantics, searched unanchored, that cannot stall the process. The engine is linear in
@@ -67,11 +67,85 @@ function meteredSearch(set: RE2Set, instructions: number): BoundedRegex {
     return refused ? [] : found;
   };
 
+  const whole = (text: string, meter: WorkMeter): boolean => {
+    paying = { meter, chars: text.length };
+    return set.match(text).length > 0;
+  };
+  function* long(text: string, meter: WorkMeter): LongRead {
+    const walk = new Walk(set, text);
+    for (let until = READ_AT_ONCE; walk.result === undefined; until += READ_AT_ONCE) {
+      paying = { meter, chars: text.length };
+      walk.goOn(until);
+      if (walk.result === undefined) yield;
+    }
+    return walk.result ?? whole(text, meter);
+  }
   return {
     search(text, meter) {
       if (!meter.spend(text.length)) return false;
-      paying = { meter, chars: text.length };
-      return set.match(text).length > 0;
+      return text.length > READ_AT_ONCE ? meter.read(() => long(text, meter)) : whole(text, meter);
     },
   };
 }
+
+const LATIN_1 = 255;
+/** What the engine asks of a text: where it begins. */
+const BEGIN_OF_TEXT = 4;
+const AT_BEGIN = { context: () => BEGIN_OF_TEXT };
+const END_OF_TEXT = -1;
+
+/** The engine's walk through the states for one long text, in parts. */
+class Walk {
+  /** Null: the engine gives up. */
+  result: boolean | null | undefined;
+  readonly #dfa: RE2Set['dfa'];
+  readonly #text: string;
+  readonly #search = { resetPos: -1 };
+  #state: State | null;
+  #at = 0;
+
+  constructor({ dfa }: RE2Set, text: string) {
+    this.#dfa = dfa;
+    this.#text = text;
+    this.#state = dfa.failed ? null : (dfa.start(AT_BEGIN, 0) as State | null);
+  }
+
+  /** Walks to this character. */
+  goOn(until: number): void {
+    const { latin1Class } = this.#dfa;
+    const text = this.#text;
+    const end = Math.min(until, text.length);
+    let state = this.#state;
+    while (this.#at < end && state !== null && !isMatch(state)) {
+      const rune = text.codePointAt(this.#at) as number;
+      const place = (rune <= LATIN_1 ? latin1Class[rune] : this.#dfa.runeClass(rune)) as number;
+      state = state.next?.[place] ?? this.#step(state, place, rune);
+      this.#at += rune > 0xffff ? 2 : 1;
+    }
+    if (state !== null && !isMatch(state) && this.#at >= text.length)
+      state = this.#step(state, this.#dfa.numClasses, END_OF_TEXT);
+    this.#state = state;
+    if (state === null) this.result = null;
+    else if (isMatch(state)) this.result = true;
+    else if (this.#at >= text.length) this.result = false;
+  }
+
+  #step(state: State, place: number, rune: number): State | null {
+    return this.#dfa.stepOrReset(
+      state,
+      place,
+      rune,
+      RE2Set.UNANCHORED,
+      this.#at,
+      this.#search,
+    ) as State | null;
+  }
+}
+
+interface State {
+  isMatch: boolean;
+  matchIDs: readonly number[];
+  next: readonly (State | null)[] | null;
+}
+
+const isMatch = (state: State): boolean => state.isMatch && state.matchIDs.length > 0;

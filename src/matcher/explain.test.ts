@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { compiled, subjectWith } from '../../test/support/filters.ts';
 import type { FilterScopes } from './filter.ts';
 import type { FilterInput } from './filter-subject.ts';
+import { resultOf } from './work-meter.ts';
 
 describe('explanations', () => {
   const explain = (scopes: FilterScopes, input: Partial<FilterInput>) =>
-    compiled(scopes).explain(subjectWith(input));
+    resultOf(compiled(scopes).explaining(subjectWith(input)));
 
   test('a match has no explanation', () => {
     expect(explain({ body: { a: 1 } }, { body: { a: 1 } })).toEqual({ matched: true });

@@ -3,7 +3,7 @@ import { type FilterNode, nodeHolds } from './filter-node.ts';
 import type { FilterScope, FilterSubject } from './filter-subject.ts';
 import { isJsonObject } from './json-shape.ts';
 import { parseFilter } from './parse-filter.ts';
-import type { WorkMeter } from './work-meter.ts';
+import { PAUSE, type WorkMeter } from './work-meter.ts';
 
 /**
  * The filters of a subscription as stored, nested or dotted. A scope that is omitted, null or empty matches
@@ -21,7 +21,10 @@ export interface CompiledFilter {
   /** Whether the payload must be parsed before matching. */
   readonly usesBody: boolean;
   matches(subject: FilterSubject): boolean;
-  explain(subject: FilterSubject): Explanation;
+  /** `matches` for large payloads. It yields after each slice of work. */
+  matching(subject: FilterSubject): Generator<void, boolean>;
+  /** It yields after each slice of work. */
+  explaining(subject: FilterSubject): Generator<void, Explanation>;
 }
 
 export interface FilterMistake {
@@ -68,12 +71,15 @@ function compiledFilter(filters: readonly ScopeFilter[]): CompiledFilter {
   return {
     usesBody: filters.some(({ scope }) => scope === 'body'),
     matches: (subject) => metered(subject.meter, () => firstFailed(subject) === undefined),
-    explain(subject) {
+    *matching(subject) {
+      return (yield* inSlices(subject.meter, () => firstFailed(subject))) === undefined;
+    },
+    *explaining(subject) {
       const { meter } = subject;
-      const failed = metered(meter, () => firstFailed(subject));
+      const failed = yield* inSlices(meter, () => firstFailed(subject));
       if (failed === undefined) return { matched: true };
       if (meter.exhausted) return { ...withoutField(failed), reason: OUT_OF_STEPS };
-      return metered(meter, () => explainScope(failed, subject));
+      return yield* inSlices(meter, () => explainScope(failed, subject));
     },
   };
 }
@@ -83,6 +89,21 @@ function metered<Result>(meter: WorkMeter, work: () => Result): Result {
   const result = work();
   meter.end();
   return result;
+}
+
+function* inSlices<Result>(meter: WorkMeter, work: () => Result): Generator<void, Result> {
+  meter.begin({ mayPause: true });
+  for (;;) {
+    try {
+      const result = work();
+      meter.end();
+      return result;
+    } catch (error) {
+      if (error !== PAUSE) throw error;
+    }
+    yield;
+    meter.resume();
+  }
 }
 
 function explainScope(failed: ScopeFilter, subject: FilterSubject): Mismatch {

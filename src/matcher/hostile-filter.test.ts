@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { compiled, subjectWith } from '../../test/support/filters.ts';
+import { READ_AT_ONCE, resultOf } from './work-meter.ts';
 
 const subjectOf = (body: unknown) => subjectWith({ body });
 const bodyFilter = (body: unknown) => compiled({ body });
@@ -44,7 +45,7 @@ test('a pattern that defeats the fast path works on short texts and runs out of 
   const long = subjectOf({ text: `${disorder(60_000)}!` });
   expect(filter.matches(long)).toBe(false);
   expect(long.meter.overspent).toBe(1);
-  expect(filter.explain(long)).toMatchObject({
+  expect(resultOf(filter.explaining(long))).toMatchObject({
     matched: false,
     reason: expect.stringContaining('more work'),
   });
@@ -154,4 +155,48 @@ test('to read texts as numbers costs more, and one filter spends 1.5 million ste
   expect(used(Array<number>(1_000).fill(1))).toBeLessThan(1_010);
   expect(used(Array<string>(1_000).fill('1'))).toBeGreaterThan(4_000);
   expect(used(Array<string>(600_000).fill('1'))).toBe(1_500_000);
+});
+
+test('a long text and a long list are read in slices, with the result and the steps of one go', () => {
+  const text = `${'x'.repeat(8 * READ_AT_ONCE)}\u{1f600}\ud800é!`;
+  const list = [[], ...Array<number>(8 * READ_AT_ONCE).fill(0), 'last'];
+  const mixed = disorder(4 * READ_AT_ONCE);
+  const conditions = [
+    { text: { $regex: 'x!$' } },
+    { text: { $regex: 'xxx' } },
+    { text: { $regex: '\\x{1f600}.é!$' } },
+    { text: { $regex: '^x+y|é\\b' }, list: 'last' },
+    { list: 1 },
+    { list: { $in: ['last'] } },
+    { list: { $nin: [7] }, text: { $regex: '!' } },
+    { list: 'last', $and: [{ list: { $in: [9] } }] },
+    { $or: [{ list: 7 }, { text: { $regex: 'y' } }, { list: [0] }, { list: 'last' }] },
+    { mixed: { $regex: '(?:a|b)*a(?:[ab]){30}[^ab]' } },
+    { 'rows.$.list': { $in: ['last'] } },
+  ];
+  for (const condition of conditions) {
+    const body = { text, list, mixed, rows: [{ list }, {}] };
+    const [whole, sliced] = [subjectOf(body), subjectOf(body)];
+    const matching = bodyFilter(condition).matching(sliced);
+    let slices = 1;
+    let step = matching.next();
+    for (; step.done !== true; step = matching.next()) slices++;
+    expect([condition, step.value]).toEqual([condition, bodyFilter(condition).matches(whole)]);
+    expect(sliced.meter).toMatchObject({ used: whole.meter.used, overspent: whole.meter.overspent });
+    expect(slices).toBeGreaterThan(1);
+  }
+});
+
+test('a pause has at most one slice before it', () => {
+  const reads = { count: 0 };
+  const list = counted(Array<number>(8 * READ_AT_ONCE).fill(0), reads);
+  const matching = bodyFilter({ list: 1, $or: [{ list: { $in: [2] } }, { list: 3 }] }).matching(
+    subjectOf({ list }),
+  );
+  let before = 0;
+  for (let step = matching.next(); step.done !== true; step = matching.next()) {
+    expect(reads.count - before).toBeLessThanOrEqual(READ_AT_ONCE + 10);
+    before = reads.count;
+  }
+  expect(before).toBeGreaterThanOrEqual(7 * READ_AT_ONCE);
 });

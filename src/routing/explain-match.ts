@@ -1,5 +1,6 @@
 import type { Mismatch } from '../matcher/explain.ts';
 import type { FilterSubject } from '../matcher/filter-subject.ts';
+import { resultOf } from '../matcher/work-meter.ts';
 import { eventSubject } from './event-subject.ts';
 import { standingGate } from './gate.ts';
 import { keyInId, orderingIdOf, orderingKeyOf } from './ordering.ts';
@@ -124,7 +125,7 @@ export function explainSubscription(
     return no('type', `Subscribes to ${typesOf(subscription)}; this is ${event.eventType}.`);
   const filterId = filter.record.uid;
   const subject = event.subject ?? eventSubject(event);
-  const verdict = filter.compiled?.explain(subject) ?? { matched: true };
+  const verdict = (filter.compiled && resultOf(filter.compiled.explaining(subject))) ?? { matched: true };
   if (!verdict.matched) return { ...no('filter', verdict.reason), filterId, clause: verdict };
   return { ...taken(routing, subscription, { ...event, subject }), filterId };
 }

@@ -51,7 +51,7 @@ export interface Matchable extends FilterableEvent {
   sourceId: string | null;
 }
 
-/** After about 1 ms of filters other work has its turn. A filter is not divided. */
+/** After about 1 ms of filters other work has its turn. Only the long reads of a filter are divided. */
 export const STEPS_AT_ONCE = 50_000;
 
 /** The state of an alert that was raised at least once. */
@@ -73,6 +73,9 @@ interface Matching {
   /** How many of the candidates. */
   tried: number;
   matched: Map<string, RoutedSubscription>;
+  isLarge: boolean;
+  /** The filter that pauses. */
+  paused: Generator<void, boolean> | undefined;
 }
 
 export class ProjectRouting {
@@ -256,7 +259,7 @@ export class ProjectRouting {
     return false;
   }
 
-  #begin({ target, eventType }: Matchable): Matching {
+  #begin({ target, eventType, payload }: Matchable): Matching {
     const direct =
       target.kind === 'subscription'
         ? this.#only(target.subscriptionId)
@@ -267,6 +270,8 @@ export class ProjectRouting {
       wanted: this.targetTest(target),
       candidates: direct === undefined ? this.#byEventType.candidates(eventType) : [],
       tried: 0,
+      isLarge: payload.length > LARGE_JSON,
+      paused: undefined,
       matched: new Map(direct?.map((one) => [one.row.id, one])),
     };
   }
@@ -317,9 +322,29 @@ function tryNext(matching: Matching, event: Matchable, subject: FilterSubject): 
     const key = event.target.kind === 'broadcast' ? row.endpoint_id : row.id;
     if (matched.has(key) || !wanted(row.endpoint_id)) continue;
     if (subscriptionRefusal(subscription, event) !== null) continue;
-    if (filter.compiled === null || filter.compiled.matches(subject)) matched.set(key, subscription);
+    const isMatch = holds(matching, filter.compiled, subject);
+    if (isMatch === undefined) {
+      matching.tried--;
+      return false;
+    }
+    if (isMatch) matched.set(key, subscription);
   }
   return matching.tried === candidates.length;
+}
+
+/** Undefined: the filter pauses on a large payload, and is tried again. */
+function holds(
+  matching: Matching,
+  compiled: RoutedFilter['compiled'],
+  subject: FilterSubject,
+): boolean | undefined {
+  if (compiled === null) return true;
+  if (!matching.isLarge) return compiled.matches(subject);
+  matching.paused ??= compiled.matching(subject);
+  const step = matching.paused.next();
+  if (step.done !== true) return undefined;
+  matching.paused = undefined;
+  return step.value;
 }
 
 async function tryRest(

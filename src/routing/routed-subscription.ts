@@ -77,7 +77,18 @@ function unreadable(path: string, message: string): CompiledFilter {
     expected: undefined,
     actual: undefined,
   } as const;
-  return { usesBody: false, matches: () => false, explain: () => ({ ...mismatch, reason }) };
+  return {
+    usesBody: false,
+    matches: () => false,
+    matching: () => atOnce(false),
+    explaining: () => atOnce({ ...mismatch, reason }),
+  };
+}
+
+/** Work in slices that is done already. */
+function* atOnce<Result>(result: Result): Generator<void, Result> {
+  yield* [];
+  return result;
 }
 
 /**

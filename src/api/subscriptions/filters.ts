@@ -5,6 +5,7 @@ import type { FilterRecord } from '../../domain/config/subscription.ts';
 import { visible } from '../../domain/endpoint-scope.ts';
 import { found } from '../../domain/errors.ts';
 import { matchesEventType } from '../../matcher/event-type.ts';
+import { inSlices } from '../../platform/time/next-turn.ts';
 import { Type } from '../../platform/type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
@@ -74,7 +75,7 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     portal: 'read',
     access: 'viewer',
     handle: async (call) => {
-      const explanation = tryFilters(await subscriptionOf(context, call), call);
+      const explanation = await tryFilters(await subscriptionOf(context, call), call);
       call.beside['explain'] = explanation;
       return { is_match: explanation.matched };
     },
@@ -205,10 +206,10 @@ function save(
 }
 
 /** Without a filter for a type no filter can refuse. If all are disabled, nothing matches. */
-function tryFilters(
+async function tryFilters(
   row: SubscriptionRow,
   { params, body, project }: Call<Static<typeof TryFilter>, `${typeof path}/test/:eventType`>,
-): Static<typeof FilterExplanation> {
+): Promise<Static<typeof FilterExplanation>> {
   const eventType = params.eventType;
   if (!row.event_types.some((pattern) => matchesEventType(pattern, eventType)))
     return {
@@ -219,5 +220,6 @@ function tryFilters(
   if (filter === undefined)
     return { matched: false, reason: 'Every filter for this event type is disabled.' };
   if (filter.compiled === null) return { matched: true };
-  return shownExplanation(filter.compiled.explain(sampleSubject(body.request ?? { body: body.payload })));
+  const subject = sampleSubject(body.request ?? { body: body.payload });
+  return shownExplanation(await inSlices(filter.compiled.explaining(subject)));
 }

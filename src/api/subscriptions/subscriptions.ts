@@ -11,7 +11,7 @@ import { asId, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { compileFilter } from '../../matcher/filter.ts';
-import { nextTurn } from '../../platform/time/next-turn.ts';
+import { inSlices, nextTurn } from '../../platform/time/next-turn.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
@@ -149,7 +149,7 @@ export function registerSubscriptions(app: FastifyInstance, context: ApiContext)
       const { header, ...schema } = body.schema ?? {};
       const result = compileFilter({ ...schema, headers: { ...header, ...schema.headers } });
       if (!result.ok) throw invalid(`schema.${result.path}`, result.message);
-      const explanation = result.filter.explain(sampleSubject(body.request ?? {}));
+      const explanation = await inSlices(result.filter.explaining(sampleSubject(body.request ?? {})));
       await nextTurn();
       beside['explain'] = shownExplanation(explanation);
       return explanation.matched;

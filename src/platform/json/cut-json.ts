@@ -157,7 +157,7 @@ function skipWhitespace(text: string, from: number): number {
 
 /** Where a value goes on that is passed in slices. */
 interface Pause {
-  /** It pauses here, or a little later. */
+  /** It pauses here or a little later. */
   until: number;
   at: number;
   depth: number;
@@ -165,12 +165,13 @@ interface Pause {
 }
 
 const PAUSED = -1;
+const WHOLE: Readonly<Pause> = { until: Number.POSITIVE_INFINITY, at: 0, depth: 0, isInString: false };
 
 /** PAUSED: it goes on there. */
 function endOfValue(text: string, from: number, pause?: Pause): number {
-  const until = Math.min(text.length, pause?.until ?? text.length);
-  let depth = pause?.depth ?? 0;
-  let isInString = pause?.isInString ?? false;
+  const given = pause ?? WHOLE;
+  const until = Math.min(text.length, given.until);
+  let { depth, isInString } = given;
   let isEnd = false;
   let at = from;
   while (!isEnd && at < until) {
@@ -186,8 +187,7 @@ function endOfValue(text: string, from: number, pause?: Pause): number {
     } else if (code === closeBrace || code === closeBracket) {
       // At depth 0 this closes the object around a number or word, which ended just before.
       isEnd = depth <= 1;
-      if (depth > 0) at++;
-      if (depth > 0) depth--;
+      if (depth-- > 0) at++;
     } else if (depth === 0 && (code === comma || code <= space)) {
       isEnd = true;
     } else {
@@ -195,7 +195,7 @@ function endOfValue(text: string, from: number, pause?: Pause): number {
     }
   }
   if (pause === undefined) return at;
-  Object.assign(pause, { at, depth, isInString });
+  Object.assign(pause, { at, depth: isEnd ? 0 : depth, isInString });
   return isEnd || at >= text.length ? at : PAUSED;
 }
 

@@ -11,6 +11,16 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+/** Does work that yields after each slice. */
+export async function inSlices<Result>(work: Generator<void, Result>): Promise<Result> {
+  let step = work.next();
+  while (step.done !== true) {
+    await nextTurn();
+    step = work.next();
+  }
+  return step.value;
+}
+
 function goOn(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(goOn);
