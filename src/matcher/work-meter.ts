@@ -17,7 +17,7 @@ export const READ_AT_ONCE = 32_000;
 export type LongRead = Generator<void, boolean>;
 
 /** Thrown through a filter that pauses. It begins again later, and has the results of its long reads then. */
-export const PAUSE = Symbol('pause');
+export const PAUSE = new Error('the filter pauses');
 
 interface BegunRead {
   read: LongRead;
