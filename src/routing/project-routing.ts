@@ -322,7 +322,7 @@ function tryNext(matching: Matching, event: Matchable, subject: FilterSubject): 
     const key = event.target.kind === 'broadcast' ? row.endpoint_id : row.id;
     if (matched.has(key) || !wanted(row.endpoint_id)) continue;
     if (subscriptionRefusal(subscription, event) !== null) continue;
-    const isMatch = holds(matching, filter.compiled, subject);
+    const isMatch = holds(matching, filter, subject);
     if (isMatch === undefined) {
       matching.tried--;
       return false;
@@ -333,11 +333,7 @@ function tryNext(matching: Matching, event: Matchable, subject: FilterSubject): 
 }
 
 /** Undefined: the filter pauses on a large payload, and is tried again. */
-function holds(
-  matching: Matching,
-  compiled: RoutedFilter['compiled'],
-  subject: FilterSubject,
-): boolean | undefined {
+function holds(matching: Matching, { compiled }: RoutedFilter, subject: FilterSubject): boolean | undefined {
   if (compiled === null) return true;
   if (!matching.isLarge) return compiled.matches(subject);
   matching.paused ??= compiled.matching(subject);

@@ -1,6 +1,6 @@
 /** How many turns of the event loop there are until the work ends. `look`: is called in each of them. */
 export async function countTurns<Result>(
-  work: () => Promise<Result>,
+  work: () => Result | Promise<Result>,
   look?: () => void,
 ): Promise<{ turns: number; result: Result }> {
   let turns = 0;
