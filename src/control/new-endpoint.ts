@@ -5,7 +5,7 @@ import { type EndpointFields, endpointFields } from '../domain/resources/endpoin
 import { usualValues } from '../domain/resources/fields.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';
-import { generateSecret } from '../signing/secrets.ts';
+import { generateSecret } from '../signing/signing-secrets.ts';
 
 interface Deps {
   ids: IdFactory;

@@ -11,7 +11,7 @@ import type { Sealer } from '../platform/sealer.ts';
 import { HOPS_HEADER, readHops } from '../signing/hops.ts';
 import type { EventAcceptor } from './accept-event.ts';
 import { eventGridCode } from './cloudevents/event-grid.ts';
-import { consentHeaders } from './cloudevents/handshake.ts';
+import { consentHeaders } from './cloudevents/options-handshake.ts';
 import { eventTimes } from './event-times.ts';
 import { LoopAlarms } from './loop-alarms.ts';
 import type { NewEvent } from './new-event.ts';

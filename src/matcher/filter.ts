@@ -1,7 +1,7 @@
 import { type Explanation, explainNode, type Mismatch } from './explain.ts';
 import { type FilterNode, nodeHolds } from './filter-node.ts';
 import type { FilterScope, FilterSubject } from './filter-subject.ts';
-import { isJsonObject } from './json-shape.ts';
+import { isJsonObject } from './json-values.ts';
 import { parseFilter } from './parse-filter.ts';
 import { PAUSE, type WorkMeter } from './work-meter.ts';
 

@@ -1,5 +1,5 @@
 import { WILDCARD } from './field-path.ts';
-import { isJsonObject, isNestedList, type JsonObject } from './json-shape.ts';
+import { isJsonObject, isNestedList, type JsonObject } from './json-values.ts';
 import { GROUP_OPERATORS, looksLikeOperator } from './operators.ts';
 
 /**

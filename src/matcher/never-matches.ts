@@ -1,7 +1,7 @@
 import { numberOf } from './equality.ts';
 import type { FilterScopes } from './filter.ts';
 import type { FieldCondition, FilterNode } from './filter-node.ts';
-import { isJsonObject } from './json-shape.ts';
+import { isJsonObject } from './json-values.ts';
 import type { FieldTest } from './operators.ts';
 import { parseFilter } from './parse-filter.ts';
 

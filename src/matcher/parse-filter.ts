@@ -1,7 +1,7 @@
 import { compilePath, WILDCARD } from './field-path.ts';
 import type { FilterNode } from './filter-node.ts';
 import type { FilterScope } from './filter-subject.ts';
-import { isJsonObject, isNestedList, type JsonObject } from './json-shape.ts';
+import { isJsonObject, isNestedList, type JsonObject } from './json-values.ts';
 import { type FieldTest, fieldOperator, GROUP_OPERATORS, looksLikeOperator, plainTest } from './operators.ts';
 
 /** How deep a filter may nest, operands included. Bounded because the walks over filters recurse. */

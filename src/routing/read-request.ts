@@ -1,7 +1,7 @@
 import { cutTopLevel } from '../platform/json/cut-json.ts';
 import { isObject } from '../platform/json/is-object.ts';
 import { checkHeaders, checkPath, checkQuery, type FunctionRequest } from './function-request.ts';
-import { hideValues, shownValues } from './variables.ts';
+import { hideValues, shownValues } from './hidden-variables.ts';
 
 /** The result of a function of the second contract. */
 export type ReadRequest =

@@ -6,8 +6,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { functionContract } from './function-contract.ts';
 import { functionCancelled, functionFailure } from './function-failure.ts';
 import type { FunctionRequest } from './function-request.ts';
+import { hideValues } from './hidden-variables.ts';
 import { readRequest } from './read-request.ts';
-import { hideValues } from './variables.ts';
 
 /** The result of a subscription's function on a delivery. */
 export type FunctionRun =

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ProjectKey } from '../domain/config/project-key.ts';
-import { generateEd25519 } from './secrets.ts';
+import { generateEd25519 } from './signing-secrets.ts';
 
 /** One key of a JSON Web Key Set (RFC 7517, RFC 8037). */
 export interface PublicJwk {

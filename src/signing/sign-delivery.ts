@@ -8,7 +8,7 @@
 // never signs, because anyone could forge its signature. A scheme without a live secret sends no headers.
 import { createHmac, createSecretKey, type KeyObject, sign } from 'node:crypto';
 import { digestName, isSignatureHash } from '../domain/config/signature-hash.ts';
-import { standardWebhooksKey } from './secrets.ts';
+import { standardWebhooksKey } from './signing-secrets.ts';
 
 export interface SigningSecret {
   value: string;

@@ -18,7 +18,6 @@ import type { Config } from '../settings/settings.ts';
 import type { Database } from '../store/database/database.ts';
 import { faultOf, reasonOf } from '../store/database/pg-errors.ts';
 import type { OldPrimaryAccepted } from '../store/database/servers/servers.ts';
-import { Cells, type CellsDeps } from './cells.ts';
 import { type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
 import { knownCells } from './known-cells.ts';
@@ -26,6 +25,7 @@ import { buildNode, closeIntake, type Node, openIntake, type ProcessParts, type 
 import { notYetConnected, type OpenDatabase, openDatabase } from './open-database.ts';
 import { readAuthorities } from './read-authorities.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
+import { Cells, type CellsDeps } from './served-cells.ts';
 import { type Service, Services } from './services.ts';
 import type { Running } from './stop-in-time.ts';
 

@@ -10,7 +10,7 @@ import {
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
-import { finishBatch } from '../../src/store/queue/batches.ts';
+import { finishBatch } from '../../src/store/queue/claim-and-finish.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';

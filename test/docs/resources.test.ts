@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fieldsOf } from '../../src/cli/project-file/document.ts';
+import { fieldsOf } from '../../src/cli/project-file/project-document.ts';
 import { endpointFields } from '../../src/domain/resources/endpoint-fields.ts';
 import type { Fields } from '../../src/domain/resources/fields.ts';
 import { portalLinkFields } from '../../src/domain/resources/portal-link-fields.ts';

@@ -1,6 +1,10 @@
 import { createPrivateKey } from 'node:crypto';
-import { generateEd25519, generateSecret, standardWebhooksSecret } from '../../src/signing/secrets.ts';
 import { compileSigner, type SigningSecret } from '../../src/signing/sign-delivery.ts';
+import {
+  generateEd25519,
+  generateSecret,
+  standardWebhooksSecret,
+} from '../../src/signing/signing-secrets.ts';
 
 /** One request as a receiver sees it, and whether the function named by `check` should accept it. */
 export interface SignatureCase {

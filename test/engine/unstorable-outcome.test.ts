@@ -8,7 +8,7 @@ import { systemClock } from '../../src/platform/time/clock.ts';
 import type { Attempt } from '../../src/store/attempts/attempt.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { lastAttempts } from '../../src/store/attempts/read-attempts.ts';
-import { finishBatch } from '../../src/store/queue/batches.ts';
+import { finishBatch } from '../../src/store/queue/claim-and-finish.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { startTestApp, subscribe } from '../support/app.ts';

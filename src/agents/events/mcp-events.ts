@@ -2,9 +2,9 @@ import type { ApiContext } from '../../api/http/context.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { AgentCall } from '../tools/agent-call.ts';
 import type { Json, ProjectApi } from '../tools/project-api.ts';
+import { AgentSubscriptions } from './agent-subscriptions.ts';
 import { checkEvent, listEvents } from './event-catalogue.ts';
 import { callbackProblem } from './refusals.ts';
-import { AgentSubscriptions } from './subscriptions.ts';
 
 type Method = (params: Record<string, unknown>, call: AgentCall) => Promise<object>;
 

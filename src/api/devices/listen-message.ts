@@ -1,7 +1,7 @@
 import { type FilterConditions, noConditions } from '../../domain/config/subscription.ts';
 import { invalid } from '../../domain/errors.ts';
 import { asId, type SourceId } from '../../domain/ids.ts';
-import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
+import type { LocalAnswer, PullResult } from '../../domain/pull-service.ts';
 import { readTime } from '../../domain/time.ts';
 import { isObject } from '../../platform/json/is-object.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';

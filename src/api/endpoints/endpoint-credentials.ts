@@ -5,7 +5,7 @@ import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
 import type { EndpointAuthentication, OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
-import { generateEd25519 } from '../../signing/secrets.ts';
+import { generateEd25519 } from '../../signing/signing-secrets.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { MASK } from '../http/portal-view.ts';

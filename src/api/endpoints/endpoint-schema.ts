@@ -5,7 +5,7 @@ import { idTime } from '../../domain/ids.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
-import { standardWebhooksSecret } from '../../signing/secrets.ts';
+import { standardWebhooksSecret } from '../../signing/signing-secrets.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { EndpointCounts } from '../../store/counts/read-counts.ts';
 import { updatedAt } from '../../store/database/row-times.ts';

@@ -15,7 +15,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ApiContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { endpointChanges } from '../http/versions/endpoint-changes.ts';
+import { endpointChanges } from '../http/versions/older-endpoints.ts';
 import { beginChallenge, verifyNow } from './challenge.ts';
 import {
   changedEndpoint,

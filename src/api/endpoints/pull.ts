@@ -3,7 +3,7 @@ import { Admission } from '../../domain/admission.ts';
 import { type EndpointScope, owned } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
 import type { EndpointId, ProjectId } from '../../domain/ids.ts';
-import { type PulledDelivery, resultStates } from '../../domain/pull-door.ts';
+import { type PulledDelivery, resultStates } from '../../domain/pull-service.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { callerIdOf } from '../http/access/caller.ts';

@@ -6,7 +6,7 @@ import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import type { Cloud } from '../../domain/config/workload.ts';
 import type { QueueKey } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { PullService } from '../../domain/pull-door.ts';
+import type { PullService } from '../../domain/pull-service.ts';
 import type { EventAcceptor } from '../../ingest/accept-event.ts';
 import type { EventReplayer } from '../../ingest/event-replayer.ts';
 import type { Oidc } from '../../people/oidc.ts';

@@ -16,7 +16,7 @@ import { unsentMetaEvents } from '../../domain/meta-event.ts';
 import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
-import { generateSecret } from '../../signing/secrets.ts';
+import { generateSecret } from '../../signing/signing-secrets.ts';
 import { iso, parseTime } from '../http/fields.ts';
 import { Problems } from '../http/problems.ts';
 import { updated } from '../http/updated.ts';

@@ -20,7 +20,7 @@ import type { Call } from '../http/call.ts';
 import { checkSubscriptionFunction } from '../http/check-function.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
-import { newEndpointChanges } from '../http/versions/endpoint-changes.ts';
+import { newEndpointChanges } from '../http/versions/older-endpoints.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { limitsOf, newSubscriptionFields } from './subscription-input.ts';
 import { CreateSubscription } from './subscription-schema.ts';

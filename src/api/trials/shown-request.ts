@@ -3,7 +3,7 @@ import { HIDDEN, isCredentialName, visibleHeaders } from '../../domain/config/cr
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { Type } from '../../platform/type.ts';
 import type { FunctionRequest as SetRequest } from '../../routing/function-request.ts';
-import { hideSecrets } from '../../routing/variables.ts';
+import { hideSecrets } from '../../routing/hidden-variables.ts';
 import { FunctionRequest } from '../subscriptions/function-schema.ts';
 
 export const functionOutcome = {

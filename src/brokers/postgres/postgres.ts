@@ -3,9 +3,9 @@ import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
 import { ChangeReader } from './change-reader.ts';
 import { connectForReplication, readPublication, readSlot, readTables } from './customer-database.ts';
-import { whileLeased } from './lease.ts';
 import { postgresError } from './postgres-error.ts';
 import { connectionName, prepareSlot } from './prepare-slot.ts';
+import { whileLeased } from './slot-lease.ts';
 import { SlotWatch } from './slot-watch.ts';
 
 /**

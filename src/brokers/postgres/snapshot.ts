@@ -3,6 +3,7 @@ import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { ConsumerContext, ReceivedMessage } from '../module/broker-module.ts';
 import { changeMessage, parseLsn } from './change-event.ts';
+import { Lot } from './change-lot.ts';
 import { type Connection, connect } from './connect.ts';
 import { type CopyMessage, CopyStream } from './copy-stream.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type PublishedTable,
   quotedTable,
 } from './customer-database.ts';
-import { Lot } from './lot.ts';
 import type { Column, Value } from './pgoutput.ts';
 import { connectionName, type PreparedSlot } from './prepare-slot.ts';
 

@@ -8,8 +8,8 @@ import type {
   UpdateSource,
 } from '../../../client/src/posthorn.ts';
 import { StartupError } from '../../platform/startup-error.ts';
-import { type Fields, fieldsOf, isFields, isSame, type Kind } from './document.ts';
 import type { Change } from './make-plan.ts';
+import { type Fields, fieldsOf, isFields, isSame, type Kind } from './project-document.ts';
 import type { ProjectState } from './read-project.ts';
 
 /** Where changes go, and the ids of what is there: new items join them. */

@@ -2,8 +2,8 @@ import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { problemOf } from '../remote/connect.ts';
 import { applyChange, type Target } from './apply-changes.ts';
-import { type Fields, isFields, valueAt } from './document.ts';
 import { type Change, itemName } from './make-plan.ts';
+import { type Fields, isFields, valueAt } from './project-document.ts';
 import type { ProjectState } from './read-project.ts';
 
 /*

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Endpoint, EventType, Project, Subscription } from '../../../client/src/posthorn.ts';
 import { isConnectionHeader, isDeliveryHeader } from '../../domain/http-header.ts';
 import { StartupError } from '../../platform/startup-error.ts';
-import type { Fields } from './document.ts';
 import { type ForeignConfig, type ForeignPlace, ForeignRefusal } from './foreign-service.ts';
+import type { Fields } from './project-document.ts';
 
 /*
  * For services whose API is not like ours, and whose endpoints choose their events themselves: each becomes an endpoint

@@ -2,9 +2,9 @@ import { PosthornError } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import { explanation } from '../remote/connect.ts';
 import type { Given } from '../terminal/command.ts';
-import { kinds, secretPaths, singular, valueAt } from './document.ts';
+import { REDACTED } from './file-secrets.ts';
+import { kinds, secretPaths, singular, valueAt } from './project-document.ts';
 import { type Answers, type ProjectState, stateOf } from './read-project.ts';
-import { REDACTED } from './secrets.ts';
 
 /*
  * Another service that a project is read from, through its public API. Nothing is written there. Its answers are put into

@@ -9,8 +9,8 @@ import type {
 import { StartupError } from '../../platform/startup-error.ts';
 import { clientOf } from '../remote/connect.ts';
 import { counted } from '../terminal/output.ts';
-import { type Fields, isFields } from './document.ts';
 import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
+import { type Fields, isFields } from './project-document.ts';
 import { type Answers, all } from './read-project.ts';
 
 /** A Convoy, whose lists and resources have the form of ours. */

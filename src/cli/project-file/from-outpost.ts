@@ -1,4 +1,3 @@
-import { type Fields, isFields } from './document.ts';
 import {
   configOf,
   type ForeignEndpoint,
@@ -8,6 +7,7 @@ import {
   requireList,
 } from './foreign-endpoints.ts';
 import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
+import { type Fields, isFields } from './project-document.ts';
 
 /** An Outpost. `--url` ends where its API begins. Each of its tenants becomes an owner of endpoints. */
 export const outpost: ForeignService = { name: 'Outpost', keyVariable: 'OUTPOST_API_KEY', read };

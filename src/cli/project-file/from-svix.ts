@@ -1,6 +1,5 @@
 import type { EventType } from '../../../client/src/posthorn.ts';
 import { StartupError } from '../../platform/startup-error.ts';
-import { type Fields, isFields } from './document.ts';
 import {
   configOf,
   type ForeignEndpoint,
@@ -15,6 +14,7 @@ import {
   ForeignRefusal,
   type ForeignService,
 } from './foreign-service.ts';
+import { type Fields, isFields } from './project-document.ts';
 
 /** A Svix, hosted or not. Each of its applications becomes an owner of endpoints. */
 export const svix: ForeignService = { name: 'Svix', keyVariable: 'SVIX_API_KEY', read };

@@ -1,4 +1,5 @@
 import { StartupError } from '../../platform/startup-error.ts';
+import { withSecrets } from './file-secrets.ts';
 import {
   type Document,
   type Fields,
@@ -9,9 +10,8 @@ import {
   type Kind,
   kinds,
   singular,
-} from './document.ts';
+} from './project-document.ts';
 import type { ProjectState } from './read-project.ts';
-import { withSecrets } from './secrets.ts';
 
 export interface Change {
   action: 'create' | 'update' | 'delete' | 'deprecate';

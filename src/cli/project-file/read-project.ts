@@ -20,7 +20,7 @@ import {
   valueAt,
   withoutValues,
   withValue,
-} from './document.ts';
+} from './project-document.ts';
 
 /** A project as it is: what a file would say, the ids, and the secrets, which only an update may need. */
 export interface ProjectState {

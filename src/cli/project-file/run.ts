@@ -6,7 +6,7 @@ import { readInput } from '../terminal/input.ts';
 import { counted, line, note } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { applyChange, type Target } from './apply-changes.ts';
-import { type Document, documentText, type Item, kinds, parseDocument } from './document.ts';
+import { moveSecrets } from './file-secrets.ts';
 import { findRefusals } from './find-refusals.ts';
 import { type ForeignService, readForeign } from './foreign-service.ts';
 import { convoy } from './from-convoy.ts';
@@ -15,8 +15,8 @@ import { svix } from './from-svix.ts';
 import { type Change, changeLine, itemName, makePlan } from './make-plan.ts';
 import { OnVersion } from './on-version.ts';
 import { forgetPlan, type Place, readPlan, savePlan } from './plan-record.ts';
+import { type Document, documentText, type Item, kinds, parseDocument } from './project-document.ts';
 import { type ProjectState, readAnswers, stateOf } from './read-project.ts';
-import { moveSecrets } from './secrets.ts';
 
 const foreignServices = { convoy, svix, outpost } satisfies Record<string, ForeignService>;
 

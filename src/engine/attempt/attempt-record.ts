@@ -1,7 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
 import { CONFIRMED, httpOutcome, type Leased } from '../../domain/delivery.ts';
-import { hideSecrets } from '../../routing/variables.ts';
+import { hideSecrets } from '../../routing/hidden-variables.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';

@@ -11,7 +11,7 @@ import type { RoutedEndpoint } from '../../routing/project-routing.ts';
 import { HOPS_HEADER } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { type TraceContext, traceparent } from '../../tracing/trace-context.ts';
-import { enveloped } from './envelope.ts';
+import { enveloped } from './payload-envelope.ts';
 
 /**
  * The request of one attempt. Headers are added in order of authority and the first of a name wins, in any

@@ -13,12 +13,12 @@ import { makeBody } from '../attempt/make-body.ts';
 import { handedBack, type Sent, untried } from '../attempt/sent.ts';
 import { batchBody } from './batch-body.ts';
 import { keepOrder } from './keep-order.ts';
-import { representativeOf } from './lead.ts';
 import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
+import { representativeOf } from './representative.ts';
 import { spread } from './spread-outcome.ts';
 
 /**
- * One attempt of one batch. Its deliveries are leased and read, and one delivery stands for all of them (lead.ts): gates,
+ * One attempt of one batch. Its deliveries are leased and read, and one delivery stands for all of them (representative.ts): gates,
  * limits, credentials, signature and judgement are those of any delivery. Its outcome is then that of each.
  *
  * A batch whose deliveries change is another batch, with a new id, because its body is another: some were cancelled or

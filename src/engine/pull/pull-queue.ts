@@ -2,7 +2,7 @@ import { isFetched } from '../../domain/config/endpoint.ts';
 import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { PulledDelivery, PullRequest } from '../../domain/pull-door.ts';
+import type { PulledDelivery, PullRequest } from '../../domain/pull-service.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sealer } from '../../platform/sealer.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';

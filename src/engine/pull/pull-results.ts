@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { PullResult, ResultState } from '../../domain/pull-door.ts';
+import type { PullResult, ResultState } from '../../domain/pull-service.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import type { Sealer } from '../../platform/sealer.ts';
@@ -11,7 +11,7 @@ import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts
 import { projectMoving, refuseMoving } from '../../store/config/projects.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { Released } from '../../store/ordering/release-next.ts';
-import { finishPulledBatch } from '../../store/queue/batches.ts';
+import { finishPulledBatch } from '../../store/queue/claim-and-finish.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';

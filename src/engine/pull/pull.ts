@@ -6,7 +6,7 @@ import type {
   PullResult,
   PullService,
   ResultState,
-} from '../../domain/pull-door.ts';
+} from '../../domain/pull-service.ts';
 import type { Sent } from '../attempt/sent.ts';
 import { PullQueue, type PullQueueDeps } from './pull-queue.ts';
 import { PullResults, type PullResultsDeps } from './pull-results.ts';

@@ -1,7 +1,7 @@
 import type { ErrorOutcome, ResponseOutcome } from '../../dispatch/connection/outcome.ts';
 import { finalCodesOf } from '../../domain/config/endpoint.ts';
 import { httpOutcome, LANE, type LeasedDelivery, REPORTED_OK } from '../../domain/delivery.ts';
-import type { LocalAnswer, PullResult } from '../../domain/pull-door.ts';
+import type { LocalAnswer, PullResult } from '../../domain/pull-service.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import { judgeOutcome } from '../attempt/judge-outcome.ts';

@@ -4,7 +4,7 @@ import { placesOf, type QueueRowKey } from '../../domain/delivery-sink.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { claimWork } from '../../store/batching/claim-work.ts';
+import { claimWork } from '../../store/batching/claim-all-kinds.ts';
 import type { Database } from '../../store/database/database.ts';
 import { isUndone } from '../../store/database/pg-errors.ts';
 import type { DuePlace } from '../../store/limits/rate-leases.ts';

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { isObject } from '../../platform/json/is-object.ts';
-import type { HandshakeAnswer } from './handshake.ts';
+import type { HandshakeAnswer } from './url-handshake.ts';
 import { checkTimestamp, readHeader, refuseAll, refused, type Verifier, verified } from './verifier.ts';
 
 const header = 'x-signature-ed25519';

@@ -1,4 +1,4 @@
-import type { Handshake } from './handshake.ts';
+import type { Handshake } from './url-handshake.ts';
 import type { Verifier } from './verifier.ts';
 
 /** A provider with a known signature scheme, so that a source needs only its name and a secret. */

@@ -1,6 +1,6 @@
 import { isObject } from '../../platform/json/is-object.ts';
-import type { HandshakeAnswer } from './handshake.ts';
 import { compileSigner } from './signature.ts';
+import type { HandshakeAnswer } from './url-handshake.ts';
 import { checkTimestamp, readHeader, refused, type Verifier, verified } from './verifier.ts';
 
 /** Slack and Zoom: `v0=<hex>` in one header, a SHA-256 over `v0:<time of another header>:<body>`. */

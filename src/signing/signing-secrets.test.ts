@@ -1,6 +1,11 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { generateEd25519, generateSecret, standardWebhooksKey, standardWebhooksSecret } from './secrets.ts';
+import {
+  generateEd25519,
+  generateSecret,
+  standardWebhooksKey,
+  standardWebhooksSecret,
+} from './signing-secrets.ts';
 
 describe('generateSecret', () => {
   it('makes 25 characters of the alphabet, different every time', () => {

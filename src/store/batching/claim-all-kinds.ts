@@ -2,7 +2,7 @@ import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
 import { asId, type DeliveryId, idTime } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
-import { claimBatch } from '../queue/batches.ts';
+import { claimBatch } from '../queue/claim-and-finish.ts';
 import {
   type Claim,
   claimedTogether,

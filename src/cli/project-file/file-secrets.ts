@@ -12,7 +12,7 @@ import {
   valueAt,
   withoutValues,
   withValue,
-} from './document.ts';
+} from './project-document.ts';
 
 /** Stands for a secret that a Convoy does not show. */
 export const REDACTED = '[REDACTED]';

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { documentText, fieldsOf, parseDocument } from './document.ts';
+import { moveSecrets, withSecrets } from './file-secrets.ts';
+import { documentText, fieldsOf, parseDocument } from './project-document.ts';
 import { type Answers, stateOf } from './read-project.ts';
-import { moveSecrets, withSecrets } from './secrets.ts';
 
 it.each([
   ['a: [', /^the file is not YAML: /],

@@ -3,7 +3,7 @@ import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { leavePlaces, releaseHeads } from '../ordering/member-places.ts';
 import { lockKeys } from '../ordering/release-next.ts';
-import { finishBatch } from '../queue/batches.ts';
+import { finishBatch } from '../queue/claim-and-finish.ts';
 import type { Finish, Group } from '../queue/finish.ts';
 import { endsInOrder, type Finished, finishDeliveries } from '../queue/finish-deliveries.ts';
 import { insertMetaEvents } from '../queue/insert-meta-events.ts';
