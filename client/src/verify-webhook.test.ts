@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { generateEd25519, standardWebhooksSecret } from '../../src/signing/signing-secrets.ts';
 import { compileSigner, type SigningConfig } from '../../src/signing/sign-delivery.ts';
+import { generateEd25519, standardWebhooksSecret } from '../../src/signing/signing-secrets.ts';
 import { type SignatureCase, signatureCases } from '../../test/docs/signature-cases.ts';
 import { type VerifyOptions, verifyWebhook } from './verify-webhook.ts';
 
