@@ -4,7 +4,7 @@ import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import { finishWork } from '../../src/store/batching/finish-work.ts';
+import { finishWork } from '../../src/store/batching/finish-all-kinds.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
 import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
