@@ -9,8 +9,8 @@ import { readBrokerMessage, UNREADABLE, unreadableMessage } from '../ingest/brok
 import type { LotMessage } from '../ingest/lot.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { JsonBounds } from '../platform/json/json-shape.ts';
-import type { Room } from '../platform/room.ts';
 import type { Sealer } from '../platform/sealer.ts';
+import type { Room } from '../platform/shared-room.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {

@@ -5,7 +5,7 @@ import { metaQueueKey } from '../domain/meta-event.ts';
 import type { PullService } from '../domain/pull-service.ts';
 import type { Loop } from '../platform/loop.ts';
 import { sizedTo } from '../platform/memory/usable-memory.ts';
-import { Room } from '../platform/room.ts';
+import { Room } from '../platform/shared-room.ts';
 import { type Clock, systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
@@ -51,7 +51,7 @@ import { CountWriter } from './upkeep/count-writer.ts';
 import { deviceWatch, endpointExpiry, expirer } from './upkeep/expiries.ts';
 import { Janitor } from './upkeep/janitor.ts';
 
-/** Of batches in memory. */
+/** The room for batches in memory. */
 const BATCH_BYTES = 128 * 1024 * 1024;
 /** The part of the grace for recording aborted attempts and releasing the rest. */
 const RECORD_MS = 2_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Room } from './room.ts';
+import { Room } from './shared-room.ts';
 
 /** A room of 100 bytes. */
 function visited() {

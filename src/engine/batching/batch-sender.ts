@@ -1,8 +1,8 @@
 import { batchRefusal, MAX_BATCH_BYTES } from '../../domain/config/batch.ts';
 import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { Room } from '../../platform/room.ts';
 import type { Sealer } from '../../platform/sealer.ts';
+import type { Room } from '../../platform/shared-room.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';

@@ -12,7 +12,7 @@ import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts
 import { type Ended, endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { Duty, type DutyDeps } from './duty.ts';
 
-/** What ends with time: deliveries, endpoints, and devices that are not seen any more. Each is a loop of its own. */
+/** Deliveries and endpoints end with time, and so do devices that are not seen any more. Each has a loop of its own. */
 const CHUNK = 500;
 /** That of the look that wakes a loop. */
 const LOOK_MS = 1_000;
