@@ -1,14 +1,17 @@
 import { isObject } from '../platform/json/is-object.ts';
+import { pathsOf } from '../platform/json/schema-marks.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AuditNote } from './audit.ts';
+import { endpointCredentials } from './resources/endpoint-credentials.ts';
+import { sourceCredentials } from './resources/source-credentials.ts';
 
 /**
  * A changed resource as the audit log shows it. Internal fields are removed, and secrets are replaced by a
  * mark. The mark is the same before and after if the secret is unchanged, and different otherwise. It reveals
  * nothing else, so a guess cannot be tested against it.
  *
- * Sealed values arrive as an object named `secret`. In it every text counts as a secret unless its name is
- * listed below, so a new credential is hidden by default. Elsewhere names decide.
+ * Sealed values arrive as an object named `secret`. In it every text counts as a secret unless its field is
+ * marked as open, so a new credential is hidden by default. Elsewhere names decide.
  */
 export const SECRET = '[secret]';
 export const CHANGED_SECRET = '[secret, changed]';
@@ -33,43 +36,18 @@ const SECRETS = new Set([
   'slack_webhook_url',
   'teams_webhook_url',
 ]);
-/** Fields inside a sealed object that are not secret. */
+/** Fields inside a sealed object that are not secret: those of records, and those with the mark. */
 const PLAIN_IN_SEALED = new Set([
-  'slot_name',
-  'publication_name',
-  'tables',
   'uid',
-  'type',
   'created_at',
   'updated_at',
   'expires_at',
   'deleted_at',
-  'header',
-  'header_name',
-  'hash',
-  'encoding',
-  'url',
-  'authentication_type',
-  'public_key',
-  'cron',
-  'time_zone',
-  'event_type',
   'since',
-  'queue_name',
-  'default_region',
-  'endpoint',
-  'project_id',
-  'subscription_id',
-  'consumer_group_id',
-  'topic_name',
-  'host',
-  'port',
-  'queue',
-  'topic',
-  'topic_id',
-  'exchange',
-  'routing_key',
-  'schema',
+  'public_key',
+  ...pathsOf('open', { ...endpointCredentials, ...sourceCredentials }).map((path) =>
+    path.replace(/.*\./, ''),
+  ),
 ]);
 
 /** Whether a text of a sealed object may be shown. A place may have a credential before its host or in its query. */

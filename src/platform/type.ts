@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema, Type as TypeBox } from 'typebox';
+import type { Type as TypeBox } from 'typebox';
 
 /**
  * The builders of typebox that schemas here use, with its types. They return the same JSON Schemas, as type.test.ts shows.
@@ -96,25 +96,5 @@ export const Text = (maxLength: number, description?: string) =>
 export const RequiredText = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 
-/** Facts of a field that JSON Schema has no word for. They are on its schema, where no reader of JSON sees them. */
-interface Marks {
-  /** The value that is stored if a request names none. */
-  readonly usual?: unknown;
-  /** The end of a sentence about a value that is wrong. Undefined: it is right. */
-  check?(value: never): string | undefined;
-}
-
-const MARKS = Symbol('marks');
-
-export const mark = <S extends TSchema>(schema: S, marks: Marks): S => ({
-  ...schema,
-  [MARKS]: { ...marksOf(schema), ...marks },
-});
-
-export const marksOf = (schema: TSchema): Marks => (schema as { [MARKS]?: Marks })[MARKS] ?? {};
-
-/** The usual values of the fields of a table. */
-export const usualOf = <T extends TObject>({ properties }: T): Static<T> =>
-  Object.fromEntries(
-    Object.entries<TSchema>(properties).map(([name, field]) => [name, marksOf(field).usual]),
-  ) as Static<T>;
+/** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
+export const UNDECLARED = 'not in the OpenAPI document';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Batch } from '../../src/domain/config/batch.ts';
 import { BATCH_LANE, LANE } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { usualOf } from '../../src/platform/type.ts';
+import { usualOf } from '../../src/platform/json/schema-marks.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { batchesOf, lookAtCollected, type Seen } from '../../src/store/batching/look-at-collected.ts';
 import { startTestApp } from '../support/app.ts';
@@ -23,7 +23,7 @@ await app.database.query(
 
 /** A subscription behind a pause that keeps the app away. */
 async function collected(limits: Partial<Batch>, subscription: object = {}) {
-  const batch = { ...usualOf(Batch), max_wait_seconds: 300, ...limits };
+  const batch = { ...usualOf(Batch.properties), max_wait_seconds: 300, ...limits };
   const made = await scene(app, batch, { subscription });
   await made.client.put(`/endpoints/${made.endpoint.uid}/pause`);
   const key = made.subscription.uid as string;
@@ -115,7 +115,7 @@ test.each([
   ['more than the largest has', { count: 2_000, backlog: 0 }, 400, 2],
   ['the largest', { count: 3_000, backlog: 0 }, 1_000, 1],
 ])('of %s, so many batches are made at once', (_, seen, max, batches) => {
-  expect(batchesOf(seen as Seen, { ...usualOf(Batch), max })).toBe(batches);
+  expect(batchesOf(seen as Seen, { ...usualOf(Batch.properties), max })).toBe(batches);
 });
 
 test('several batches are made at once, each of rows enough', async () => {

@@ -13,7 +13,7 @@ import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { discardHeld } from '../../src/engine/upkeep/discard-held.ts';
 import { Duty } from '../../src/engine/upkeep/duty.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { usualOf } from '../../src/platform/type.ts';
+import { usualOf } from '../../src/platform/json/schema-marks.ts';
 import type { ConfigCache } from '../../src/routing/config-cache.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-all-kinds.ts';
@@ -54,7 +54,7 @@ async function claimed(subscription: object = {}, event: object = {}) {
   await made.send(2, { event });
   const key = asId<SubscriptionId>(made.subscription.uid);
   await formBatches(db, NODE, [
-    { key, batch: { ...usualOf(Batch), max: 2 }, batchIds: [ids.next()], hasUnplaced: false },
+    { key, batch: { ...usualOf(Batch.properties), max: 2 }, batchIds: [ids.next()], hasUnplaced: false },
   ]);
   const claim = async () => {
     const [first] = await claimWork(db, {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { signatureHashes } from '../../src/domain/config/signature-hash.ts';
+import { signatureEncodings } from '../../src/domain/config/source.ts';
 import { parseLocation } from '../../src/ingest/source/location.ts';
 import { providerPresets } from '../../src/ingest/verify/presets.ts';
-import { signatureEncodings } from '../../src/ingest/verify/signature.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/sources.md'), 'utf8');
 

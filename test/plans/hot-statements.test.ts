@@ -4,7 +4,7 @@ import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/dom
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
 import { handedBack } from '../../src/engine/attempt/sent.ts';
 import { groupFinish } from '../../src/engine/batching/regroup.ts';
-import { usualOf } from '../../src/platform/type.ts';
+import { usualOf } from '../../src/platform/json/schema-marks.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { claimWork } from '../../src/store/batching/claim-all-kinds.ts';
 import { finishWork } from '../../src/store/batching/finish-all-kinds.ts';
@@ -83,7 +83,13 @@ const newDelivery: NewDelivery = {
   dueAtMs: null,
   expiresAtMs: null,
 };
-const collected = { key: 'e', batch: usualOf(Batch), seen: null, batchIds: ['b'], hasUnplaced: false };
+const collected = {
+  key: 'e',
+  batch: usualOf(Batch.properties),
+  seen: null,
+  batchIds: ['b'],
+  hasUnplaced: false,
+};
 const batch = { ...leased, kind: 'batch', deliveryIds: [leased.id] } as unknown as LeasedBatch;
 const ofBatch = (delayMs: number | null) => groupFinish(batch, { members: [], parts: [] }, { delayMs });
 /** The last statement of a transaction. */

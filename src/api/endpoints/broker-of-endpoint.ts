@@ -1,23 +1,14 @@
 import type { Static } from 'typebox';
 import { type Destination, destinationKinds } from '../../domain/config/destination.ts';
 import { invalid } from '../../domain/errors.ts';
+import { brokerOutput } from '../../domain/resources/broker-schema.ts';
+import { type BrokerInput, perKind } from '../../domain/resources/endpoint-credentials.ts';
 import { oneOf, Type } from '../../platform/type.ts';
-import { brokerInput, brokerOutput } from '../brokers/broker-schema.ts';
 import { readBroker } from '../brokers/read-broker.ts';
 import { Problems } from '../http/problems.ts';
 
-/** The broker of an endpoint, in the API. Its settings are nested by kind, as those of sources are. */
-const perKind = <T>(make: (kind: (typeof destinationKinds)[number]) => T): Record<string, T> =>
-  Object.fromEntries(destinationKinds.map((kind) => [kind, make(kind)]));
-
-export const BrokerInput = Type.Object(
-  {
-    type: Type.Optional(oneOf([...destinationKinds, ''])),
-    ...perKind((kind) => Type.Optional(brokerInput(kind, 'destination'))),
-  },
-  { description: 'See [Destinations](brokers.md#destinations).' },
-);
-type BrokerInput = Static<typeof BrokerInput> & Readonly<Record<string, Given | undefined>>;
+/** The broker of an endpoint, in the API. */
+type GivenBroker = Static<typeof BrokerInput> & Readonly<Record<string, Given | undefined>>;
 type Given = Readonly<Record<string, unknown>>;
 
 export const Broker = Type.Object({
@@ -30,7 +21,7 @@ export const toBroker = (destination: Destination | null): Static<typeof Broker>
 
 /** The broker that a request names. Settings are replaced as a whole, so that no stored credential goes to another server. */
 export function readDestination(input: Static<typeof BrokerInput>): Destination | null {
-  const given = input as BrokerInput;
+  const given = input as GivenBroker;
   const kind = input.type || undefined;
   if (kind === undefined) {
     if (destinationKinds.some((one) => given[one] !== undefined)) throw invalid('broker.type', 'is required');

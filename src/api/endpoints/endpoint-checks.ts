@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { inScope } from '../../domain/endpoint-scope.ts';
 import { queryValues } from '../../domain/pagination.ts';
+import { OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
 import { Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { checkedOAuth2, checkSigningKey } from './endpoint-credentials.ts';
-import { OAuth2 } from './endpoint-schema.ts';
 
 const path = '/api/v1/projects/:projectID/endpoints';
 const route = operationsOf('Endpoints');

@@ -5,6 +5,7 @@ import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
 import type { EndpointAuthentication, OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
+import type { OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
 import { generateEd25519 } from '../../signing/signing-secrets.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
@@ -12,7 +13,7 @@ import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { readDestination } from './broker-of-endpoint.ts';
 import { changedHeaders, checkAgainstAuthentication } from './endpoint-headers.ts';
-import { type CreateEndpoint, type OAuth2, UpdateEndpoint } from './endpoint-schema.ts';
+import { type CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 

@@ -12,7 +12,7 @@ import {
 
 /** More would not fit into the 16 KiB that many servers read. */
 export const MAX_HEADERS = 32;
-export const MAX_HEADER_BYTES = 8192;
+const MAX_HEADER_BYTES = 8192;
 
 type Named = Pick<ProjectConfig, 'request_id_header'> & {
   signature: Pick<ProjectConfig['signature'], 'header'>;

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { invalid } from '../../domain/errors.ts';
-import { marksOf } from '../../platform/type.ts';
+import { marksOf } from '../../platform/json/schema-marks.ts';
 
 /** A group of settings as a request gives it, completed and checked by its table. Null: an empty object removes it. */
 export function readGroup<T extends TObject>(

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifySchemaValidationError } from 'fastify';
 import { AppError, type FieldProblem } from '../../domain/errors.ts';
 import { TIME_HINT } from '../../domain/time.ts';
+import { UNDECLARED } from '../../platform/type.ts';
 import type { Schema } from './schema-view.ts';
 
 /** Errors of the schema validator in words that say what to fix: one per field, in the schema's order. */
@@ -74,9 +75,6 @@ export function parseJson(text: string): unknown {
 
 export const badJson = (error: unknown): AppError =>
   new AppError('bad_json', { detail: (error as Error).message }, { cause: error });
-
-/** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
-export const UNDECLARED = 'not in the OpenAPI document';
 
 /**
  * Clients in other languages send null for "not given". This removes such keys, following the schema. Null

@@ -1,4 +1,5 @@
 import { isPlainInSealed } from '../../domain/audit-view.ts';
+import { marksOf } from '../../platform/json/schema-marks.ts';
 import { withoutFunctionMessage } from '../../routing/function-failure.ts';
 import { isSealed, MASK, maskedValues } from './portal-view.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
@@ -45,9 +46,7 @@ const views: FieldViews<RoleViewer> = {
   authentication: always(null),
   slack_webhook_url: always(''),
   teams_webhook_url: always(''),
-  client_key: maskedText,
   secret: maskedText,
-  password: maskedText,
   token: maskedText,
   auth_key: maskedText,
   // Code may hold credentials of the services that it writes for.
@@ -72,8 +71,12 @@ const views: FieldViews<RoleViewer> = {
   description: unquoted,
 };
 
+/** Credentials with the mark, wherever an answer has them. */
+const fallback = (_name: string, schema: Schema): RoleView | undefined =>
+  marksOf(schema).secrecy === 'credential' ? maskedText(schema) : undefined;
+
 export function compileViewerView(schema: object): RoleView {
-  return compileView(schema, { views }) ?? ((value) => value);
+  return compileView(schema, { views, fallback }) ?? ((value) => value);
 }
 
 function maskSealed(value: unknown, name: string): unknown {

@@ -4,8 +4,10 @@ import {
   ProjectConfig,
   Strategy,
 } from '../../domain/config/project-config.ts';
+import { brokerInput, brokerOutput, groupInput, groupOutput } from '../../domain/resources/broker-schema.ts';
+import { Authentication, BrokerInput, OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
+import { PubSubInput, VerifierInput } from '../../domain/resources/source-credentials.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
-import { brokerInput, brokerOutput, groupInput, groupOutput } from '../brokers/broker-schema.ts';
 import {
   DeliveryAttempt,
   EventDelivery,
@@ -15,17 +17,10 @@ import {
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
 import { WaitingTotals } from '../deliveries/waiting-totals.ts';
-import { Broker, BrokerInput } from '../endpoints/broker-of-endpoint.ts';
+import { Broker } from '../endpoints/broker-of-endpoint.ts';
 import { Device } from '../endpoints/device-schema.ts';
 import { PeriodFailureRate } from '../endpoints/endpoint-checks.ts';
-import {
-  Authentication,
-  CreateEndpoint,
-  Endpoint,
-  ExpireSecret,
-  OAuth2,
-  UpdateEndpoint,
-} from '../endpoints/endpoint-schema.ts';
+import { CreateEndpoint, Endpoint, ExpireSecret, UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import { OnboardCheck, OnboardJob } from '../endpoints/onboard.ts';
 import {
   CreateEventType,
@@ -59,8 +54,8 @@ import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project, ProjectStatistics } from '../projects/projects.ts';
 import { TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
 import { View } from '../search/views.ts';
-import { PubSub, PubSubInput } from '../sources/pub-sub-schema.ts';
-import { CreateSource, Source, UpdateSource, VerifierInput } from '../sources/source-schema.ts';
+import { PubSub } from '../sources/pub-sub-schema.ts';
+import { CreateSource, Source, UpdateSource } from '../sources/source-schema.ts';
 import { SourceSummary } from '../sources/source-summary.ts';
 import { CreateFilter, Filter, UpdateFilter, UpdateFilters } from '../subscriptions/filter-schema.ts';
 import { FilterMatch } from '../subscriptions/filters.ts';

@@ -1,13 +1,12 @@
 import type { Static } from 'typebox';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
+import { type ChangeStreamInput, NAME_BYTES } from '../../domain/resources/source-credentials.ts';
 import type { SourceFields } from '../../domain/resources/source-fields.ts';
-import { Text, Type } from '../../platform/type.ts';
+import { Type } from '../../platform/type.ts';
 import { parseDatabaseUrl } from '../../store/database/database-url.ts';
 import type { Problems } from '../http/problems.ts';
 
 /** Settings of a source that takes the changes of a PostgreSQL database. */
-const NAME_BYTES = 63;
-
 export const ChangeStream = Type.Object({
   connection_url: Type.String(),
   slot_name: Type.String(),
@@ -15,26 +14,6 @@ export const ChangeStream = Type.Object({
   tables: Type.Array(Type.String()),
   snapshot: Type.Boolean(),
 });
-
-export const ChangeStreamInput = Type.Object(
-  {
-    connection_url: Type.Optional(
-      Text(4096, 'postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS.'),
-    ),
-    slot_name: Type.Optional(Text(NAME_BYTES, 'Made if it does not exist. Empty: a name is made up.')),
-    publication_name: Type.Optional(
-      Text(NAME_BYTES, 'Made for the tables if it does not exist. Empty: a name is made up.'),
-    ),
-    tables: Type.Optional(
-      Type.Array(Text(2 * NAME_BYTES + 1), {
-        maxItems: 1000,
-        description: 'Each as schema.table. Empty: those of the publication.',
-      }),
-    ),
-    snapshot: Type.Optional(Type.Boolean({ description: 'The rows that are there become events too.' })),
-  },
-  { description: 'See [Change streams](change-streams.md).' },
-);
 
 /** Checked to be complete. No database is contacted. */
 export function readChangeStream(

@@ -1,7 +1,7 @@
 import type { AmqpSettings, SourcePubSub } from '../../domain/config/source.ts';
+import type { PubSubInput } from '../../domain/resources/source-credentials.ts';
 import { readBroker } from '../brokers/read-broker.ts';
 import type { Problems } from '../http/problems.ts';
-import type { PubSubInput } from './pub-sub-schema.ts';
 
 /** Broker settings, checked to be complete and of the right types. No broker is contacted. */
 export function readPubSub(given: PubSubInput, problems: Problems): SourcePubSub | null {

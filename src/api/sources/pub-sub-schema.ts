@@ -1,31 +1,9 @@
 import type { Static } from 'typebox';
 import type { SourcePubSub } from '../../domain/config/source.ts';
+import { brokerOutput } from '../../domain/resources/broker-schema.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
-import { brokerInput, brokerOutput } from '../brokers/broker-schema.ts';
 import { AnyJson } from '../http/fields.ts';
-
-/**
- * Broker settings of a source. Every member is optional in the schema. The code checks the members that a
- * type requires, by the same description of fields.
- */
-const settingsOf = (kind: SourcePubSub['type']) =>
-  Type.Optional(Type.Unsafe<Record<string, unknown>>(brokerInput(kind, 'source')));
-
-export const PubSubInput = Type.Object(
-  {
-    type: Type.Optional(oneOf(['sqs', 'google', 'kafka', 'amqp', ''])),
-    workers: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 100, description: 'Consumers per node; 1 by default.' }),
-    ),
-    sqs: settingsOf('sqs'),
-    google: settingsOf('google'),
-    kafka: settingsOf('kafka'),
-    amqp: settingsOf('amqp'),
-  },
-  { description: 'See [Brokers](brokers.md).' },
-);
-export type PubSubInput = Static<typeof PubSubInput>;
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()]);

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox';
 import type { ScheduleSettings } from '../../domain/config/source.ts';
+import type { ScheduleInput } from '../../domain/resources/source-credentials.ts';
 import { parseCron } from '../../platform/time/cron.ts';
 import { timeZone } from '../../platform/time/time-zone.ts';
 import { Timetable } from '../../platform/time/timetable.ts';
-import { Text, Type } from '../../platform/type.ts';
+import { Type } from '../../platform/type.ts';
 import type { Problems } from '../http/problems.ts';
 
 /** Settings of a source that sends an event at the times of a cron expression. */
@@ -15,20 +16,6 @@ export const Schedule = Type.Object({
   event_type: Type.String(),
   data: Type.Unknown(),
 });
-
-export const ScheduleInput = Type.Object(
-  {
-    cron: Type.Optional(
-      Text(256, 'Minute, hour, day of the month, month and day of the week, such as `0 9 * * mon-fri`.'),
-    ),
-    time_zone: Type.Optional(Text(64, 'Name in the IANA database, such as `Europe/Berlin`. Default: `UTC`.')),
-    event_type: Type.Optional(Text(256, 'Type of the events.')),
-    data: Type.Optional(
-      Type.Unknown({ description: 'Their payload, 65,536 bytes at most. Null: `{"scheduled_at": TIME}`.' }),
-    ),
-  },
-  { description: 'Only a source of the type `schedule` has it. See [Schedules](sources.md#schedules).' },
-);
 
 /** Checked to be complete, and to have a next time. */
 export function readSchedule(

@@ -8,6 +8,7 @@ import {
 } from '../../domain/config/source.ts';
 import { isConnectionHeader, isHeaderName, OF_CONNECTION } from '../../domain/http-header.ts';
 import { usualValues } from '../../domain/resources/fields.ts';
+import type { VerifierInput } from '../../domain/resources/source-credentials.ts';
 import { type SourceFields, sourceFields } from '../../domain/resources/source-fields.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
@@ -19,7 +20,7 @@ import { updated } from '../http/updated.ts';
 import { readChangeStream } from './change-stream-schema.ts';
 import { readPubSub } from './pub-sub-input.ts';
 import { enabledSince, readSchedule } from './schedule-schema.ts';
-import { type CreateSource, UpdateSource, type VerifierInput } from './source-schema.ts';
+import { type CreateSource, UpdateSource } from './source-schema.ts';
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
 

@@ -1,47 +1,18 @@
 import type { Static } from 'typebox';
-import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import type { ScheduleSettings, SourceVerifier } from '../../domain/config/source.ts';
 import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
+import { ApiKey, BasicAuth, Hmac, sourceCredentials } from '../../domain/resources/source-credentials.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
-import { signatureEncodings } from '../../ingest/verify/signature.ts';
-import { oneOf, Text, Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
-import { ChangeStream, ChangeStreamInput } from './change-stream-schema.ts';
-import { PubSub, PubSubInput, toPubSub } from './pub-sub-schema.ts';
-import { Schedule, ScheduleInput } from './schedule-schema.ts';
+import { ChangeStream } from './change-stream-schema.ts';
+import { PubSub, toPubSub } from './pub-sub-schema.ts';
+import { Schedule } from './schedule-schema.ts';
 import { SourceStatus } from './source-status.ts';
-
-const Hmac = Type.Object({
-  header: Type.Optional(Text(256, 'Header with the signature.')),
-  hash: Type.Optional(oneOf([...signatureHashes, ''], 'Hash of the signature.')),
-  secret: Type.Optional(Text(4096, 'Secret of the signature.')),
-  encoding: Type.Optional(oneOf([...signatureEncodings, ''], 'Encoding of the signature.')),
-});
-const BasicAuth = Type.Object({
-  username: Type.Optional(Text(1024, 'Required user name.')),
-  password: Type.Optional(Text(1024, 'Required password.')),
-});
-const ApiKey = Type.Object({
-  header_name: Type.Optional(Text(256, 'Required header. Empty: `Authorization`.')),
-  header_value: Type.Optional(Text(8192, 'Required value of that header.')),
-});
-
-export const VerifierInput = Type.Object({
-  type: Type.Optional(
-    oneOf(
-      ['noop', 'hmac', 'basic_auth', 'api_key', ''],
-      'How a sender authenticates itself. Default: `noop`.',
-    ),
-  ),
-  hmac: Type.Optional(Hmac),
-  basic_auth: Type.Optional(BasicAuth),
-  api_key: Type.Optional(ApiKey),
-});
-export type VerifierInput = Static<typeof VerifierInput>;
 
 const Verifier = Type.Object({
   type: oneOf(['noop', 'hmac', 'basic_auth', 'api_key']),
@@ -67,22 +38,15 @@ export const Source = Type.Object({
   deleted_at: NullableTime,
 });
 
-const credentials = {
-  pub_sub: Type.Optional(PubSubInput),
-  db_change_stream: Type.Optional(ChangeStreamInput),
-  schedule: Type.Optional(ScheduleInput),
-  verifier: Type.Optional(VerifierInput),
-};
-
 const providers = [...providerPresets.map((preset) => preset.name), ''];
 
 export const CreateSource = Type.Object({
   ...createInputs(sourceFields),
   provider: Type.Optional(oneOf(providers, sourceFields.provider.facts.text)),
-  ...credentials,
+  ...sourceCredentials,
 });
 
-export const UpdateSource = Type.Object({ ...updateInputs(sourceFields), ...credentials });
+export const UpdateSource = Type.Object({ ...updateInputs(sourceFields), ...sourceCredentials });
 
 /** `status`: as far as it was asked for. */
 export function toSource(

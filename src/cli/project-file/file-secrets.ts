@@ -36,7 +36,7 @@ export async function withSecrets<T extends Fields>(
   { stored, env }: { stored: Fields | undefined; env: NodeJS.ProcessEnv },
 ): Promise<T> {
   let filled: Fields = item;
-  for (const path of secretPaths(kind)) {
+  for (const path of secretPaths[kind]) {
     if (!hasPlace(item, path)) continue;
     const given = valueAt(item, path);
     // An empty object removes them, and holds no secret.
@@ -119,7 +119,7 @@ function hasPlace(item: Fields, path: string): boolean {
 /** Writes the secrets of an item to files that only their owner may read, and names the files in the item. */
 export async function moveSecrets(folder: string, kind: Kind | 'settings', item: Item): Promise<Item> {
   let left: Fields = item;
-  for (const path of secretPaths(kind)) {
+  for (const path of secretPaths[kind]) {
     const value = valueAt(item, path);
     if (isNone(value) || value === '***' || value === REDACTED) {
       left = withValue(left, path, undefined);

@@ -89,7 +89,7 @@ function explained(
 function hiddenSecrets(name: string, { whole }: ProjectState): string[] {
   return kinds.flatMap((kind) =>
     [...whole[kind]].flatMap(([key, item]) =>
-      secretPaths(kind)
+      secretPaths[kind]
         .filter((path) => valueAt(item, path) === REDACTED)
         .map(
           (path) =>

@@ -1,7 +1,11 @@
+import { ProjectConfig } from '../../domain/config/project-config.ts';
+import { endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { fileValues } from '../../domain/resources/fields.ts';
+import { sourceCredentials } from '../../domain/resources/source-credentials.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
+import { pathsOf, usualOf } from '../../platform/json/schema-marks.ts';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import { usageError } from '../../platform/startup-error.ts';
 
@@ -35,6 +39,8 @@ export const singular: Record<Kind, string> = {
   subscriptions: 'subscription',
 };
 
+const { verifier, ...settings } = usualOf(sourceCredentials);
+
 /** The fields of each kind with their defaults. Undefined: there is none, and the field is needed on creation. */
 export const fieldsOf: Record<Kind, Readonly<Fields>> = {
   event_types: { category: '', description: '', json_schema: null, deprecated: false },
@@ -42,21 +48,14 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
     ...fileValues(sourceFields),
     // A file of version 0.1.0 does not name it, and must not switch it on. Null: as it is stored.
     cloudevents: null,
-    verifier: { type: 'noop' },
-    pub_sub: null,
-    db_change_stream: null,
-    schedule: null,
+    verifier,
+    ...settings,
   },
   endpoints: {
     ...fileValues(endpointFields),
-    authentication: null,
-    mtls_client_cert: null,
-    signing_key: null,
-    slack_webhook_url: '',
-    teams_webhook_url: '',
+    ...usualOf(endpointCredentials),
+    // The file names where they are.
     headers: '',
-    broker: null,
-    secret: '',
     status: '',
   },
   subscriptions: {
@@ -69,42 +68,14 @@ export const fieldsOf: Record<Kind, Readonly<Fields>> = {
   },
 };
 
-/** Fields that hold a secret, or a part of one. */
-const SECRET_PATHS: Record<Kind | 'settings', readonly string[]> = {
-  settings: ['meta_event.secret'],
+/** Fields that hold a credential, by their paths. */
+export const secretPaths: Record<Kind | 'settings', readonly string[]> = {
+  settings: pathsOf('credential', ProjectConfig.properties),
   event_types: [],
   subscriptions: [],
-  sources: [
-    'verifier.hmac.secret',
-    'verifier.basic_auth.password',
-    'verifier.api_key.header_value',
-    'pub_sub.sqs.secret_key',
-    'pub_sub.google.service_account',
-    'pub_sub.kafka.auth.password',
-    'pub_sub.amqp.auth.password',
-    'db_change_stream.connection_url',
-  ],
-  endpoints: [
-    'secret',
-    'authentication.api_key.header_value',
-    'authentication.basic_auth.password',
-    'authentication.oauth2.client_secret',
-    'authentication.oauth2.signing_key',
-    'mtls_client_cert.client_key',
-    'slack_webhook_url',
-    'teams_webhook_url',
-    'headers',
-    'broker.sqs.secret_key',
-    'broker.s3.secret_key',
-    'broker.google.service_account',
-    'broker.kafka.auth.password',
-    'broker.amqp.auth.password',
-  ],
+  sources: pathsOf('credential', sourceCredentials),
+  endpoints: pathsOf('credential', endpointCredentials),
 };
-
-export function secretPaths(kind: Kind | 'settings'): readonly string[] {
-  return SECRET_PATHS[kind];
-}
 
 export function valueAt(item: Fields, path: string): unknown {
   return path.split('.').reduce<unknown>((value, part) => (value as Fields | null | undefined)?.[part], item);

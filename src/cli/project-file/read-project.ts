@@ -114,7 +114,7 @@ function emptyMaps<T>(): Record<Kind, Map<string, T>> {
 }
 
 export function withoutSecrets(kind: Kind | 'settings', item: Fields): Fields {
-  const left = secretPaths(kind).reduce((rest, path) => withValue(rest, path, undefined), item);
+  const left = secretPaths[kind].reduce((rest, path) => withValue(rest, path, undefined), item);
   return kind === 'settings' ? withoutValues(left) : left;
 }
 

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
+import { mark } from '../../platform/json/schema-marks.ts';
 import type { Secret } from '../../platform/secret.ts';
-import { mark, Type } from '../../platform/type.ts';
+import { Type } from '../../platform/type.ts';
 import { type DeliveryKind, type EndpointSecrets, isFetched } from './endpoint.ts';
 
 export const MAX_BATCH = 1_000;

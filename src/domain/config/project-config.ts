@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { credential } from '../../platform/json/schema-marks.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { envelopes, StatusCodes } from './endpoint.ts';
 import { describeSchedule, RetrySchedule, STANDARD_SCHEDULE, stepsWithin } from './retry-schedule.ts';
@@ -53,7 +54,7 @@ export const MetaEventConfig = Type.Object({
     description: '[Meta events](meta-events.md) to send. Empty: none.',
   }),
   url: Text(2048, 'URL that meta events are sent to.'),
-  secret: Text(1024, 'Secret that signs meta events.'),
+  secret: credential(Text(1024, 'Secret that signs meta events.')),
 });
 
 export const RetentionPolicy = Type.Object({

@@ -5,6 +5,10 @@
 export const sourceTypes = ['http', 'rest_api', 'pub_sub', 'db_change_stream', 'schedule'] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
+/** The values of `verifier.hmac.encoding`. */
+export const signatureEncodings = ['hex', 'base64'] as const;
+export type SignatureEncoding = (typeof signatureEncodings)[number];
+
 export type SourceVerifier =
   | { type: 'noop' }
   | { type: 'hmac'; hmac: { header: string; hash: string; secret: string; encoding: string } }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
+import { mark } from '../../platform/json/schema-marks.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
-import { mark, oneOf, Text, Type } from '../../platform/type.ts';
+import { oneOf, Text, Type } from '../../platform/type.ts';
 import { RetrySchedule } from './retry-schedule.ts';
 
 /** Conditions on an event, as given by the user: nested or dotted, per scope. */

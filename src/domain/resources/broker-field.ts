@@ -22,8 +22,10 @@ export interface BrokerField {
   /** The protocol has no room for more. */
   readonly maxBytes?: number;
   readonly rule?: { readonly pattern: RegExp; readonly says: string; readonly only?: BrokerUse };
-  /** Records and people with few rights see it, so it must not hold a credential. */
+  /** It is a place that people and records show, so it must not hold a credential. */
   readonly isShown?: true;
+  /** Records and people with few rights see it, as it was given. */
+  readonly isOpen?: true;
   /** Absent: both have it. */
   readonly only?: BrokerUse;
   /** Another name that requests may use for it. */

@@ -14,6 +14,7 @@ const secret = (label: string, more: Partial<BrokerField> = {}): BrokerField => 
   kind: 'secret',
   ...more,
 });
+const open = { isOpen: true } as const;
 const required = { required: true } as const;
 /** Unless the credentials are those of the machine. */
 const ownKey = { ...required, when: { field: 'credentials', is: [''] } } as const;
@@ -33,6 +34,7 @@ const toTake = { only: 'source' } as const;
 const amqpName = { maxBytes: 255 } as const;
 
 const otherServer = text('Endpoint', {
+  ...open,
   hint: 'Another server with the same protocol, as an http or https URL.',
   maxChars: 2048,
   isShown: true,
@@ -42,6 +44,7 @@ const otherServer = text('Endpoint', {
 
 /** It is a part of the name of a server that gets the credentials, so it is one label. */
 const region = text('Region', {
+  ...open,
   ...required,
   rule: { pattern: /^[A-Za-z\d-]{1,63}$/, says: 'must be the name of a region, such as eu-west-1' },
 });
@@ -57,10 +60,10 @@ export const brokerFields = {
       isShown: true,
       rule: { pattern: /^[^\s/]+:\d{1,5}$/, says: 'must be host:port' },
     },
-    topic: text('Topic', { ...required, ...toSend, alias: 'topic_name' }),
-    topic_name: text('Topic', { ...required, ...toTake }),
-    consumer_group_id: text('Consumer group', toTake),
-    'auth.type': { label: 'Authentication', kind: 'choice', of: ['plain', 'scram'] },
+    topic: text('Topic', { ...open, ...required, ...toSend, alias: 'topic_name' }),
+    topic_name: text('Topic', { ...open, ...required, ...toTake }),
+    consumer_group_id: text('Consumer group', { ...open, ...toTake }),
+    'auth.type': { label: 'Authentication', kind: 'choice', of: ['plain', 'scram'], ...open },
     'auth.username': text('User name', signedIn),
     'auth.password': secret('Password', signedIn),
     'auth.hash': {
@@ -68,13 +71,15 @@ export const brokerFields = {
       kind: 'choice',
       of: ['SHA256', 'SHA512'],
       usual: 'SHA512',
+      ...open,
       when: { field: 'auth.type', is: ['scram'] },
     },
     'auth.tls': { label: 'TLS', kind: 'flag' },
   },
   amqp: {
-    schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp' },
+    schema: { label: 'Protocol', kind: 'choice', of: ['amqp', 'amqps'], usual: 'amqp', ...open },
     host: text('Host', {
+      ...open,
       ...required,
       isShown: true,
       // One colon is that of a port. An IPv6 address has two at least.
@@ -85,6 +90,7 @@ export const brokerFields = {
       },
     }),
     port: text('Port', {
+      ...open,
       usual: { by: 'schema', values: { amqp: '5672', amqps: '5671' } },
       maxChars: 5,
       rule: {
@@ -92,19 +98,21 @@ export const brokerFields = {
         says: 'must be a port number from 1 to 65535',
       },
     }),
-    queue: text('Queue', { ...required, ...toTake, ...amqpName }),
+    queue: text('Queue', { ...open, ...required, ...toTake, ...amqpName }),
     vhost: text('Virtual host', { hint: 'Default: /.', isNullable: true, ...amqpName }),
     deadLetterExchange: text('Dead letter exchange', { ...toTake, ...amqpName }),
     'auth.user': text('User name', { hint: 'Default: guest, with the password guest.', ...required }),
     'auth.password': secret('Password'),
-    'bindExchange.exchange': text('Exchange', { ...required, ...toTake, ...amqpName }),
+    'bindExchange.exchange': text('Exchange', { ...open, ...required, ...toTake, ...amqpName }),
     'bindExchange.routingKey': text('Routing key', { ...toTake, ...amqpName }),
     exchange: text('Exchange', {
+      ...open,
       hint: 'Empty: the default exchange. The routing key is the name of the queue then.',
       ...toSend,
       ...amqpName,
     }),
     routing_key: text('Routing key', {
+      ...open,
       hint: 'With an exchange, empty means the event type.',
       required: { field: 'exchange', is: [''] },
       ...toSend,
@@ -112,7 +120,7 @@ export const brokerFields = {
     }),
   },
   sqs: {
-    queue_name: text('Queue', required),
+    queue_name: text('Queue', { ...open, ...required }),
     credentials: ofMachine('aws'),
     access_key_id: text('Access key ID', ownKey),
     secret_key: secret('Secret key', ownKey),
@@ -120,9 +128,9 @@ export const brokerFields = {
     endpoint: otherServer,
   },
   google: {
-    project_id: text('Google project', required),
-    subscription_id: text('Subscription', { ...required, ...toTake }),
-    topic_id: text('Topic', { ...required, ...toSend }),
+    project_id: text('Google project', { ...open, ...required }),
+    subscription_id: text('Subscription', { ...open, ...required, ...toTake }),
+    topic_id: text('Topic', { ...open, ...required, ...toSend }),
     credentials: ofMachine('google'),
     service_account: {
       label: 'Service account',

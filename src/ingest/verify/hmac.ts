@@ -1,5 +1,6 @@
 import { signatureHashes } from '../../domain/config/signature-hash.ts';
-import { compileSigner, signatureEncodings } from './signature.ts';
+import { signatureEncodings } from '../../domain/config/source.ts';
+import { compileSigner } from './signature.ts';
 import { readHeader, refuseAll, refused, type Verifier, verified } from './verifier.ts';
 
 interface HmacConfig {

@@ -4,11 +4,7 @@
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { digestName, type SignatureHash } from '../../domain/config/signature-hash.ts';
-
-type SignatureEncoding = 'hex' | 'base64';
-
-/** The values of `verifier.hmac.encoding`. */
-export const signatureEncodings: readonly SignatureEncoding[] = ['hex', 'base64'];
+import type { SignatureEncoding } from '../../domain/config/source.ts';
 
 export interface Signer {
   /** The digest of the concatenated parts, so that a body need not be copied after its prefix. */

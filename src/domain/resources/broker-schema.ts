@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from 'typebox';
-import { type BrokerField, isSecretField, MAX_CHARS } from '../../domain/resources/broker-field.ts';
-import { type BrokerFieldsKind, brokerFields, fieldsFor } from '../../domain/resources/broker-fields.ts';
-import { oneOf, Text, Type } from '../../platform/type.ts';
-import { UNDECLARED } from '../http/validation.ts';
+import { credential, open } from '../../platform/json/schema-marks.ts';
+import { oneOf, Text, Type, UNDECLARED } from '../../platform/type.ts';
+import { type BrokerField, isSecretField, MAX_CHARS } from './broker-field.ts';
+import { type BrokerFieldsKind, brokerFields, fieldsFor } from './broker-fields.ts';
 
 /** The schemas of the settings of a kind of broker, from the description of its fields. */
 const MAX_ITEMS = 100;
@@ -56,6 +56,12 @@ function descriptionOf({ hint, usual, when }: BrokerField): string | undefined {
 }
 
 function inputOf(field: BrokerField): TSchema {
+  const schema = plainInput(field);
+  if (isSecretField(field)) return credential(schema);
+  return field.isOpen === true ? open(schema) : schema;
+}
+
+function plainInput(field: BrokerField): TSchema {
   const { kind, of = [], maxChars = MAX_CHARS } = field;
   const hint = descriptionOf(field);
   switch (kind) {

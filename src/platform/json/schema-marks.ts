@@ -1,0 +1,47 @@
+import type { Static, TObject, TSchema } from 'typebox';
+
+/** Facts of a field that JSON Schema has no word for. They are on its schema, where no reader of JSON sees them. */
+interface Marks {
+  /** The value that is stored if a request names none. */
+  readonly usual?: unknown;
+  /** The end of a sentence about a value that is wrong. Undefined: it is right. */
+  check?(value: never): string | undefined;
+  readonly secrecy?: Secrecy;
+}
+
+/**
+ * The mark of a text that is stored sealed. `credential`: no file of a project holds it. `open`: records and people with few
+ * rights see it. Without a mark they do not, so that a new field is hidden.
+ */
+type Secrecy = 'credential' | 'open';
+
+const MARKS = Symbol('marks');
+
+export const mark = <S extends TSchema>(schema: S, marks: Marks): S => ({
+  ...schema,
+  [MARKS]: { ...marksOf(schema), ...marks },
+});
+
+export const marksOf = (schema: TSchema): Marks => (schema as { [MARKS]?: Marks })[MARKS] ?? {};
+
+export const credential = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'credential' });
+export const open = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'open' });
+
+type Properties = Readonly<Record<string, TSchema>>;
+
+/** The paths of the fields with a mark, such as `auth.password`. */
+export const pathsOf = (secrecy: Secrecy, properties: Properties): string[] =>
+  Object.entries(properties).flatMap(([name, field]) =>
+    marksOf(field).secrecy === secrecy
+      ? [name]
+      : pathsOf(secrecy, (field as Partial<TObject>).properties ?? {}).map((path) => `${name}.${path}`),
+  );
+
+/** The usual values of fields: those with the mark, no text, or nothing. */
+export const usualOf = <T extends Properties>(fields: T): { [Name in keyof T]: Static<T[Name]> } =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      marksOf(field).usual ?? ('type' in field && field.type === 'string' ? '' : null),
+    ]),
+  ) as { [Name in keyof T]: Static<T[Name]> };
