@@ -89,7 +89,7 @@ function meteredSearch(set: RE2Set, instructions: number): BoundedRegex {
 }
 
 const LATIN_1 = 255;
-/** What the engine asks of a text: where it begins. */
+/** The flag of the engine for the begin of a text. */
 const BEGIN_OF_TEXT = 4;
 const AT_BEGIN = { context: () => BEGIN_OF_TEXT };
 const END_OF_TEXT = -1;
