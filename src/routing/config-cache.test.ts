@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { countTurns } from '../../test/support/count-turns.ts';
 import { quietLog } from '../../test/support/quiet-log.ts';
 import { routingOf } from '../../test/support/samples/routing.ts';
+import { countTurns } from '../../test/support/suite/count-turns.ts';
 import { asId } from '../domain/ids.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import { ConfigCache } from './config-cache.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTurns } from '../../test/support/count-turns.ts';
+import { countTurns } from '../../test/support/suite/count-turns.ts';
 import { defaultProjectConfig } from '../domain/config/project-config.ts';
 import { noConditions, recordsFor } from '../domain/config/subscription.ts';
 import { asId } from '../domain/ids.ts';

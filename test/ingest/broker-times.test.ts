@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { type MessageReader, readBrokerMessage } from '../../src/ingest/broker-message.ts';
 import type { NewEvent } from '../../src/ingest/new-event.ts';
 import type { SourceRow } from '../../src/store/config/sources.ts';
-import { countTurns } from '../support/count-turns.ts';
 import { NOON } from '../support/samples/leased-delivery.ts';
 import { routingOf } from '../support/samples/routing.ts';
+import { countTurns } from '../support/suite/count-turns.ts';
 
 const HOUR_MS = 3_600_000;
 

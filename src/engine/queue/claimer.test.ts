@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { countTurns } from '../../../test/support/count-turns.ts';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
+import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import { BATCH_LANE } from '../../domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../domain/ids.ts';
 import { createMetrics } from '../../metrics/metrics.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countTurns } from '../../../test/support/count-turns.ts';
 import { keys, sample, whitespace } from '../../../test/support/samples/json-texts.ts';
+import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import {
   CUT_AT_ONCE,
   compactInSlices,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countTurns } from '../../../test/support/count-turns.ts';
+import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import { excessInSlices, excessOf, JsonShape, SCANNED_AT_ONCE } from './json-shape.ts';
 
 /** The depth and the names of a value, as its parser would count them. `opened`: its lists and objects. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTurns } from '../../../test/support/count-turns.ts';
+import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import { nextTurn } from './next-turn.ts';
 
 test('one slice goes on in each turn of the event loop, the works in turns', async () => {

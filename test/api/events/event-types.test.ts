@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { readOpenApiApart } from '../../../src/api/event-types/read-openapi-apart.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
-import { countTurns } from '../../support/count-turns.ts';
 import { shared } from '../../support/shared.ts';
+import { countTurns } from '../../support/suite/count-turns.ts';
 
 const app = await shared(startTestApp());
 
