@@ -20,7 +20,7 @@ async function steps(payloadBytes: number, taken: typeof members | null, hasRoom
   const sender = new BatchSender({
     ids: new IdFactory(() => NOON),
     cache: { peek: () => undefined, getOrNull: async () => null },
-    room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${id}`, hasRoom) },
+    room: { enter: ({ id }, size) => note(`room for ${size} bytes of ${String(id)}`, hasRoom) },
     stored: {
       measure: () => note('measured', { payloadBytes, textBytes: 50_000 }),
       take: (_batch, hasBodies) => note(hasBodies ? 'read' : 'read without bodies', taken),
