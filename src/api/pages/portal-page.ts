@@ -8,8 +8,9 @@
  * The caller is unknown. A project that is not in memory costs one read by its key, bounded per address.
  */
 import type { FastifyInstance } from 'fastify';
-import { DEFAULT_PORTAL_THEME, type PortalTheme } from '../../domain/config/project-config.ts';
+import { PortalTheme } from '../../domain/config/project-config.ts';
 import { asId, isId, type ProjectId } from '../../domain/ids.ts';
+import { usualOf } from '../../platform/json/schema-marks.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';
@@ -38,18 +39,20 @@ export function registerPortalPage(
   });
 }
 
+const USUAL_THEME = usualOf(PortalTheme.properties);
+
 async function themeOf(
   { cache, db, projects }: PortalPageDeps,
   given: unknown,
   countRead: () => void,
 ): Promise<PortalTheme> {
-  if (typeof given !== 'string' || !isId(given)) return DEFAULT_PORTAL_THEME;
+  if (typeof given !== 'string' || !isId(given)) return USUAL_THEME;
   const id: ProjectId = asId(given);
-  if (cache.isGone(id)) return DEFAULT_PORTAL_THEME;
+  if (cache.isGone(id)) return USUAL_THEME;
   const known = cache.peek(id)?.project;
   if (known !== undefined) return known.config.portal;
   countRead();
-  return (await projects.get(db, id))?.config.portal ?? DEFAULT_PORTAL_THEME;
+  return (await projects.get(db, id))?.config.portal ?? USUAL_THEME;
 }
 
 /** Hosts of stored URLs have only letters that end no part of a policy: checkPortalTheme. */

@@ -1,13 +1,6 @@
-import type { Static } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { mayBeVisible } from '../../domain/config/credential-headers.ts';
-import {
-  CircuitBreaker,
-  MetaEventConfig,
-  PortalTheme,
-  ProjectConfig,
-  RetentionPolicy,
-  Strategy,
-} from '../../domain/config/project-config.ts';
+import { ProjectConfig } from '../../domain/config/project-config.ts';
 import { signatureHashes } from '../../domain/config/signature-hash.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName } from '../../domain/http-header.ts';
@@ -24,17 +17,10 @@ import { checkPortalTheme } from './check-portal-theme.ts';
 import { mergeStrategy } from './merge-strategy.ts';
 
 /** A project's config in a request: any part of it, and signature versions without generated ids. */
-const { signature, ratelimit, ssl } = ProjectConfig.properties;
-const plain = Type.Omit(ProjectConfig, [
-  'signature',
-  'meta_event',
-  'strategy',
-  'ratelimit',
-  'ssl',
-  'circuit_breaker',
-  'retention_policy',
-  'portal',
-]);
+const { signature, meta_event, ...others } = ProjectConfig.properties;
+const { strategy, ratelimit, ssl, circuit_breaker, retention_policy, portal, ...plain } = others;
+const Plain = Type.Object(plain);
+const part = <T extends TObject>(group: T) => Type.Optional(Type.Partial(group));
 
 const SignatureInput = Type.Object({
   header: Type.Optional(Text(128)),
@@ -53,20 +39,20 @@ const SignatureInput = Type.Object({
 });
 
 export const PartialProjectConfig = Type.Object({
-  ...Type.Partial(plain).properties,
-  strategy: Type.Optional(Type.Partial(Strategy)),
-  ratelimit: Type.Optional(Type.Partial(ratelimit)),
-  ssl: Type.Optional(Type.Partial(ssl)),
+  ...Type.Partial(Plain).properties,
+  strategy: part(strategy),
+  ratelimit: part(ratelimit),
+  ssl: part(ssl),
   signature: Type.Optional(SignatureInput),
   meta_event: Type.Optional(
     Type.Object({
-      ...Type.Partial(MetaEventConfig).properties,
+      ...Type.Partial(meta_event).properties,
       pub_sub: Type.Optional(Type.Unknown({ description: 'Has no effect: meta events are sent by http.' })),
     }),
   ),
-  circuit_breaker: Type.Optional(Type.Partial(CircuitBreaker)),
-  retention_policy: Type.Optional(Type.Partial(RetentionPolicy)),
-  portal: Type.Optional(Type.Partial(PortalTheme)),
+  circuit_breaker: part(circuit_breaker),
+  retention_policy: part(retention_policy),
+  portal: part(portal),
 });
 export type PartialProjectConfig = Static<typeof PartialProjectConfig>;
 
@@ -84,15 +70,15 @@ export function mergeProjectConfig(
   const retention_policy = mergeRetention(base.retention_policy, given.retention_policy ?? {});
   const retentionMs = retentionOf({ retention_policy }, deps.retentionMs);
   const merged: ProjectConfig = {
-    ...updated<Static<typeof plain>>(base, plain, given),
+    ...updated<Static<typeof Plain>>(base, Plain, given),
     strategy: mergeStrategy(base.strategy, given.strategy ?? {}, retentionMs),
     ratelimit: updated(base.ratelimit, ratelimit, given.ratelimit ?? {}),
     ssl: updated(base.ssl, ssl, given.ssl ?? {}),
-    meta_event: updated(base.meta_event, MetaEventConfig, given.meta_event ?? {}),
-    circuit_breaker: updated(base.circuit_breaker, CircuitBreaker, given.circuit_breaker ?? {}),
+    meta_event: updated(base.meta_event, meta_event, given.meta_event ?? {}),
+    circuit_breaker: updated(base.circuit_breaker, circuit_breaker, given.circuit_breaker ?? {}),
     retention_policy,
     signature: mergeSignature(base.signature, given.signature ?? {}, deps),
-    portal: updated(base.portal, PortalTheme, given.portal ?? {}),
+    portal: updated(base.portal, portal, given.portal ?? {}),
   };
   if (merged.meta_event.is_enabled && merged.meta_event.secret === '')
     merged.meta_event.secret = generateSecret();
@@ -151,7 +137,10 @@ function mergeRetention(
   { policy, retention_policy_enabled }: Partial<ProjectConfig['retention_policy']>,
 ): ProjectConfig['retention_policy'] {
   const isEnabled = retention_policy_enabled ?? (policy === undefined ? undefined : policy !== '');
-  return updated(base, RetentionPolicy, { policy, retention_policy_enabled: isEnabled });
+  return updated(base, ProjectConfig.properties.retention_policy, {
+    policy,
+    retention_policy_enabled: isEnabled,
+  });
 }
 
 function mergeSignature(

@@ -27,6 +27,8 @@ export const marksOf = (schema: TSchema): Marks => (schema as { [MARKS]?: Marks 
 export const credential = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'credential' });
 export const open = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'open' });
 
+export const usual = <S extends TSchema>(value: Static<S>, schema: S): S => mark(schema, { usual: value });
+
 type Properties = Readonly<Record<string, TSchema>>;
 
 /** The paths of the fields with a mark, such as `auth.password`. */
@@ -37,11 +39,13 @@ export const pathsOf = (secrecy: Secrecy, properties: Properties): string[] =>
       : pathsOf(secrecy, (field as Partial<TObject>).properties ?? {}).map((path) => `${name}.${path}`),
   );
 
-/** The usual values of fields: those with the mark, no text, or nothing. */
+const EMPTY: Readonly<Record<string, unknown>> = { string: '', integer: 0, boolean: false, array: [] };
+
+/** The usual values of fields: those with the mark, an empty value of the type, or nothing. */
 export const usualOf = <T extends Properties>(fields: T): { [Name in keyof T]: Static<T[Name]> } =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
       name,
-      marksOf(field).usual ?? ('type' in field && field.type === 'string' ? '' : null),
+      marksOf(field).usual ?? EMPTY[(field as { type?: string }).type ?? ''] ?? null,
     ]),
   ) as { [Name in keyof T]: Static<T[Name]> };
