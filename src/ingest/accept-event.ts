@@ -28,10 +28,8 @@ import {
   tooManyOrdered,
 } from './prepare-event.ts';
 import { applySourceFunctions } from './source-functions.ts';
-import { StoreBatches } from './store-batches.ts';
 import { RETRY_SECONDS } from './store-error.ts';
-import { type EventResult, EventStore, STALE } from './store-events.ts';
-import { LotStore, type PreparedLot } from './store-lots.ts';
+import { type EventResult, EventStore, type PreparedGroup, STALE } from './store-events.ts';
 import { traceAccept } from './trace-accept.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -42,7 +40,7 @@ import { WaitingRoom } from './waiting-room.ts';
  * The events of a call are a group: they are matched in their order and stored in one commit (store-events.ts). An event
  * whose project's config changed since matching is matched again and joins another batch. After a lost answer the callers
  * get `outcome_unknown` (or an error that nothing is stored, if no statement was sent). Lots of brokers share the
- * batches and have commits of their own (store-lots.ts).
+ * batches and have commits of their own (insert-lots.ts).
  */
 export interface EventAcceptorDeps {
   db: Database;
@@ -91,14 +89,16 @@ const MATCHED_AT_ONCE = 100;
 
 export class EventAcceptor {
   readonly #deps: EventAcceptorDeps;
-  readonly #batches: StoreBatches;
+  readonly #store: EventStore;
   readonly #room = new WaitingRoom();
 
   constructor(deps: EventAcceptorDeps) {
     this.#deps = deps;
-    const shared = { ...deps, limits: new IntakeLimits(deps), places: new DeliveryPlaces(deps) };
-    const lots = new LotStore({ ...shared, prepare: (event, id) => this.#prepare(event, id) });
-    this.#batches = new StoreBatches({ ...deps, events: new EventStore(shared), lots });
+    this.#store = new EventStore({
+      ...deps,
+      limits: new IntakeLimits(deps),
+      places: new DeliveryPlaces(deps),
+    });
   }
 
   /** Resolves once the event and its deliveries are committed. */
@@ -122,12 +122,7 @@ export class EventAcceptor {
     const { events } = this.#deps.metrics;
     try {
       const results = await this.#enterAndAccept(group, isAllOrNothing);
-      for (const result of results) {
-        if (result instanceof Error) events.refused.inc();
-        else if (result.isDuplicate) events.duplicate.inc();
-        else if (result.event.status === 'Failure') events.unmatched.inc();
-        else events.stored.inc();
-      }
+      for (const result of results) if (result instanceof Error) events.refused.inc();
       return results;
     } catch (error) {
       events.refused.inc(group.length);
@@ -207,8 +202,7 @@ export class EventAcceptor {
     const results: EventResult[] = events.map(() => STALE);
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const left = rounds === 0 ? events : events.filter((_, n) => results[n] === STALE);
-      const stored = await this.#batches.store({ items: await this.#prepareAll(left), isAllOrNothing });
-      if (stored instanceof Error) throw stored;
+      const stored = await this.#store.store({ items: await this.#prepareAll(left), isAllOrNothing });
       let next = 0;
       for (let n = 0; n < results.length; n++)
         if (results[n] === STALE) results[n] = stored[next++] as EventResult;
@@ -229,7 +223,7 @@ export class EventAcceptor {
     const routing = await this.#deps.cache.refresh(event.projectId);
     const [problems = []] = (await routing.schemas?.problemsOf([event])) ?? [];
     if (routing.schemas?.mode === 'refuse' && problems.length > 0) throw invalidFields(problems);
-    const prepared = await this.#match(event, routing, { id: undefined });
+    const prepared = await this.#match(event, routing);
     refuseTooMany(prepared.ordered, this.#deps.maxOrderedFanout);
     return { event, prepared, routing, warnings: problems.map(warningOf) };
   }
@@ -252,9 +246,9 @@ export class EventAcceptor {
     const intake = {
       room: this.#room,
       ready: () => ids.ready(),
-      prepare: (message: LotMessage) => this.#prepareMessage(message),
+      prepare: (message: LotMessage, reason?: string) => this.#prepareMessage(message, reason),
       refresh: (projectId: ProjectId) => cache.refresh(projectId),
-      store: (item: PreparedLot) => this.#batches.store(item),
+      store: (item: PreparedGroup) => this.#store.store(item),
     };
     const beforeAll = inFlight.take();
     try {
@@ -282,7 +276,7 @@ export class EventAcceptor {
 
   /** Waits for every accepted event to be stored. */
   drain(): Promise<void> {
-    return this.#batches.drain();
+    return this.#store.drain();
   }
 
   /** Events past the room of a commit get their deliveries after it. */
@@ -304,22 +298,24 @@ export class EventAcceptor {
     return items;
   }
 
-  /** One with too many ordered deliveries becomes an event that failed. */
-  async #prepareMessage({ event, refused }: LotMessage): Promise<PreparedEvent> {
+  /** With a reason, or with too many ordered deliveries, it becomes an event that failed, and counts once by limits. */
+  async #prepareMessage({ event, refused }: LotMessage, reason?: string): Promise<PreparedEvent> {
+    const failed = async (why: string) => ({ ...(await this.#prepare(refused(why))), source: event });
+    if (reason !== undefined) return failed(reason);
     const item = await this.#prepare(event);
     const error = tooManyOrdered('message', item.ordered, this.#deps.maxOrderedFanout);
-    return error === undefined ? item : this.#prepare(refused(error.message));
+    return error === undefined ? item : failed(error.message);
   }
 
-  async #prepare(source: NewEvent, id?: EventId): Promise<PreparedEvent> {
+  async #prepare(source: NewEvent): Promise<PreparedEvent> {
     const { cache } = this.#deps;
-    return this.#match(source, cache.peek(source.projectId) ?? (await cache.get(source.projectId)), { id });
+    return this.#match(source, cache.peek(source.projectId) ?? (await cache.get(source.projectId)));
   }
 
   #match(
     source: NewEvent,
     routing: ProjectRouting,
-    { id, room }: { id: EventId | undefined; room?: number },
+    { id, room }: { id?: EventId; room?: number } = {},
   ): PreparedEvent | Promise<PreparedEvent> {
     const { ids, now, maxRetrySeconds, sealer } = this.#deps;
     return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });

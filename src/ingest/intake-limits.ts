@@ -25,7 +25,19 @@ export class IntakeLimits {
   }
 
   /** The items of a batch that are over a limit, with the errors for their callers. */
-  async refused(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
+  async refused(
+    groups: readonly { items: readonly PreparedEvent[]; isAllOrNothing: boolean }[],
+  ): Promise<ReadonlyMap<PreparedEvent, AppError>> {
+    const free = groups.filter(({ isAllOrNothing }) => !isAllOrNothing);
+    const refused = new Map(await this.#refused(free.flatMap(({ items }) => items)));
+    for (const { items, isAllOrNothing } of groups) {
+      if (!isAllOrNothing) continue;
+      for (const [item, error] of await this.#refusedTogether(items)) refused.set(item, error);
+    }
+    return refused;
+  }
+
+  async #refused(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
     const fresh = items.filter(({ source }) => this.#isLimited(source) && !this.#admitted.has(source));
     if (fresh.length === 0) return NONE;
     const bySource = await this.#take(fresh, (event) => this.#sourceLimit(event));
@@ -37,8 +49,8 @@ export class IntakeLimits {
   }
 
   /** Admits all of the events or refuses all of them. */
-  async refusedTogether(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
-    const refused = await this.refused(items);
+  async #refusedTogether(items: readonly PreparedEvent[]): Promise<ReadonlyMap<PreparedEvent, AppError>> {
+    const refused = await this.#refused(items);
     const [error] = refused.values();
     if (error === undefined) return refused;
     const admitted = items.filter((item) => !refused.has(item));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeliverySink } from '../../src/domain/delivery-sink.ts';
-import { type EventId, IdFactory, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
+import { IdFactory, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
 import { InFlightIds } from '../../src/domain/in-flight-ids.ts';
 import { acceptLot, type LotIntake } from '../../src/ingest/accept-lot.ts';
 import { DeliveryPlaces } from '../../src/ingest/delivery-places.ts';
@@ -8,7 +8,7 @@ import { IntakeLimits } from '../../src/ingest/intake-limits.ts';
 import type { Lot, LotAnswer, LotMessage } from '../../src/ingest/lot.ts';
 import type { NewEvent } from '../../src/ingest/new-event.ts';
 import { prepareEvent } from '../../src/ingest/prepare-event.ts';
-import { type LotResult, LotStore, type PreparedLot } from '../../src/ingest/store-lots.ts';
+import { type EventResult, EventStore, isFault, type PreparedGroup } from '../../src/ingest/store-events.ts';
 import { WaitingRoom } from '../../src/ingest/waiting-room.ts';
 import { AcceptedCounts } from '../../src/metrics/accepted-counts.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
@@ -191,7 +191,8 @@ test('what is over the limit of the source is handed back, and what is before it
 });
 
 test('a message that the database refuses is stored as unreadable in its place, the others as they are', async () => {
-  const of = await scene();
+  // A refused message counts once against the limit.
+  const of = await scene({ rate_limit: 21, rate_limit_duration: 600 });
   const messages = range(0, 21).map((n) => message(of, n, n % 10 === 3 ? { metadata: 'no\u0000text' } : {}));
   expect(await accept(lot(of, messages))).toEqual({ done: 21, stored: 21, repeats: 0, error: null });
   const rows = await app.database.query(
@@ -259,21 +260,23 @@ test('of lots that are matched while the config changes, none is committed as an
     metrics: createMetrics().metrics,
   };
   let changes = 0;
-  const prepare = async (source: NewEvent, eventId?: EventId) => {
+  const prepare = async (source: NewEvent) => {
     if (changes++ < 5) await subscribe(of.project, receiver.url);
-    const context = { ids, nowMs: Date.now(), maxRetrySeconds: 60, sealer, eventId };
+    const context = { ids, nowMs: Date.now(), maxRetrySeconds: 60, sealer };
     return prepareEvent(source, await cache.refresh(of.projectId), context);
   };
   const limits = new IntakeLimits({ db, cache });
-  const store = new LotStore({ ...deps, limits, places: new DeliveryPlaces(deps), prepare });
+  const waits = { limits, places: new DeliveryPlaces(deps), largeTurns: new Turns(1) };
+  const store = new EventStore({ ...deps, ...waits, log: quietLog });
   const lots = range(0, 3).map((n) => ({ ...ordered(of, n, n + 1), stream: `topic/${n}` }));
   // The first lot of a batch has the newest config.
-  const open: { one: PreparedLot; stored(result: LotResult): void }[] = [];
+  const open: { one: PreparedGroup; stored(results: EventResult[]): void }[] = [];
   let left = lots.length;
   const storeAll = async () => {
     const batch = open.splice(0).toReversed();
-    const results = await store.store(batch.map(({ one }) => one));
-    left = results.filter(({ error }) => error !== null).length;
+    // Lots of one turn share a batch, in this order.
+    const results = await Promise.all(batch.map(({ one }) => store.store(one)));
+    left = results.filter((found) => found.some(isFault)).length;
     for (const [n, { stored }] of batch.entries()) stored(results[n]!);
   };
   const turns = new Turns(1);
