@@ -44,7 +44,7 @@ const webLayers = {
   reference: ['ui'],
   gallery: ['ui'],
 };
-const BROKER_FIELDS = '^src/domain/resources/broker-fields?\\.ts$';
+const BROKER_FIELDS = '^src/domain/brokers/broker-fields?\\.ts$';
 const webImports = [
   ...Object.entries(webLayers).map(([place, allowed]) => ({
     name: `web-${place}-imports`,

@@ -109,7 +109,7 @@ describe('a forbidden import is reported', () => {
     'src/domain/one.ts':
       "import type { Two } from './two.ts';\nexport type One = Two;\nexport const one = 1;\n",
     'src/domain/two.ts': "import type { One } from './one.ts';\nexport type Two = One | string;\n",
-    'src/domain/resources/broker-fields.ts':
+    'src/domain/brokers/broker-fields.ts':
       "import { one } from '../one.ts';\nexport const brokerFields = one;\n",
     'src/domain/re-exported.ts': "export { row } from '../store/queue/row.ts';\n",
     'src/store/history/upwards.ts': "import { row } from '../queue/row.ts';\nexport const upwards = row;\n",
@@ -171,7 +171,7 @@ describe('a forbidden import is reported', () => {
     ['of a higher layer of the pages', 'web-ui-imports: web/src/ui/upwards.ts'],
     [
       'by the settings of brokers, which the pages read',
-      'broker-fields-alone: src/domain/resources/broker-fields.ts',
+      'broker-fields-alone: src/domain/brokers/broker-fields.ts',
     ],
     ['of the client in ui', 'web-client-only-in-data: web/src/ui/client.ts'],
     ['of another page', 'web-pages-apart: web/src/routes/one/beside.ts'],

@@ -18,7 +18,7 @@ const DIST = join(dirname, 'dist');
 const SOURCES = [
   'package-lock.json',
   'client/src/**/*.ts',
-  'src/domain/resources/broker-field*.ts',
+  'src/domain/brokers/broker-field*.ts',
   'web/*.*',
   'web/public/*',
   'web/src/**/*.*',

@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { fieldsFor } from '../../src/domain/brokers/broker-fields.ts';
 import { type DestinationKind, destinationKinds } from '../../src/domain/config/destination.ts';
-import { fieldsFor } from '../../src/domain/resources/broker-fields.ts';
 import { BROKER_NAMES } from '../../web/src/parts/brokers/broker-address.ts';
 import { AmqpSide, amqpSettings, queueName } from '../brokers/amqp-driver.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';

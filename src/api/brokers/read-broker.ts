@@ -1,4 +1,3 @@
-import { isOfCloud, isWorkloadKind, NOT_OF_CLOUD } from '../../domain/config/workload.ts';
 import {
   type BrokerField,
   type BrokerUse,
@@ -7,8 +6,9 @@ import {
   type TextOf,
   textsOf,
   usualOf,
-} from '../../domain/resources/broker-field.ts';
-import { type BrokerFieldsKind, fieldsFor } from '../../domain/resources/broker-fields.ts';
+} from '../../domain/brokers/broker-field.ts';
+import { type BrokerFieldsKind, fieldsFor } from '../../domain/brokers/broker-fields.ts';
+import { isOfCloud, isWorkloadKind, NOT_OF_CLOUD } from '../../domain/config/workload.ts';
 import type { Problems } from '../http/problems.ts';
 
 /** The place of the settings in a request. */

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
+import { brokerOutput } from '../../domain/brokers/broker-schema.ts';
 import { type Destination, destinationKinds } from '../../domain/config/destination.ts';
 import { invalid } from '../../domain/errors.ts';
-import { brokerOutput } from '../../domain/resources/broker-schema.ts';
 import { type BrokerInput, perKind } from '../../domain/resources/endpoint-credentials.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { readBroker } from '../brokers/read-broker.ts';

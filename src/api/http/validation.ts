@@ -39,7 +39,7 @@ function describe({
           ? 'must not be empty'
           : `must have at least ${String(params['limit'])} characters`,
       ];
-    // Forms of brokers say the same (domain/resources/broker-field.ts).
+    // Forms of brokers say the same (domain/brokers/broker-field.ts).
     case 'maxLength':
       return [at, `must not have more than ${String(params['limit'])} characters`];
     default:

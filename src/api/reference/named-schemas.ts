@@ -1,10 +1,10 @@
+import { brokerInput, brokerOutput, groupInput, groupOutput } from '../../domain/brokers/broker-schema.ts';
 import {
   CircuitBreaker,
   MetaEventConfig,
   ProjectConfig,
   Strategy,
 } from '../../domain/config/project-config.ts';
-import { brokerInput, brokerOutput, groupInput, groupOutput } from '../../domain/resources/broker-schema.ts';
 import { Authentication, BrokerInput, OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
 import { PubSubInput, VerifierInput } from '../../domain/resources/source-credentials.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
+import { brokerOutput } from '../../domain/brokers/broker-schema.ts';
 import type { SourcePubSub } from '../../domain/config/source.ts';
-import { brokerOutput } from '../../domain/resources/broker-schema.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { AnyJson } from '../http/fields.ts';

@@ -1,70 +1,14 @@
 import type { Secret } from '../../platform/secret.ts';
-
-/**
- * The broker that an endpoint's deliveries go to. The names of fields and credentials are those of sources of the same
- * kind (source.ts). They are sealed together with the other secrets of the endpoint.
- */
-export interface KafkaDestination {
-  brokers: string[];
-  topic: string;
-  auth: { type: string; hash: string; username: string; password: string; tls: boolean } | null;
-}
-
-export interface AmqpDestination {
-  schema: string;
-  host: string;
-  port: string;
-  vhost: string | null;
-  auth: { user: string; password: string } | null;
-  /** Empty: the default exchange, which routes to the queue that the routing key names. */
-  exchange: string;
-  /** Empty: the event type. */
-  routing_key: string;
-}
-
-export interface SqsDestination {
-  /** The credentials of the machine, instead of the fields. */
-  credentials?: 'workload';
-  queue_name: string;
-  access_key_id: string;
-  secret_key: string;
-  default_region: string;
-  /** Another server that speaks the protocol. Empty: the server of the region. */
-  endpoint: string;
-}
-
-export interface GoogleDestination {
-  /** The credentials of the machine, instead of the fields. */
-  credentials?: 'workload';
-  project_id: string;
-  topic_id: string;
-  /** base64 of the key file. */
-  service_account: string;
-  endpoint: string;
-}
-
-export interface S3Destination {
-  /** The credentials of the machine, instead of the fields. */
-  credentials?: 'workload';
-  bucket: string;
-  /** The names of all objects begin with it. */
-  prefix: string;
-  access_key_id: string;
-  secret_key: string;
-  default_region: string;
-  /** Another server that speaks the protocol. Empty: the server of the region. */
-  endpoint: string;
-}
-
-export type Destination =
-  | { type: 'kafka'; kafka: KafkaDestination }
-  | { type: 'amqp'; amqp: AmqpDestination }
-  | { type: 'sqs'; sqs: SqsDestination }
-  | { type: 'google'; google: GoogleDestination }
-  | { type: 's3'; s3: S3Destination };
+import type { BrokerSettingsOf } from '../brokers/broker-schema.ts';
 
 export const destinationKinds = ['kafka', 'amqp', 'sqs', 'google', 's3'] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
+
+/** The broker that an endpoint's deliveries go to. Its settings are sealed together with the other secrets of the endpoint. */
+export type Destination = {
+  [Kind in DestinationKind]: { type: Kind } & Record<Kind, BrokerSettingsOf<Kind, 'destination'>>;
+}[DestinationKind];
+export type S3Destination = BrokerSettingsOf<'s3', 'destination'>;
 
 /** One of Kafka as host:port. Older settings may have a name and password before it. */
 export const bareBroker = (place: string): string => place.slice(place.lastIndexOf('@') + 1);

@@ -1,3 +1,5 @@
+import type { BrokerSettingsOf } from '../brokers/broker-schema.ts';
+
 /**
  * Where events come from. Verifier, broker and database settings contain credentials, which are sealed together and
  * never logged.
@@ -15,46 +17,15 @@ export type SourceVerifier =
   | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
   | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
 
-export interface SqsSettings {
-  /** The credentials of the machine, instead of the fields. */
-  credentials?: 'workload';
-  queue_name: string;
-  access_key_id: string;
-  secret_key: string;
-  default_region: string;
-  /** Another server that speaks the protocol. Empty: the server of the region. */
-  endpoint: string;
-}
-
-export interface GoogleSettings {
-  /** The credentials of the machine, instead of the fields. */
-  credentials?: 'workload';
-  project_id: string;
-  subscription_id: string;
-  /** base64 of the key file. */
-  service_account: string;
-  /** Another server that speaks the protocol, or that of a region. Empty: the global one. */
-  endpoint: string;
-}
-
-export interface KafkaSettings {
-  brokers: string[];
-  consumer_group_id: string;
-  topic_name: string;
-  auth: { type: string; hash: string; username: string; password: string; tls: boolean } | null;
-}
-
-export interface AmqpSettings {
-  schema: string;
-  host: string;
-  port: string;
-  queue: string;
-  vhost: string | null;
+export type SqsSettings = BrokerSettingsOf<'sqs', 'source'>;
+export type GoogleSettings = BrokerSettingsOf<'google', 'source'>;
+export type KafkaSettings = BrokerSettingsOf<'kafka', 'source'>;
+/** The binding of a queue is stored as Convoy answers with it. */
+export type AmqpSettings = Omit<BrokerSettingsOf<'amqp', 'source'>, 'deadLetterExchange' | 'bindExchange'> & {
   deadLetterExchange: string | null;
-  auth: { user: string; password: string } | null;
   bindedExchange: string | null;
   routingKey: string;
-}
+};
 
 export type SourcePubSub =
   | { type: 'sqs'; workers: number; sqs: SqsSettings }

@@ -1,8 +1,8 @@
 import { credential, open } from '../../platform/json/schema-marks.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { brokerInput } from '../brokers/broker-schema.ts';
 import { destinationKinds } from '../config/destination.ts';
 import { signingAlgorithms } from '../config/endpoint-authentication.ts';
-import { brokerInput } from './broker-schema.ts';
 
 /** The credentials of an endpoint in requests, with their marks. They are stored sealed together. */
 const ApiKeyAuth = Type.Object({

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { credential, mark, open } from '../../platform/json/schema-marks.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
+import { brokerInput } from '../brokers/broker-schema.ts';
 import { signatureHashes } from '../config/signature-hash.ts';
 import { type SourcePubSub, signatureEncodings } from '../config/source.ts';
-import { brokerInput } from './broker-schema.ts';
 
 /** The settings of a source that hold credentials, in requests, with their marks. They are stored sealed together. */
 export const Hmac = Type.Partial(

@@ -1,6 +1,6 @@
 import type { BrokerInput, Endpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
+import { fieldsFor } from '../../../../src/domain/brokers/broker-fields.ts';
 import { SelectField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useWords } from '../words.ts';

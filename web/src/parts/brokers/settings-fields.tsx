@@ -7,7 +7,7 @@ import {
   type TextOf,
   textsOf,
   usualOf,
-} from '../../../../src/domain/resources/broker-field.ts';
+} from '../../../../src/domain/brokers/broker-field.ts';
 import { valueAt } from '../../data/field-paths.ts';
 import { problemText, withoutProblem } from '../../ui/controls/field-problems.ts';
 import { Check, SelectField, TextArea, TextField } from '../../ui/controls/fields.tsx';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { BrokerField } from '../../../../src/domain/resources/broker-field.ts';
-import { brokerFields, fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
+import type { BrokerField } from '../../../../src/domain/brokers/broker-field.ts';
+import { brokerFields, fieldsFor } from '../../../../src/domain/brokers/broker-fields.ts';
 import { readSettings, type Settings, settingsIn } from './settings.ts';
 import { brokerWords as de } from './words-de.ts';
 import { brokerWords as es } from './words-es.ts';

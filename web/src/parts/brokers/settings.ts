@@ -6,7 +6,7 @@ import {
   isSecretField,
   problemOf,
   textsOf,
-} from '../../../../src/domain/resources/broker-field.ts';
+} from '../../../../src/domain/brokers/broker-field.ts';
 import { FieldError, problemSentence } from '../../data/field-error.ts';
 import { valueAt } from '../../data/field-paths.ts';
 import { asTyped, formList, formText } from '../../ui/controls/form-text.ts';

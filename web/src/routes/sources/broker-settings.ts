@@ -1,5 +1,5 @@
 import type { PubSubInput, Source, UpdateSource } from 'posthorn-client';
-import { type BrokerFieldsKind, fieldsFor } from '../../../../src/domain/resources/broker-fields.ts';
+import { type BrokerFieldsKind, fieldsFor } from '../../../../src/domain/brokers/broker-fields.ts';
 import { BROKER_NAMES } from '../../parts/brokers/broker-address.ts';
 import type { Settings } from '../../parts/brokers/settings.ts';
 

@@ -4,28 +4,23 @@ import type { BrokerField, BrokerFields, BrokerUse } from './broker-field.ts';
  * The settings of each kind of broker, described once for sources and endpoints. Schemas, checks, defaults and forms follow
  * from the description. A name with a dot is a field of a group, which may be left out as a whole.
  */
-const text = (label: string, more: Partial<BrokerField> = {}): BrokerField => ({
-  label,
-  kind: 'text',
-  ...more,
-});
-const secret = (label: string, more: Partial<BrokerField> = {}): BrokerField => ({
-  label,
-  kind: 'secret',
-  ...more,
-});
+const text = <const More extends Partial<BrokerField>>(label: string, more: More) =>
+  ({ label, kind: 'text', ...more }) as const;
+const secret = <const More extends Partial<BrokerField>>(label: string, more: More) =>
+  ({ label, kind: 'secret', ...more }) as const;
 const open = { isOpen: true } as const;
 const required = { required: true } as const;
 /** Unless the credentials are those of the machine. */
 const ownKey = { ...required, when: { field: 'credentials', is: [''] } } as const;
-const ofMachine = (cloud: 'aws' | 'google'): BrokerField => ({
-  label: 'Credentials',
-  kind: 'choice',
-  of: ['workload'],
-  hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
-  isLeftOut: true,
-  cloud,
-});
+const ofMachine = (cloud: 'aws' | 'google') =>
+  ({
+    label: 'Credentials',
+    kind: 'choice',
+    of: ['workload'],
+    hint: 'workload: those of the machine that Posthorn runs on, if its operator allows it, instead of a key.',
+    isLeftOut: true,
+    cloud,
+  }) as const;
 const signedIn = { ...required, when: { field: 'auth.type', is: ['plain', 'scram'] } } as const;
 const toSend = { only: 'destination' } as const;
 const toTake = { only: 'source' } as const;
@@ -102,7 +97,7 @@ export const brokerFields = {
     vhost: text('Virtual host', { hint: 'Default: /.', isNullable: true, ...amqpName }),
     deadLetterExchange: text('Dead letter exchange', { ...toTake, ...amqpName }),
     'auth.user': text('User name', { hint: 'Default: guest, with the password guest.', ...required }),
-    'auth.password': secret('Password'),
+    'auth.password': secret('Password', {}),
     'bindExchange.exchange': text('Exchange', { ...open, ...required, ...toTake, ...amqpName }),
     'bindExchange.routingKey': text('Routing key', { ...toTake, ...amqpName }),
     exchange: text('Exchange', {

@@ -1,17 +1,49 @@
 import type { TObject, TSchema } from 'typebox';
 import { credential, open } from '../../platform/json/schema-marks.ts';
 import { oneOf, Text, Type, UNDECLARED } from '../../platform/type.ts';
-import { type BrokerField, isSecretField, MAX_CHARS } from './broker-field.ts';
+import { type BrokerField, type BrokerUse, isSecretField, MAX_CHARS } from './broker-field.ts';
 import { type BrokerFieldsKind, brokerFields, fieldsFor } from './broker-fields.ts';
 
-/** The schemas of the settings of a kind of broker, from the description of its fields. */
+/** The types and schemas of the settings of a kind of broker, from the description of its fields. */
+type Used<Fields, Use extends BrokerUse> = {
+  [Name in keyof Fields as Fields[Name] extends { only: Exclude<BrokerUse, Use> }
+    ? never
+    : Name]: Fields[Name];
+};
+type Stored<Field> = Field extends { kind: 'flag' }
+  ? boolean
+  : Field extends { kind: 'list' }
+    ? string[]
+    : Field extends { isNullable: true }
+      ? string | null
+      : string;
+type Group<Fields, Name extends string> = {
+  [Path in keyof Fields as Path extends `${Name}.${infer Leaf}` ? Leaf : never]: Stored<Fields[Path]>;
+};
+type Settings<Fields> = {
+  [Name in keyof Fields as Name extends `${string}.${string}`
+    ? never
+    : Fields[Name] extends { isLeftOut: true }
+      ? never
+      : Name]: Stored<Fields[Name]>;
+} & {
+  [Name in keyof Fields as Name extends `${infer First}.${string}`
+    ? First
+    : never]: Name extends `${infer First}.${string}` ? Group<Fields, First> | null : never;
+} & { [Name in keyof Fields as Fields[Name] extends { isLeftOut: true } ? Name : never]?: 'workload' };
+
+/** The settings of a kind of broker as they are stored. */
+export type BrokerSettingsOf<Kind extends BrokerFieldsKind, Use extends BrokerUse> = Settings<
+  Used<(typeof brokerFields)[Kind], Use>
+>;
+
 const MAX_ITEMS = 100;
 
 /** Every member is optional in a request. `readBroker` checks which of them a kind requires. */
-export const brokerInput = (kind: BrokerFieldsKind, use: 'source' | 'destination'): TObject =>
+export const brokerInput = (kind: BrokerFieldsKind, use: BrokerUse): TObject =>
   nested(kind, use, (field) => Type.Optional(inputOf(field)));
 
-export const brokerOutput = (kind: BrokerFieldsKind, use: 'source' | 'destination'): TObject =>
+export const brokerOutput = (kind: BrokerFieldsKind, use: BrokerUse): TObject =>
   nested(kind, use, outputOf, (group) => Type.Union([group, Type.Null()]));
 
 /** The fields of a group alone. */
@@ -31,7 +63,7 @@ const groupOf = (kind: BrokerFieldsKind, group: string, schemaOf: (field: Broker
 
 function nested(
   kind: BrokerFieldsKind,
-  use: 'source' | 'destination',
+  use: BrokerUse,
   schemaOf: (field: BrokerField) => TSchema,
   ofGroup: (group: TObject) => TSchema = Type.Optional,
 ): TObject {
