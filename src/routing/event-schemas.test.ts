@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { TURNS_BETWEEN } from '../platform/time/next-turn.ts';
 import { EventSchemas } from './event-schemas.ts';
 
 const events = (eventType: string, count: number, payload = '{"a":1}') =>
@@ -32,6 +33,6 @@ test('the events of a group share the work of their checks, and other work has i
   // An ordinary event has its check next to hostile ones.
   expect(found[60]).toEqual([]);
   // The shared work is spent by the first few. Each of the rest has a little, so that few pauses are needed for them.
-  expect(turns).toBeGreaterThan(2);
-  expect(turns).toBeLessThan(30);
+  expect(turns).toBeGreaterThan(2 * TURNS_BETWEEN);
+  expect(turns).toBeLessThan(30 * TURNS_BETWEEN);
 });
