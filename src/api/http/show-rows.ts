@@ -22,18 +22,29 @@ export function showRows<Row, Item>(rows: readonly Row[], show: (row: Row) => It
 
 /** Rows of a page may have large payloads. */
 const ROWS_AT_ONCE = 20;
+export const SHOWN_AT_ONCE = 64 * 1024;
 
-/** `showRows` with a turn of the event loop after each slice. */
+/** `showRows` with a turn of the event loop after each slice, which is at most SHOWN_AT_ONCE and one row. */
 export async function showInSlices<Row, Item>(
   rows: readonly Row[],
   show: (row: Row) => Item,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  for (const [n, row] of rows.entries()) {
-    if (n > 0 && n % ROWS_AT_ONCE === 0) await nextTurn();
+  let bytes = 0;
+  for (const row of rows) {
+    if (bytes >= SHOWN_AT_ONCE) {
+      await nextTurn();
+      bytes = 0;
+    }
     showRow(row, show, items);
+    bytes += SHOWN_AT_ONCE / ROWS_AT_ONCE + payloadBytes(row);
   }
   return items;
+}
+
+function payloadBytes(row: unknown): number {
+  const { payload } = row as { payload?: unknown };
+  return Buffer.isBuffer(payload) ? payload.length : 0;
 }
 
 function showRow<Row, Item>(row: Row, show: (row: Row) => Item, items: Item[]): void {

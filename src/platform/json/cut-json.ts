@@ -200,11 +200,11 @@ function endOfValue(text: string, from: number, pause?: Pause): number {
 }
 
 /** After its closing quote. Negative: where it goes on, after `until`. */
-function endOfString(text: string, from: number, until = text.length): number {
+export function endOfString(text: string, from: number, until = text.length): number {
   let at = from;
   do {
     const quoteAt = text.indexOf('"', at);
-    if (quoteAt === -1) throw new Error('not JSON: a string does not end');
+    if (quoteAt === -1) throw new SyntaxError('it is not JSON: a text does not end');
     at = quoteAt + 1;
     if (!isEscaped(text, quoteAt)) return at;
   } while (at < until);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import { parseInSlices, SLICE_CHARS } from './parse-in-slices.ts';
 
 /** Both the value with the order of its names, and whether there is one. */
@@ -74,4 +75,14 @@ test('no slice has more than its characters and one text', async () => {
     expect(slices.length).toBeGreaterThan(3);
     expect(Math.max(...slices)).toBeLessThan(SLICE_CHARS + longest + 100);
   }
+});
+
+test.each([
+  ['a text', `"${'\\"'.repeat(20 * SLICE_CHARS)}"`],
+  ['a number', '1'.repeat(40 * SLICE_CHARS)],
+  ['blanks', `${' '.repeat(40 * SLICE_CHARS)}0`],
+])('the pass over %s pauses', async (_, long) => {
+  const { turns, result } = await countTurns(() => parseInSlices(`[${long}]`));
+  expect(result).toEqual(JSON.parse(`[${long}]`));
+  expect(turns).toBeGreaterThanOrEqual(20);
 });

@@ -1,10 +1,11 @@
 import { nextTurn } from '../time/next-turn.ts';
+import { endOfString } from './cut-json.ts';
 
 /**
  * JSON.parse for large texts, with a turn of the event loop after each slice: the result is the same, and so are the texts
  * that it accepts. One pass finds the commas. At a comma, a slice later, the complete members of every open list and
- * object are parsed by JSON.parse and joined to it. A slice exceeds SLICE_CHARS by one text or number at most, because
- * those have no commas.
+ * object are parsed by JSON.parse and joined to it. A slice that is parsed exceeds SLICE_CHARS by one text or number at
+ * most, because those have no commas. The pass itself pauses in them too.
  */
 export const SLICE_CHARS = 32 * 1024;
 /** Smaller JSON is read in one turn, which costs a third. */
@@ -12,7 +13,6 @@ export const LARGE_JSON = 128 * 1024;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
@@ -53,6 +53,8 @@ class Slices {
   readonly #options: SliceOptions;
   readonly #open: Open[] = [];
   #at = 0;
+  #isInString = false;
+  #joinedAt = 0;
   /** The outermost list or object, once a part of it is joined, and where it ends. */
   #root: { value: Json; end: number } | undefined;
 
@@ -64,20 +66,30 @@ class Slices {
   /** Goes on by a slice. False: that was the last one. */
   next(): boolean {
     const text = this.#text;
-    const until = this.#at + this.#options.sliceChars;
+    const full = this.#joinedAt + this.#options.sliceChars;
+    const until = Math.min(text.length, this.#at + 2 * this.#options.sliceChars);
     let at = this.#at;
-    while (at < text.length) {
+    while (at < until) {
       const code = text.charCodeAt(at);
-      if (code === QUOTE) at = endOfString(text, at);
+      if (this.#isInString || code === QUOTE) at = this.#passString(at, until);
       else if (code === OPEN_LIST || code === OPEN_OBJECT) this.#enter(at++, code === OPEN_LIST);
       else if (code === CLOSE_LIST || code === CLOSE_OBJECT) this.#leave(at++, code === CLOSE_LIST);
       else if (code === COMMA) {
-        this.#comma(at++, at > until);
-        if (at > until) break;
+        this.#comma(at++, at > full);
+        if (at <= full) continue;
+        this.#joinedAt = at;
+        break;
       } else at++;
     }
     this.#at = at;
     return at < text.length;
+  }
+
+  /** Returns where it ends, or where it goes on in the next slice. */
+  #passString(at: number, until: number): number {
+    const end = endOfString(this.#text, this.#isInString ? at : at + 1, until);
+    this.#isInString = end < 0;
+    return Math.abs(end);
   }
 
   result(): unknown {
@@ -164,15 +176,6 @@ class Slices {
       throw notJson(at, error);
     }
   }
-}
-
-function endOfString(text: string, openAt: number): number {
-  for (let at = openAt + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at++;
-    else if (code === QUOTE) return at + 1;
-  }
-  return text.length;
 }
 
 const notJson = (at: number, cause?: unknown): SyntaxError =>

@@ -1,7 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sample } from '../../../test/support/samples/json-texts.ts';
-import { ITEMS_AT_ONCE, RawJson, stringifyInSlices, stringifyWithRaw, WRITTEN_AT_ONCE } from './raw-json.ts';
+import {
+  ITEMS_AT_ONCE,
+  RawJson,
+  stringifyInSlices,
+  stringifyWithRaw,
+  TEXT_AT_ONCE,
+  WRITTEN_AT_ONCE,
+} from './raw-json.ts';
 
 describe('stringifyWithRaw', () => {
   it('is JSON.stringify where there is no raw JSON', () => {
@@ -134,5 +141,21 @@ describe('stringifyInSlices', () => {
     expect(text).toBe(numbers(stringifyWithRaw({ ...value, large: [...bytes] })));
     expect(slices.length).toBeGreaterThan(9);
     expect(Math.max(...slices)).toBeLessThanOrEqual(2 * WRITTEN_AT_ONCE);
+  });
+
+  it('divides long texts and raw JSON between characters', async () => {
+    for (const before of ['', 'x']) {
+      const text = `${before}${'\u{1f600}"\\\udc00'.repeat(WRITTEN_AT_ONCE)}\ud83d`;
+      const value = [
+        { text, raw: new RawJson(JSON.stringify(text)), name: 'x'.repeat(TEXT_AT_ONCE + 1) },
+        text,
+      ];
+      const slices: number[] = [];
+      const onSlice = (length: number) => slices.push(length);
+      const written = await stringifyInSlices(value, { asBytes: false, onSlice });
+      expect(written.equals(Buffer.from(stringifyWithRaw(value)))).toBe(true);
+      expect(slices.length).toBeGreaterThan(20);
+      expect(Math.max(...slices)).toBeLessThanOrEqual(8 * WRITTEN_AT_ONCE);
+    }
   });
 });
