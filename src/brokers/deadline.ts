@@ -1,3 +1,4 @@
+import { addAbortListener, removeAbortListener } from '../dispatch/connection/abort-listeners.ts';
 import { ExchangeFailure } from '../dispatch/connection/outcome.ts';
 import type { Turn } from '../dispatch/connection/turn.ts';
 import { PatientTimer } from '../platform/time/patient-timer.ts';
@@ -5,7 +6,7 @@ import type { MessageLimit } from './module/producer.ts';
 
 /** The time limit of one message. It stands still while the message waits for its turn. */
 export class Deadline implements MessageLimit {
-  readonly #underWay: Set<Deadline> | undefined;
+  readonly #signal: AbortSignal | undefined;
   readonly #timer: PatientTimer;
   #doing = '';
   /** Null: nothing of the message is on its way. */
@@ -15,8 +16,8 @@ export class Deadline implements MessageLimit {
   #whenOver: (() => void) | null = null;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
-    this.#underWay = signal === undefined ? undefined : underWayOf(signal);
-    this.#underWay?.add(this);
+    this.#signal = signal;
+    if (signal !== undefined) addAbortListener(signal, this);
     this.#timer = new PatientTimer(timeoutMs, () =>
       this.end(new ExchangeFailure('timeout', `${this.#doing} within ${timeoutMs} ms.`)),
     );
@@ -59,7 +60,7 @@ export class Deadline implements MessageLimit {
   /** The message has ended by itself. */
   clear(): void {
     this.#timer.clear();
-    this.#underWay?.delete(this);
+    if (this.#signal !== undefined) removeAbortListener(this.#signal, this);
     this.#whenOver = null;
   }
 
@@ -82,18 +83,4 @@ export class Deadline implements MessageLimit {
       if (this.#failure !== null) reject(this.#failure);
     });
   }
-}
-
-/** One listener for all messages. With one for each, a signal compares a new one with all the others. */
-const bySignal = new WeakMap<AbortSignal, Set<Deadline>>();
-
-function underWayOf(signal: AbortSignal): Set<Deadline> {
-  const known = bySignal.get(signal);
-  if (known !== undefined) return known;
-  const underWay = new Set<Deadline>();
-  signal.addEventListener('abort', () => {
-    for (const deadline of underWay) deadline.abort();
-  });
-  bySignal.set(signal, underWay);
-  return underWay;
 }

@@ -1,15 +1,18 @@
+import { BlockedAddress } from '../dispatch/address/egress.ts';
 import type { MessageSender, OutgoingMessage } from '../dispatch/client/message-sender.ts';
 import { ExchangeFailure, type Outcome, type Timings } from '../dispatch/connection/outcome.ts';
 import type { Turn } from '../dispatch/connection/turn.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import type { Logger } from '../platform/logger.ts';
 import { SharedRoom } from '../platform/shared-room.ts';
+import { Tasks } from '../platform/tasks.ts';
 import { Deadline } from './deadline.ts';
 import { Link } from './link.ts';
 import { messageHeaders } from './message-headers.ts';
+import { BrokerError, nestedErrors } from './module/broker-error.ts';
 import type { NetworkContext } from './module/broker-module.ts';
-import { failureOf } from './module/failure-of.ts';
 import type { Producer, Receipt } from './module/producer.ts';
+import { WorkloadError } from './module/workload.ts';
 import { destinationModule } from './modules.ts';
 
 /**
@@ -48,7 +51,7 @@ export class Destinations implements MessageSender {
   readonly #keys = new WeakMap<Destination, Promise<string>>();
   /** These get no new messages, and close after their last one. */
   readonly #left = new Set<Link>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #closing = new Tasks();
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
@@ -67,10 +70,7 @@ export class Destinations implements MessageSender {
 
   async send(message: OutgoingMessage, signal?: AbortSignal): Promise<Outcome> {
     const deadline = new Deadline(message.timeoutMs, signal);
-    const course: Course = {
-      startedMs: performance.now(),
-      timings: {},
-    };
+    const course: Course = { startedMs: performance.now(), timings: {} };
     let link: Link | null = null;
     try {
       const key = await this.#keyOf(message.destination);
@@ -108,7 +108,7 @@ export class Destinations implements MessageSender {
     this.#isClosed = true;
     clearInterval(this.#timer);
     for (const link of [...this.#links.values(), ...this.#left]) this.#drop(link, CLOSED);
-    await Promise.all(this.#closing);
+    await this.#closing.settled();
   }
 
   #keyOf(destination: Destination): Promise<string> {
@@ -127,11 +127,8 @@ export class Destinations implements MessageSender {
     const known = this.#links.get(key);
     if (known !== undefined) return known;
     this.#makeRoom(message.projectId);
-    const link: Link = new Link(message, {
-      load: () => destinationModule(message.destination.type),
-      context: this.#context,
-      lost: (error) => this.#drop(link, failureOf(error)),
-    });
+    const lost = (error: Error) => this.#drop(link, failureOf(error));
+    const link: Link = new Link(message, { ...this.#context, lost });
     this.#room.take(message.projectId);
     this.#links.set(key, link);
     return link;
@@ -172,11 +169,11 @@ export class Destinations implements MessageSender {
   #drop(link: Link, failure = CLOSED): void {
     if (!this.#forget(link) && !this.#left.delete(link)) return;
     this.#room.leave(link.projectId);
-    const closing = link
-      .close(failure)
-      .catch((error: unknown) => this.#log.debug({ err: error }, 'a connection to a broker did not close'))
-      .finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
+    this.#closing.add(() =>
+      link
+        .close(failure)
+        .catch((error: unknown) => this.#log.debug({ err: error }, 'a connection to a broker did not close')),
+    );
   }
 }
 
@@ -254,3 +251,17 @@ const failed = (
   address,
   ...timesOf(course),
 });
+
+/** Any error of a module, in a word and a sentence. */
+function failureOf(error: unknown): ExchangeFailure {
+  if (error instanceof ExchangeFailure) return error;
+  const all = [...nestedErrors(error as Error)];
+  const own = all.find((one) => one instanceof BrokerError);
+  const blocked = all.find((one) => one instanceof BlockedAddress);
+  const isOurs = own instanceof WorkloadError || blocked?.isOurs === true;
+  return new ExchangeFailure(
+    own?.code ?? blocked?.code ?? 'broker_refused',
+    own?.message ?? 'The broker failed.',
+    isOurs,
+  );
+}

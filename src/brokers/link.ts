@@ -1,8 +1,8 @@
 import type { ExchangeFailure } from '../dispatch/connection/outcome.ts';
 import type { Destination } from '../domain/config/destination.ts';
 import type { Deadline } from './deadline.ts';
-import type { NetworkContext } from './module/broker-module.ts';
-import type { DestinationModule, Producer } from './module/producer.ts';
+import type { Producer, ProducerContext } from './module/producer.ts';
+import { destinationModule } from './modules.ts';
 
 /**
  * One connection to a broker, shared by all endpoints with the same settings and credentials.
@@ -23,44 +23,26 @@ export class Link {
   /** Null: it is not open yet. */
   opened: Producer | null = null;
 
+  /** `lost` is called when it is of no use any more. */
   constructor(
     { destination, projectId }: { destination: Destination; projectId: string },
-    {
-      load,
-      context,
-      lost,
-    }: {
-      load(): Promise<DestinationModule>;
-      context: Omit<NetworkContext, 'signal'>;
-      lost(error: Error): void;
-    },
+    context: Omit<ProducerContext, 'signal'>,
   ) {
     this.projectId = projectId;
-    this.producer = this.#open(destination, { load, context, lost });
+    this.producer = this.#open(destination, context);
     // Callers that wait for the producer learn of it too.
-    this.producer.then((producer) => (this.opened = producer), lost);
+    this.producer.then((producer) => (this.opened = producer), context.lost);
   }
 
-  async #open(
-    destination: Destination,
-    {
-      load,
-      context,
-      lost,
-    }: {
-      load(): Promise<DestinationModule>;
-      context: Omit<NetworkContext, 'signal'>;
-      lost(error: Error): void;
-    },
-  ): Promise<Producer> {
-    const module = await load();
+  async #open(destination: Destination, context: Omit<ProducerContext, 'signal'>): Promise<Producer> {
+    const module = await destinationModule(destination.type);
     const { signal } = this.#end;
     const producer = await module.open(destination, {
       ...context,
       signal,
       lost: (error) => {
         context.log.debug({ err: error }, 'a connection to a broker was lost');
-        lost(error);
+        context.lost(error);
       },
     });
     if (signal.aborted) await producer.close();

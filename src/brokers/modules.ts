@@ -1,6 +1,8 @@
 import type { DestinationKind } from '../domain/config/destination.ts';
-import type { BrokerSettings } from '../domain/config/source.ts';
+import { type BrokerSettings, NO_BROKER_SETTINGS } from '../domain/config/source.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
+import { BrokerError, reasonOf } from './module/broker-error.ts';
 import type { BrokerKind, BrokerModule, ConnectContext, ConsumerContext } from './module/broker-module.ts';
 import type { DestinationModule } from './module/producer.ts';
 
@@ -39,12 +41,32 @@ export function brokerKind(source: SourceRow): BrokerKind | undefined {
   return source.type === 'db_change_stream' ? 'postgres' : brokerSettings(source)?.type;
 }
 
-/** Takes messages of a source, or looks whether it could. */
 export const consume = (settings: BrokerSettings, context: ConsumerContext): Promise<void> =>
   withModule(settings, (module) => module.consume(settings, context));
 
 export const testSource = (settings: BrokerSettings, context: ConnectContext): Promise<void> =>
   withModule(settings, (module) => module.test(settings, context));
+
+const TEST_LIMIT_MS = 10_000;
+
+/** Null: the broker can be used with these settings. Else why it cannot. */
+export async function testConnection(
+  source: SourceRow,
+  deps: { connect: Omit<ConnectContext, 'signal' | 'log'>; log: Logger },
+): Promise<string | null> {
+  const settings = brokerSettings(source);
+  if (settings === null) return NO_BROKER_SETTINGS;
+  const signal = AbortSignal.timeout(TEST_LIMIT_MS);
+  try {
+    await testSource(settings, { ...deps.connect, signal, log: deps.log });
+    return null;
+  } catch (error) {
+    if (signal.aborted) return `The broker did not answer within ${TEST_LIMIT_MS / 1000} s.`;
+    if (!(error instanceof BrokerError))
+      deps.log.warn({ err: error, source: source.id }, 'a test of a broker failed');
+    return reasonOf(error);
+  }
+}
 
 async function withModule(
   { type }: BrokerSettings,

@@ -1,6 +1,5 @@
 import { moveSourceAlert } from '../control/alert-changes.ts';
 import type { ConfigChanges } from '../control/config-changes.ts';
-import type { SourceAlertKind } from '../domain/alert.ts';
 import type { Logger } from '../platform/logger.ts';
 import { readBrokerStatus } from '../store/brokers/broker-status.ts';
 import { isAlertRaised } from '../store/config/alerts.ts';
@@ -20,10 +19,16 @@ export interface SourceAlarmsDeps {
 }
 
 const AFTER_MS = 300_000;
-const FAILED = 'The source has had no connection to its broker for five minutes.';
-const HELD = 'The replication slot of the source makes its database keep more of its log than max_wal_size.';
-const CAUGHT_UP = 'The replication slot of the source no longer holds back the log of its database.';
-const RECOVERED = 'The source is connected to its broker again.';
+const SUMMARIES = {
+  source: {
+    raised: 'The source has had no connection to its broker for five minutes.',
+    cleared: 'The source is connected to its broker again.',
+  },
+  source_backlog: {
+    raised: 'The replication slot of the source makes its database keep more of its log than max_wal_size.',
+    cleared: 'The replication slot of the source no longer holds back the log of its database.',
+  },
+} as const;
 
 type Source = Pick<SourceRow, 'id' | 'project_id' | 'name'>;
 
@@ -42,42 +47,39 @@ export class SourceAlarms {
     this.#failing.set(source.id, since);
     if (now - since < (this.#deps.afterMs ?? AFTER_MS)) return;
     await this.#quietly(source, async () => {
-      const { db, changes } = this.#deps;
+      const { db } = this.#deps;
       const nodes = (await readBrokerStatus(db, source.project_id, [source.id])).get(source.id) ?? [];
-      if (nodes.some(({ state }) => state === 'running') || (await this.#isRaised(source))) return;
-      const alert = { kind: 'source', state: 'raised', summary: FAILED, reason } as const;
-      await moveSourceAlert(changes, source, alert);
+      if (!nodes.some(({ state }) => state === 'running')) await this.#raise(source, 'source', reason);
     });
   }
 
   async connected(source: Source): Promise<void> {
     this.#failing.delete(source.id);
-    await this.#quietly(source, async () => {
-      if (!(await this.#isRaised(source))) return;
-      const alert = { kind: 'source', state: 'cleared', summary: RECOVERED, reason: '' } as const;
-      await moveSourceAlert(this.#deps.changes, source, alert);
-    });
+    await this.#quietly(source, () => this.#raise(source, 'source', null));
   }
 
   /** `bytes`: that its broker has to keep for it, where they are too many. */
   async holdsBack(source: Source, bytes: number | null): Promise<void> {
-    await this.#quietly(source, async () => {
-      if ((bytes !== null) === (await this.#isRaised(source, 'source_backlog'))) return;
-      const reason = bytes === null ? '' : `It keeps ${bytes} bytes.`;
-      const move =
-        bytes === null
-          ? ({ state: 'cleared', summary: CAUGHT_UP } as const)
-          : ({ state: 'raised', summary: HELD } as const);
-      await moveSourceAlert(this.#deps.changes, source, { kind: 'source_backlog', reason, ...move });
-    });
+    const reason = bytes === null ? null : `It keeps ${bytes} bytes.`;
+    await this.#quietly(source, () => this.#raise(source, 'source_backlog', reason));
   }
 
   forget(sourceId: string): void {
     this.#failing.delete(sourceId);
   }
 
-  #isRaised({ id, project_id: projectId }: Source, kind: SourceAlertKind = 'source'): Promise<boolean> {
-    return isAlertRaised(this.#deps.db, { subjectId: id, kind, projectId });
+  /** Null: clears it. */
+  async #raise(source: Source, kind: keyof typeof SUMMARIES, reason: string | null): Promise<void> {
+    const { db, changes } = this.#deps;
+    const { id: subjectId, project_id: projectId } = source;
+    if ((reason !== null) === (await isAlertRaised(db, { subjectId, kind, projectId }))) return;
+    const state = reason === null ? 'cleared' : 'raised';
+    await moveSourceAlert(changes, source, {
+      kind,
+      state,
+      summary: SUMMARIES[kind][state],
+      reason: reason ?? '',
+    });
   }
 
   async #quietly(source: Source, work: () => Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SourceRow } from '../store/config/sources.ts';
 import type { MessageStore } from './message-store.ts';
-import { BrokerError } from './module/broker-error.ts';
+import { BrokerError, reasonOf } from './module/broker-error.ts';
 import type { BrokerKind, ConnectContext } from './module/broker-module.ts';
 import { brokerKind, brokerSettings, consume } from './modules.ts';
 import type { SourceAlarms } from './source-alarms.ts';
@@ -120,11 +120,4 @@ export class SourceConsumer {
 function waitMs(failures: number): number {
   const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
   return most / 2 + (Math.random() * most) / 2;
-}
-
-/** Only errors that were written for the owner are shown to the owner. */
-export function reasonOf(error: unknown): string {
-  return error instanceof BrokerError || error instanceof AppError
-    ? error.message
-    : 'The source failed for a reason that is in the log.';
 }

@@ -1,11 +1,9 @@
-import type { Socket } from 'node:net';
 import type { ChannelModel } from 'amqplib';
 import { BrokerError } from '../module/broker-error.ts';
-import { goodbye } from '../module/goodbye.ts';
 import type { DestinationModule, MessageTo, Producer, ProducerContext, Receipt } from '../module/producer.ts';
 import { amqpError } from './amqp-error.ts';
 import { ConfirmLane, RefusedMessage } from './confirm-lane.ts';
-import { connect } from './connect.ts';
+import { closed, connect, socketOf } from './connect.ts';
 import { ReadLimit } from './read-limit.ts';
 
 /**
@@ -101,14 +99,10 @@ export class AmqpProducer implements Producer {
   }
 
   async close(): Promise<void> {
-    const stream = socketOf(this.#model);
     this.#failure ??= new BrokerError('The connection to the broker was closed.', {
       code: 'connection_reset',
     });
-    await goodbye(this.#model.close(), this.#context.log);
-    stream.destroy();
+    await closed(this.#model, this.#context.log);
     this.#failLanes(this.#failure);
   }
 }
-
-const socketOf = (model: ChannelModel): Socket => (model.connection as unknown as { stream: Socket }).stream;

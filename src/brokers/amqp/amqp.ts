@@ -1,14 +1,11 @@
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelModel } from 'amqplib';
 import type { AmqpSettings } from '../../domain/config/source.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
-import { goodbye } from '../module/goodbye.ts';
-import { unlessAborted } from '../module/unless-aborted.ts';
+import { unlessAborted } from '../module/until-stopped.ts';
 import { amqpError } from './amqp-error.ts';
-import { connect } from './connect.ts';
+import { closed, connect } from './connect.ts';
 import { checkQueue, countReady, openQueue, streamOf } from './queue.ts';
 import { QueueWorker } from './queue-worker.ts';
 import { ReadGate } from './read-gate.ts';
@@ -115,10 +112,4 @@ class Consumer {
       context.lag(settings.queue, null);
     }
   }
-}
-
-async function closed(model: ChannelModel, log: Logger): Promise<void> {
-  const { stream } = model.connection as unknown as { stream: Socket };
-  await goodbye(model.close(), log);
-  stream.destroy();
 }

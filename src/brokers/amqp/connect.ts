@@ -1,6 +1,9 @@
+import type { Socket } from 'node:net';
 import { type ChannelModel, connect as open, type SocketOptions } from 'amqplib';
 import type { AmqpSettings } from '../../domain/config/source.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { NetworkContext } from '../module/broker-module.ts';
+import { goodbye } from '../module/until-stopped.ts';
 import { vettedAddresses, vettedLookup } from '../module/vetted-lookup.ts';
 import { connectError } from './amqp-error.ts';
 
@@ -45,6 +48,16 @@ export async function connect(settings: AmqpPlace, context: NetworkContext): Pro
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** The library's types leave out its socket. */
+export const socketOf = (model: ChannelModel): Socket =>
+  (model.connection as unknown as { stream: Socket }).stream;
+
+export async function closed(model: ChannelModel, log: Logger): Promise<void> {
+  const socket = socketOf(model);
+  await goodbye(model.close(), log);
+  socket.destroy();
 }
 
 const target = ({ schema, host, port, auth, vhost }: AmqpPlace) => ({

@@ -41,16 +41,24 @@ type Call = (
 ) => ClientUnaryCall;
 type Stub<Method extends string> = Record<Method, Call> & { close(): void };
 
-type GooglePlace = Pick<GoogleSettings, 'service_account' | 'endpoint' | 'credentials'>;
+type GoogleAccess = Pick<GoogleSettings, 'project_id' | 'service_account' | 'endpoint' | 'credentials'>;
 type Token = () => string | Promise<string>;
 
 interface Made<Method extends string> {
   stub: Stub<Method>;
   address: string;
-  target: string;
+  place: GooglePlace;
   /** Null: the way is not encrypted, and none is sent. */
   token: Token | null;
 }
+
+/** The subscription or topic of the settings. */
+interface GooglePlace {
+  kind: 'subscription' | 'topic';
+  name: string;
+}
+
+const CLIENTS = { subscription: 'SubscriberClient', topic: 'PublisherClient' } as const;
 
 interface CallLimits {
   timeoutMs: number;
@@ -60,28 +68,35 @@ interface CallLimits {
 export class GoogleCalls<Method extends string> {
   /** The address that was connected to. */
   readonly address: string;
+  readonly #place: GooglePlace;
   readonly #stub: Stub<Method>;
   readonly #metadata = new Metadata();
   readonly #token: Token | null;
 
-  private constructor({ stub, address, target, token }: Made<Method>) {
+  private constructor({ stub, address, place, token }: Made<Method>) {
     this.#stub = stub;
     this.address = address;
+    this.#place = place;
     this.#token = token;
-    this.#metadata.set('x-goog-request-params', target);
+    // By it the service finds where the subscription or topic is.
+    this.#metadata.set('x-goog-request-params', `${place.kind}=${encodeURIComponent(place.name)}`);
   }
 
-  /** `target`: the parameter by which the service finds the place of the subscription or topic. */
+  /** The name of the subscription or topic. */
+  get name(): string {
+    return this.#place.name;
+  }
+
   static async connect<Method extends string>(
-    client: 'SubscriberClient' | 'PublisherClient',
-    { settings, target }: { settings: GooglePlace; target: string },
-    context: NetworkContext,
+    kind: GooglePlace['kind'],
+    id: string,
+    { settings, context }: { settings: GoogleAccess; context: NetworkContext },
   ): Promise<GoogleCalls<Method>> {
     const token = tokenOf(settings, context.workload);
     const { host, port, isSecure } = placeOf(endpointOf('google', settings, context.workload));
     const address = await reachableAddress(host, port, context);
     const sslCreds = isSecure ? secure(token, host, context) : credentials.createInsecure();
-    const made = new v1[client]({
+    const made = new v1[CLIENTS[kind]]({
       servicePath: address.includes(':') ? `[${address}]` : address,
       port,
       sslCreds,
@@ -94,10 +109,11 @@ export class GoogleCalls<Method extends string> {
       'grpc.keepalive_time_ms': KEEPALIVE_MS,
       'grpc.keepalive_timeout_ms': KEEPALIVE_MS / 3,
       'grpc.use_local_subchannel_pool': 1,
-      ...(client === 'PublisherClient' && { 'grpc.max_receive_message_length': MAX_PUBLISH_ANSWER_BYTES }),
+      ...(kind === 'topic' && { 'grpc.max_receive_message_length': MAX_PUBLISH_ANSWER_BYTES }),
     } as ConstructorParameters<typeof v1.SubscriberClient>[0]);
     const stub = (await made.initialize()) as unknown as Stub<Method>;
-    return new GoogleCalls({ stub, address, target, token: isSecure ? token : null });
+    const place = { kind, name: `projects/${settings.project_id}/${kind}s/${id}` };
+    return new GoogleCalls({ stub, address, place, token: isSecure ? token : null });
   }
 
   async call<Answer>(method: Method, request: object, limits: CallLimits): Promise<Answer> {
@@ -114,7 +130,8 @@ export class GoogleCalls<Method extends string> {
   callNow<Answer>(method: Method, request: object, { timeoutMs, signal }: CallLimits): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + timeoutMs };
-      const call = this.#stub[method](request, this.#metadata, options, (error, answer) => {
+      const whole = { [this.#place.kind]: this.name, ...request };
+      const call = this.#stub[method](whole, this.#metadata, options, (error, answer) => {
         signal?.removeEventListener('abort', cancel);
         if (error === null) resolve(answer as Answer);
         else reject(error);
@@ -147,7 +164,7 @@ async function reachableAddress(
   }
 }
 
-function tokenOf({ credentials: given, service_account }: GooglePlace, workload: Workload): Token {
+function tokenOf({ credentials: given, service_account }: GoogleAccess, workload: Workload): Token {
   if (given === 'workload') return () => workload.googleToken();
   const account = ServiceAccount.read(service_account);
   return () => account.token();

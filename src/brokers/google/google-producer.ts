@@ -21,11 +21,8 @@ export const googleDestination: DestinationModule<'google'> = {
   // A connection is to one topic: the service finds its place by the name.
   connectionOf: ({ google }) => google,
   open: async ({ google: settings }, context) => {
-    const topic = `projects/${settings.project_id}/topics/${settings.topic_id}`;
-    const target = `topic=${encodeURIComponent(topic)}`;
     try {
-      const calls = await GoogleCalls.connect<'publish'>('PublisherClient', { settings, target }, context);
-      return new GoogleProducer(calls, topic);
+      return new GoogleProducer(await GoogleCalls.connect('topic', settings.topic_id, { settings, context }));
     } catch (error) {
       throw googleError(error);
     }
@@ -34,7 +31,6 @@ export const googleDestination: DestinationModule<'google'> = {
 
 class GoogleProducer implements Producer {
   readonly #calls: GoogleCalls<'publish'>;
-  readonly #topic: string;
   readonly #end = new AbortController();
   readonly #batches = messageBatches({
     send: (messages) => this.#sendByKey(messages),
@@ -43,9 +39,8 @@ class GoogleProducer implements Producer {
     maxInFlight: AT_ONCE,
   });
 
-  constructor(calls: GoogleCalls<'publish'>, topic: string) {
+  constructor(calls: GoogleCalls<'publish'>) {
     this.#calls = calls;
-    this.#topic = topic;
   }
 
   get address(): string {
@@ -86,7 +81,7 @@ class GoogleProducer implements Producer {
   async #publish(messages: readonly BrokerMessageOut[]): Promise<Promise<Receipt>[]> {
     try {
       for (const { limit } of messages) limit.begin('connecting');
-      const request = { topic: this.#topic, messages: messages.map(toMessage) };
+      const request = { messages: messages.map(toMessage) };
       const { messageIds } = await this.#calls.callNow<{ messageIds: string[] }>('publish', request, {
         timeoutMs: REQUEST_MS,
         signal: this.#end.signal,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import type { Logger } from '../../platform/logger.ts';
-import type { LeasedMessage, LeasedQueue } from '../module/leased-queue.ts';
-import type { Subscription } from './google-client.ts';
+import type { LeasedMessage, LeasedQueue } from '../module/leased-messages.ts';
+import type { GoogleCalls } from './google-calls.ts';
 import { isStatus } from './google-error.ts';
 
 /**
@@ -21,6 +21,8 @@ const REQUEST_MS = 5_000;
 const QUICK_MS = 250;
 /** The shortest that a subscription can have. */
 const FIRST_LEASE_MS = 10_000;
+
+export type Subscription = GoogleCalls<'pull' | 'acknowledge' | 'modifyAckDeadline' | 'getSubscription'>;
 
 interface PullAnswer {
   receivedMessages?: {

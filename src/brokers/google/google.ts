@@ -1,10 +1,11 @@
 import { status } from '@grpc/grpc-js';
-import type { BrokerModule } from '../module/broker-module.ts';
+import type { GoogleSettings } from '../../domain/config/source.ts';
+import type { BrokerModule, NetworkContext } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
-import { runWorkers } from '../module/run-workers.ts';
-import { Subscription } from './google-client.ts';
+import { runWorkers } from '../module/until-stopped.ts';
+import { GoogleCalls } from './google-calls.ts';
 import { googleError, isStatus } from './google-error.ts';
-import { GoogleQueue } from './google-queue.ts';
+import { GoogleQueue, type Subscription } from './google-queue.ts';
 
 /** Google Pub/Sub. Workers compete for messages (`LeasedQueue`). The service does not say how many messages wait. */
 const REQUEST_MS = 10_000;
@@ -14,7 +15,7 @@ const LONGEST_RETENTION_S = 31 * DAY_S;
 
 export const google: BrokerModule<'google'> = {
   consume: async ({ google: own, workers }, context) => {
-    const subscription = await Subscription.connect(own, context);
+    const subscription = await connect(own, context);
     try {
       const keepMs = await readKeepMs(subscription, context.signal);
       await runWorkers(workers, context.signal, (_, signal) =>
@@ -26,12 +27,15 @@ export const google: BrokerModule<'google'> = {
   },
 
   test: async ({ google: own }, context) => {
-    const subscription = await Subscription.connect(own, context);
+    const subscription = await connect(own, context);
     await tryRights(subscription, context.signal).finally(() => subscription.close());
   },
 
   worded: googleError,
 };
+
+const connect = (settings: GoogleSettings, context: NetworkContext): Promise<Subscription> =>
+  GoogleCalls.connect('subscription', settings.subscription_id, { settings, context });
 
 /** Taking messages needs the right to consume. So does this, and it takes none: no message has that id. */
 async function tryRights(subscription: Subscription, signal: AbortSignal): Promise<void> {

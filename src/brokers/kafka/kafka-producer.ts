@@ -5,7 +5,6 @@ import {
   compatibilityPartitioner,
 } from '@platformatic/kafka';
 import { BrokerError } from '../module/broker-error.ts';
-import { goodbye } from '../module/goodbye.ts';
 import { messageBatches, notSent } from '../module/message-batches.ts';
 import type {
   BrokerMessageOut,
@@ -14,7 +13,7 @@ import type {
   ProducerContext,
   Receipt,
 } from '../module/producer.ts';
-import { unlessAborted } from '../module/unless-aborted.ts';
+import { goodbye, unlessAborted } from '../module/until-stopped.ts';
 import { guardPool } from './guard-pool.ts';
 import { clientOptions, isSecure } from './kafka-client.ts';
 import { ProduceFailure, produceError } from './produce-error.ts';

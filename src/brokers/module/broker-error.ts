@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../domain/delivery.ts';
+import { AppError } from '../../domain/errors.ts';
 
 /** An error of a broker: a sentence for the owner of the source or endpoint, and the word for filters. */
 export class BrokerError extends Error {
@@ -40,4 +41,11 @@ export function worded<E extends Error & { code?: unknown }>(
   if (own !== undefined) return own;
   const reason = reasonOf(parts);
   return reason === undefined ? (error as Error) : brokerError(reason, error);
+}
+
+/** Only errors that were written for the owner are shown to the owner. */
+export function reasonOf(error: unknown): string {
+  return error instanceof BrokerError || error instanceof AppError
+    ? error.message
+    : 'The source failed for a reason that is in the log.';
 }

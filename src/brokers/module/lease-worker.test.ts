@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { type ConsumerContext, StoreAborted } from './broker-module.ts';
 import { runLeaseWorker } from './lease-worker.ts';
-import type { LeasedMessage, LeasedQueue } from './leased-queue.ts';
+import type { LeasedMessage, LeasedQueue } from './leased-messages.ts';
 
 const LOT = 2;
 

@@ -1,6 +1,6 @@
 import type { ConsumerContext } from './broker-module.ts';
+import type { LeasedMessage, LeasedQueue } from './leased-messages.ts';
 import { LeasedMessages } from './leased-messages.ts';
-import type { LeasedMessage, LeasedQueue } from './leased-queue.ts';
 
 /** A receive that is under way at the end gets this long. The messages of an answer that is lost come back late. */
 const LAST_RECEIVE_MS = 500;

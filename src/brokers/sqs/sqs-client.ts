@@ -88,13 +88,15 @@ const LONGEST_RETENTION_S = 14 * 86_400;
 /** For a message that was received last at the very end. */
 const MARGIN_S = 86_400;
 
-export async function findQueue(client: SQSClient, name: string, signal: AbortSignal): Promise<Queue> {
-  const { QueueUrl: url } = await client.send(new GetQueueUrlCommand({ QueueName: name }), {
-    abortSignal: signal,
-  });
+export async function queueUrl(client: SQSClient, name: string, signal?: AbortSignal): Promise<string> {
+  const options = signal && { abortSignal: signal };
+  const { QueueUrl: url } = await client.send(new GetQueueUrlCommand({ QueueName: name }), options);
   if (url === undefined) throw new BrokerError('The broker did not say the URL of the queue.');
-  return readQueue(client, url, signal);
+  return url;
 }
+
+export const findQueue = async (client: SQSClient, name: string, signal: AbortSignal): Promise<Queue> =>
+  readQueue(client, await queueUrl(client, name, signal), signal);
 
 export async function readQueue(client: SQSClient, url: string, signal: AbortSignal): Promise<Queue> {
   const { Attributes: about = {} } = await client.send(

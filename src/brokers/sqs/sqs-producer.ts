@@ -1,6 +1,5 @@
 import {
   type BatchResultErrorEntry,
-  GetQueueUrlCommand,
   SendMessageBatchCommand,
   type SendMessageBatchResultEntry,
   type SQSClient,
@@ -10,7 +9,7 @@ import { BrokerError } from '../module/broker-error.ts';
 import { messageBatches, sendHalves } from '../module/message-batches.ts';
 import type { BrokerMessageOut, DestinationModule, Producer, Receipt } from '../module/producer.ts';
 import { answeredFrom } from './limit-answers.ts';
-import { connect } from './sqs-client.ts';
+import { connect, queueUrl } from './sqs-client.ts';
 import { toEntry, weightOf } from './sqs-entry.ts';
 import { sqsError } from './sqs-error.ts';
 
@@ -92,18 +91,12 @@ class SqsProducer implements Producer {
 
   async #findUrl(): Promise<string> {
     try {
-      this.#url ??= this.#readUrl();
+      this.#url ??= queueUrl(this.#client, this.#name);
       return await this.#url;
     } catch (error) {
       this.#url = null;
       throw sqsError(error);
     }
-  }
-
-  async #readUrl(): Promise<string> {
-    const { QueueUrl } = await this.#client.send(new GetQueueUrlCommand({ QueueName: this.#name }));
-    if (QueueUrl === undefined) throw new BrokerError('The broker did not say the URL of the queue.');
-    return QueueUrl;
   }
 }
 

@@ -6,8 +6,8 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Logger } from '../../platform/logger.ts';
+import type { LeasedMessage, LeasedQueue } from '../module/leased-messages.ts';
 import { LEASE_MS } from '../module/leased-messages.ts';
-import type { LeasedMessage, LeasedQueue } from '../module/leased-queue.ts';
 import type { Queue } from './sqs-client.ts';
 
 /**

@@ -2,7 +2,7 @@ import { QueueDoesNotExist, type SQSClient } from '@aws-sdk/client-sqs';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConsumerContext } from '../module/broker-module.ts';
 import { runLeaseWorker } from '../module/lease-worker.ts';
-import { runWorkers } from '../module/run-workers.ts';
+import { runWorkers } from '../module/until-stopped.ts';
 import { connect, findQueue, type Queue, readQueue } from './sqs-client.ts';
 import { sqsError } from './sqs-error.ts';
 import { SqsQueue } from './sqs-queue.ts';

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../domain/delivery.ts';
 import type { AddressGuard } from './address-guard.ts';
 import type { NameResolver } from './name-resolver.ts';
 
-/** The egress rule for connections that other libraries make: they are given vetted addresses instead of names. */
+/** A host that may not be connected to, or whose name has no address. */
 export class BlockedAddress extends Error {
   readonly code: ErrorCode;
   /** Names cannot be resolved at all now. */
@@ -15,6 +15,7 @@ export class BlockedAddress extends Error {
   }
 }
 
+/** The egress rule. Connections of ours, and those that other libraries make, go to vetted addresses and not to names. */
 export class Egress {
   readonly #guard: AddressGuard;
   readonly #resolver: NameResolver;
@@ -36,7 +37,7 @@ export class Egress {
       throw new BlockedAddress(
         'dns_failed',
         `the name ${host} cannot be resolved: ${resolution.reason}`,
-        this.#resolver.health.isDown,
+        resolution.ours,
       );
     const reasons: string[] = [];
     const allowed = resolution.addresses.filter((address) => {

@@ -76,7 +76,7 @@ export class HttpClient {
     this.#tls = new TlsSettings(options.caPem);
     const { proxyUrl } = options;
     const connector = new Connector({
-      guard: this.guard,
+      egress: this.egress,
       resolver: this.#resolver,
       proxy: proxyUrl === undefined ? null : parseProxy(proxyUrl, this.#tls.credentials(undefined).context),
     });

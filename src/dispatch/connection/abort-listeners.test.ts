@@ -5,10 +5,10 @@ import { addAbortListener, removeAbortListener } from './abort-listeners.ts';
 test('all that was added runs once at the abort, and the signal has one listener', () => {
   const { signal, abort } = controller();
   const ran: string[] = [];
-  const removed = () => ran.push('removed');
-  addAbortListener(signal, () => ran.push('first'));
+  const removed = { abort: () => ran.push('removed') };
+  addAbortListener(signal, { abort: () => ran.push('first') });
   addAbortListener(signal, removed);
-  addAbortListener(signal, () => ran.push('last'));
+  addAbortListener(signal, { abort: () => ran.push('last') });
   removeAbortListener(signal, removed);
   expect(getEventListeners(signal, 'abort')).toHaveLength(1);
   abort();
@@ -19,11 +19,13 @@ test('all that was added runs once at the abort, and the signal has one listener
 test('a listener may remove itself and others while they run', () => {
   const { signal, abort } = controller();
   const ran: string[] = [];
-  const second = () => ran.push('second');
-  const first = () => {
-    ran.push('first');
-    removeAbortListener(signal, first);
-    removeAbortListener(signal, second);
+  const second = { abort: () => ran.push('second') };
+  const first = {
+    abort: () => {
+      ran.push('first');
+      removeAbortListener(signal, first);
+      removeAbortListener(signal, second);
+    },
   };
   addAbortListener(signal, first);
   addAbortListener(signal, second);

@@ -1,22 +1,26 @@
 /**
- * Functions that run when a signal aborts. One signal ends all requests of a node, and adding a listener to a signal walks through
- * all that it has. So a signal has one listener here, and what it calls is in a set.
+ * Work that ends when a signal aborts. One signal ends all requests of a node, and adding a listener to a signal walks through
+ * all that it has. So a signal has one listener here, and what it ends is in a set.
  */
-const bySignal = new WeakMap<AbortSignal, Set<() => void>>();
+const bySignal = new WeakMap<AbortSignal, Set<Abortable>>();
 
-export function addAbortListener(signal: AbortSignal, run: () => void): void {
+interface Abortable {
+  abort(): void;
+}
+
+export function addAbortListener(signal: AbortSignal, work: Abortable): void {
   let listeners = bySignal.get(signal);
   if (listeners === undefined) {
-    const added = new Set<() => void>();
+    const added = new Set<Abortable>();
     signal.addEventListener('abort', () => {
-      for (const listener of added) listener();
+      for (const listener of added) listener.abort();
     });
     bySignal.set(signal, added);
     listeners = added;
   }
-  listeners.add(run);
+  listeners.add(work);
 }
 
-export function removeAbortListener(signal: AbortSignal, run: () => void): void {
-  bySignal.get(signal)?.delete(run);
+export function removeAbortListener(signal: AbortSignal, work: Abortable): void {
+  bySignal.get(signal)?.delete(work);
 }

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { SeenCertificate, SeenCertificates } from '../../domain/certificate.ts';
-import type { AddressGuard } from '../address/address-guard.ts';
+import { BlockedAddress, type Egress } from '../address/egress.ts';
 import type { NameResolver } from '../address/name-resolver.ts';
 import { connectFailure, hostPort, type Peer, tlsFailure } from './failure-text.ts';
 import { ExchangeFailure } from './outcome.ts';
@@ -51,7 +51,7 @@ export interface ConnectJob {
 }
 
 export interface ConnectorOptions {
-  readonly guard: AddressGuard;
+  readonly egress: Egress;
   readonly resolver: NameResolver;
   readonly proxy: Proxy | null;
 }
@@ -59,13 +59,13 @@ export interface ConnectorOptions {
 const NO_CERTIFICATES: SeenCertificates = { server: null, client: null };
 
 export class Connector {
-  readonly #guard: AddressGuard;
+  readonly #egress: Egress;
   readonly #resolver: NameResolver;
   readonly #proxy: Proxy | null;
   #rotation = 0;
 
   constructor(options: ConnectorOptions) {
-    this.#guard = options.guard;
+    this.#egress = options.egress;
     this.#resolver = options.resolver;
     this.#proxy = options.proxy;
   }
@@ -102,34 +102,15 @@ export class Connector {
 
   async #vettedAddresses({ target, progress }: ConnectJob): Promise<string[]> {
     const startedAt = performance.now();
-    const resolution = await this.#resolver.resolve(target.host);
-    if (isIP(target.host) === 0) progress.dnsMs = performance.now() - startedAt;
-    progress.stage = 'connect';
-    switch (resolution.kind) {
-      case 'not_found':
-        throw new ExchangeFailure('dns_not_found', `the name ${target.host} does not exist`);
-      case 'failed':
-        throw new ExchangeFailure(
-          'dns_failed',
-          `the name ${target.host} cannot be resolved: ${resolution.reason}`,
-          resolution.ours,
-        );
-      case 'addresses':
-        break;
+    try {
+      return await this.#egress.addresses(target.host);
+    } catch (error) {
+      if (!(error instanceof BlockedAddress)) throw error;
+      throw new ExchangeFailure(error.code, error.message, error.isOurs);
+    } finally {
+      if (isIP(target.host) === 0) progress.dnsMs = performance.now() - startedAt;
+      progress.stage = 'connect';
     }
-    return this.#allowedOf(target, resolution.addresses);
-  }
-
-  #allowedOf(target: Target, addresses: readonly string[]): string[] {
-    const reasons: string[] = [];
-    const allowed = addresses.filter((address) => {
-      const verdict = this.#guard.verdict(address);
-      if (!verdict.allowed) reasons.push(verdict.reason);
-      return verdict.allowed;
-    });
-    if (allowed.length > 0) return allowed;
-    const reason = reasons[0] ?? 'it has no address';
-    throw new ExchangeFailure('address_blocked', `not allowed to connect to ${target.host}: ${reason}`);
   }
 
   /** Spreads connections over the addresses of one family, and keeps the families in order. */

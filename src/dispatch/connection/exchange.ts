@@ -75,7 +75,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(job: ExchangeJob) {
     this.job = job;
     this.#timer = new PatientTimer(job.timeoutMs, this.#onTimeout);
-    if (job.signal !== undefined) addAbortListener(job.signal, this.#onAbort);
+    if (job.signal !== undefined) addAbortListener(job.signal, this);
   }
 
   get isDone(): boolean {
@@ -96,6 +96,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#controller !== null) this.#controller.abort(CUT);
     else this.#line?.abandon();
     this.#line?.release(this);
+  }
+
+  abort(): void {
+    this.fail(new ExchangeFailure('aborted', 'the request was aborted', true));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -256,7 +260,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer.clear();
     this.#stopWaiting?.();
     this.#stopWaiting = null;
-    if (this.job.signal !== undefined) removeAbortListener(this.job.signal, this.#onAbort);
+    if (this.job.signal !== undefined) removeAbortListener(this.job.signal, this);
     this.job.done(outcome);
   }
 
@@ -279,8 +283,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #where(): string {
     return whereOf(this.job.target, this.#address());
   }
-
-  readonly #onAbort = (): void => this.fail(new ExchangeFailure('aborted', 'the request was aborted', true));
 
   readonly #onTimeout = (): void => {
     const { target, timeoutMs, resolverIsDown } = this.job;

@@ -74,6 +74,17 @@ export function cutTopLevel(text: string, key: string): string | undefined {
   return value;
 }
 
+/** The texts of the values of an object, by name. */
+export function cutMembers(text: string): Map<string, string> {
+  const members = new Map<string, string>();
+  walkMembers(text, (name, at) => {
+    const end = endOfValue(text, at);
+    members.set(name, text.slice(at, end));
+    return end;
+  });
+  return members;
+}
+
 /** The bytes of the value under `key`, compact. `null` if there is none. */
 export async function compactMember(text: string, key: string): Promise<Buffer> {
   if (text.length <= CUT_AT_ONCE) return compactJson(cutTopLevel(text, key) ?? 'null');

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../domain/errors.ts';
-import { BrokerError } from './module/broker-error.ts';
-import { reasonOf } from './source-consumer.ts';
+import { AppError } from '../../domain/errors.ts';
+import { BrokerError, reasonOf } from './broker-error.ts';
 
 test.each([
   [new BrokerError('The password is wrong.'), 'The password is wrong.'],

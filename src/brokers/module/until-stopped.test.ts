@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unlessAborted } from './unless-aborted.ts';
+import { unlessAborted } from './until-stopped.ts';
 
 test('an abort is not held up by work that does not end', async () => {
   const stop = new AbortController();
