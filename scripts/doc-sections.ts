@@ -78,21 +78,27 @@ export function presetSection(): string {
   );
 }
 
+/** The values of a label stand where it comes first with them. A star marks what is the same on every node. */
 export function metricSection(): string {
-  const labelled = (labels: readonly { name: string; values: readonly string[] }[]) =>
-    labels.map(({ name, values }) => `${code(name)}: ${values.join(', ')}`).join('; ');
+  const shown = new Set<string>();
+  const labelled = ({ name, values }: { name: string; values: readonly string[] }): string => {
+    const text = `${code(name)}: ${values.join(', ')}`;
+    const isRepeated = shown.has(text);
+    shown.add(text);
+    return isRepeated ? code(name) : text;
+  };
   return table(
     ['metric', 'type', 'labels', 'meaning'],
-    Object.values(metricTable).map(({ name, type, labels, help, ...rest }) => [
+    Object.values(metricTable).map(({ name, type, labels, help }) => [
       code(name),
-      type,
-      labelled(labels),
-      'buckets' in rest
-        ? `${help} ${rest.buckets.length} buckets from ${rest.buckets[0]} to ${rest.buckets.at(-1)}.`
-        : help,
+      help.endsWith(SAME) ? `${type} *` : type,
+      labels.map(labelled).join('; '),
+      help.replace(SAME, ''),
     ]),
   );
 }
+
+const SAME = ' The same on every node.';
 
 /** The groups whose commands of resources are shown by noun. */
 const BY_NOUN = new Set(['Events', 'Config']);
@@ -100,36 +106,31 @@ const BY_NOUN = new Set(['Events', 'Config']);
 /** Every command with its operands. --help has the flags. */
 export function commandReference(): string {
   const groups = Map.groupBy(Object.entries(commands), ([, { group }]) => group);
-  const sections = [...groups].map(([group, rows]) => {
+  const rows = [...groups].flatMap(([group, own]) => {
     const ofResource = ([name]: [string, Command]) => BY_NOUN.has(group) && name.includes(' ');
-    const [commandRows, resourceRows] = [rows.filter((row) => !ofResource(row)), rows.filter(ofResource)];
-    const tables = [
-      ...(commandRows.length > 0 ? [commandTable(commandRows)] : []),
-      ...(resourceRows.length > 0 ? [resourceTable(resourceRows)] : []),
+    return [
+      [`**${group}**`, ''],
+      ...own.filter((row) => !ofResource(row)).map(commandRow),
+      ...resourceRows(own.filter(ofResource)),
     ];
-    return `### ${group}\n\n${tables.join('\n')}`;
   });
-  return sections.join('\n');
+  return table(['command', 'effect'], rows);
 }
 
-const commandTable = (rows: [string, Command][]): string =>
-  table(
-    ['command', 'effect'],
-    rows.map(([name, command]) => [code(synopsis(name, command)), command.summary]),
-  );
+const commandRow = ([name, command]: [string, Command]): string[] => [
+  code(synopsis(name, command)),
+  command.summary,
+];
 
 /** The commands of resources by noun. A verb says what it does, so only further sentences of its summary are shown. */
-function resourceTable(rows: [string, Command][]): string {
+function resourceRows(rows: [string, Command][]): string[][] {
   const byNoun = Map.groupBy(rows, ([name]) => name.split(' ')[0] ?? '');
   const described = ([name, command]: [string, Command]) => {
     const more = command.summary.split('. ').slice(1).join('. ');
     const text = code(synopsis(name.split(' ').slice(1).join(' '), command));
     return more === '' ? text : `${text} (${more.replace(/\.$/, '')})`;
   };
-  return table(
-    ['resource', 'commands'],
-    [...byNoun].map(([noun, list]) => [code(noun), list.map(described).join(', ')]),
-  );
+  return [...byNoun].map(([noun, list]) => [code(noun), list.map(described).join(', ')]);
 }
 
 const synopsis = (name: string, { operands = [] }: Command): string =>
@@ -155,7 +156,7 @@ export function portalSection(openApi: string): string {
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { 'x-portal-right': right }]) => {
         if (right === undefined) throw new Error(`${method} ${path} does not declare what a link needs`);
-        return { link: RIGHTS[right], text: `${method.toUpperCase()} ${path.replace('/portal-api', '')}` };
+        return { link: RIGHTS[right], method: method.toUpperCase(), path };
       }),
     );
   const byLink = Map.groupBy(operations, ({ link }) => link);
@@ -163,6 +164,15 @@ export function portalSection(openApi: string): string {
     ['link', 'operations'],
     [...new Set(Object.values(RIGHTS))]
       .filter((link) => link !== RIGHTS.read)
-      .map((link) => [link, (byLink.get(link) ?? []).map(({ text }) => code(text)).join(', ')]),
+      .map((link) => [link, byPath(byLink.get(link) ?? [])]),
   );
 }
+
+/** `PUT, DELETE /endpoints/{id}`: the methods of a path together. */
+const byPath = (operations: { method: string; path: string }[]): string =>
+  [...Map.groupBy(operations, ({ path }) => path)]
+    .map(([path, own]) => {
+      const short = path.replace('/portal-api', '').replaceAll(/\{\w+\}/g, '{id}');
+      return code(`${own.map(({ method }) => method).join(', ')} ${short}`);
+    })
+    .join(', ');

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { differenceSection } from './differences.ts';
 import {
   actionSection,
   commandReference,
@@ -36,6 +37,7 @@ const files: Record<string, () => Promise<string>> = {
   'web/src/data/needed-roles.ts': makeNeededRoles,
   'docs/audit.md': withSection('docs/audit.md', 'actions', actionSection),
   'docs/cli.md': withSection('docs/cli.md', 'commands', commandReference),
+  'docs/compatibility.md': withSection('docs/compatibility.md', 'differences', differenceSection),
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),

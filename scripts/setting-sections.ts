@@ -74,15 +74,13 @@ export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Obj
 export const covers = (name: string, setting: string): boolean =>
   name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
 
-function choices({ enum: values, items }: Schema): string {
-  if (values?.includes('SHA3_224')) return '[hashes](sources.md#verification)';
-  if (values?.includes('github')) return '[presets](sources.md#verification)';
-  if (values !== undefined)
-    return values
-      .filter((value) => value !== '')
-      .map((value) => `\`${value}\``)
-      .join(', ');
-  return items?.enum === undefined ? '' : choices(items);
+/** The allowed values, unless the description names each of them. */
+function choices({ description = '', enum: values, items }: Schema): string {
+  if (values === undefined) return items?.enum === undefined ? '' : choices({ description, ...items });
+  if (values.includes('SHA3_224')) return ' One of the [hashes](sources.md#verification).';
+  const all = values.filter((value) => value !== '').map(code);
+  if (values.includes('github') || all.every((value) => description.includes(value))) return '';
+  return ` ${all.join(', ')}.`;
 }
 
 function defaultOf(defaults: object, name: string): string {
@@ -104,7 +102,7 @@ export function settingSection(section: string): string {
   const rows = [...(resourceSettings[section] ?? [])].map(([name, schema]) => {
     const { description } = schema;
     if (description === undefined) throw new Error(`${name} of ${section} has no description in its schema`);
-    return `|${code(name)}|${description}|${code(defaultOf(RESOURCES[section]?.defaults ?? {}, name))}|${choices(schema)}|`;
+    return `|${code(name)}|${description}${choices(schema)}|${code(defaultOf(RESOURCES[section]?.defaults ?? {}, name))}|`;
   });
-  return ['|setting|meaning|default|values|', '|---|---|---|---|', ...rows, ''].join('\n');
+  return ['|setting|meaning|default|', '|---|---|---|', ...rows, ''].join('\n');
 }

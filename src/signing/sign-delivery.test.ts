@@ -292,6 +292,7 @@ describe('no signature', () => {
 });
 
 describe('sensitivity', () => {
+  // differs Sending: The bytes signed are the bytes sent. Convoy signs a compacted copy.
   it('every signed part changes every signature, an empty body included', () => {
     const schemes = ['convoy', 'standard'] as const;
     const signatures = [

@@ -104,6 +104,8 @@ describe('a key', () => {
     await app.project.delete(`/keys/${made.uid}`, 404);
   });
 
+  // differs Access: A project has any number of keys, which may expire. The instance key creates projects. No
+  //   organisation owns keys.
   test('with an expiry stops working then', async () => {
     const { client } = await keyClient({
       name: 'ends',

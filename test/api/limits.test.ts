@@ -14,6 +14,8 @@ async function limitedProject(count: number, duration: number): Promise<ApiClien
 const send = (client: ApiClient) =>
   client.raw('POST', '/events/broadcast', { body: { event_type: 'a', data: {} } });
 
+// differs Sending: The project's `ratelimit` is off by default; over it is 429 with `Retry-After`. An unexpected
+//   limit loses events.
 // proves Projects: ratelimit.count
 test('a project accepts as many events as its limit, over all nodes together', async () => {
   const project = await limitedProject(7, 600);

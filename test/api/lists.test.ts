@@ -101,6 +101,8 @@ describe.each(Object.keys(lists))('the list of %s', (name) => {
     expect(idsOf(turned)).toEqual(idsOf(forth.at(-1)!));
   });
 
+  // differs Lists: `perPage` is 20 by default and for anything that is no positive number, 1,000 at most. Convoy
+  //   has no bound.
   test.each([
     ['', 20],
     ['0', 20],
@@ -167,6 +169,8 @@ describe('lists of events and deliveries', () => {
     await app.project.get('/events?startDate=2026-02-01&endDate=2026-01-01', 400);
   });
 
+  // differs Lists: Deliveries are filtered by `eventType` and `event_type`; the OpenAPI document has only the
+  //   first. Clients differ.
   test('filter by endpoint, event, type, status and idempotency key, several at a time', async () => {
     const event = await app.project.post('/events', {
       endpoint_id: endpoint.uid,

@@ -48,6 +48,7 @@ beforeAll(async () => {
 });
 
 describe('a project cannot', () => {
+  // differs Access: A project key in the path of another project is 403. A wrong id is an error.
   test('use any operation in the path of another: 403, with any body', async () => {
     expect(calls.length).toBeGreaterThan(100);
     const before = await storedRows(app.database);

@@ -26,6 +26,8 @@ const REFUSED = [
   'tomorrow',
 ];
 
+// differs Events and deliveries: Latency counts from our own acceptance. A time is RFC 3339, of a day that
+//   exists, in the years 1 to 9999 in UTC, else 400. Others cannot be stored.
 test('a body with an invalid time is refused, and the field is named', async () => {
   const event = { event_type: 'a', data: {} };
   await service.project.post('/event-types', { name: 'timed' });

@@ -168,6 +168,8 @@ test('every call that acts, and every delete, says so in the OpenAPI document', 
   expect(all.filter(({ acts, method }) => method === 'DELETE' && !acts)).toEqual([]);
 });
 
+// differs Requests and answers: Calls that act refuse unknown parameters, fields and CSV columns, except paging,
+//   sort and cursors; other calls [warn](errors.md#warnings). A misspelt filter would select everything.
 test('an unknown query parameter is refused by calls that act, and by all under strict', async () => {
   const problem = 'unknown query parameter zzz_misspelt';
   const all = await operations();
@@ -203,6 +205,8 @@ test('an unknown field of every body is refused under strict, and by calls that 
     }
 });
 
+// differs Requests and answers: A flag in a query is `true` or `false`, else 400; Convoy takes any other word
+//   for false. `dry_run=1` would not be a dry run.
 test('a flag in a query is true or false', async () => {
   const flags = (await operations()).flatMap((one) => one.flags.map((flag) => ({ one, flag })));
   expect(flags.length).toBeGreaterThan(10);

@@ -31,6 +31,8 @@ const { check } = brokerTests(
 
 const settings = (amqp: object) => amqpSettings(facts.ports.plain, amqp);
 
+// differs Brokers: AMQP: `vhost`, `bindExchange` and `auth` may be left out; a password may have any characters.
+//   Convoy fails without them.
 check('every way in works: TLS, a percent sign in the virtual host, the defaults of the broker', async () => {
   const scene = await BrokerScene.on(app);
   // The default user of a broker, and its default virtual host.
@@ -52,6 +54,8 @@ check('every way in works: TLS, a percent sign in the virtual host, the defaults
   await scene.status(plain, 'running');
 });
 
+// differs Brokers: Each source has its own connection. Changes take effect within seconds. Convoy needs a
+//   restart.
 check(
   'two sources with equal settings have a connection each, and the end of one leaves the other',
   async () => {
@@ -112,6 +116,7 @@ check('what is wrong is said in plain words', async () => {
   expect(await side.exists(untouched.pub_sub.amqp.queue)).toBe(false);
 });
 
+// differs Brokers: AMQP: a queue that exists is taken as it is. In Convoy the source ends.
 check('a missing queue is made and bound; one that exists keeps its arguments', async () => {
   const scene = await BrokerScene.on(app);
   const channel = await side.channel();
@@ -133,6 +138,8 @@ check('a missing queue is made and bound; one that exists keeps its arguments', 
   for (const source of sources) await scene.waitFor(source, 1);
 });
 
+// differs Brokers: AMQP: a message that can never be an event is stored before it is dead-lettered. Convoy may
+//   lose it.
 check('what can never be an event is stored, and goes to the dead letter exchange', async () => {
   const scene = await BrokerScene.on(app);
   const channel = await side.channel();

@@ -127,6 +127,7 @@ export function conformance(
       await receiver.stop();
     });
 
+    // differs Brokers: A message that can never be an event is stored as failed. Convoy drops it, or loops.
     checkEnvelope(
       'a message that can never be an event is stored as failed with its bytes; those after it are taken',
       async () => {
@@ -205,6 +206,9 @@ export function conformance(
       },
     );
 
+    // differs Brokers: A message that cannot be stored now is not acknowledged, and the source goes on by
+    //   itself. Convoy acknowledges it after a panic.
+    // differs Brokers: AMQP: a message that cannot be stored now stays in its queue. Convoy rejects it.
     check(
       'while the database is away nothing is acknowledged; when it is back all is stored once',
       async () => {
@@ -238,6 +242,7 @@ export function conformance(
       },
     );
 
+    // differs Brokers: Saving a source contacts no broker. The status says what is wrong. Convoy answers 500.
     check(
       'wrong credentials show in the status and cause no hot loop; right ones take effect within seconds',
       async () => {
@@ -274,6 +279,7 @@ export function conformance(
       },
     );
 
+    // differs Brokers: A disabled source takes no messages. Convoy does not look.
     check('a disabled source takes nothing, an enabled one goes on, a deleted one ends', async () => {
       const scene = await BrokerScene.on(app);
       const queue = await driver.open();
@@ -297,6 +303,7 @@ export function conformance(
       expect(await scene.count(source)).toBe(2);
     });
 
+    // differs Brokers: AMQP: the prefetch is bounded. Convoy sets no limit.
     check(`three nodes take ${many} messages once, and what waits stays in the broker`, async () => {
       const three = await startScene();
       await Promise.all([three.addNode(), three.addNode()]);
@@ -331,6 +338,7 @@ export function conformance(
       await three.stop();
     });
 
+    // differs Brokers: A message that fails is never passed over. Convoy's next offset covers it.
     checkAtOnce('a full limit is waited for: nothing is lost, dropped or refused', async () => {
       const scene = await BrokerScene.on(app);
       const queue = await driver.open();

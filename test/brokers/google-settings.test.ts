@@ -47,6 +47,8 @@ const { check } = brokerTests(
 
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 
+// differs Brokers: Pub/Sub: only key files of the type `service_account`; no server in them is asked. A tenant
+//   could call inside.
 check('what is wrong is said in plain words, and nothing that a key file names is connected to', async () => {
   const scene = await BrokerScene.on(app);
   const name = queueName();
@@ -120,6 +122,8 @@ check(
   },
 );
 
+// differs Brokers: Pub/Sub: a missing subscription or a lost connection is tried again. In Convoy the source is
+//   dead.
 check(
   'a subscription that is created later is taken from then on; one that is created again is new',
   async () => {
@@ -187,6 +191,8 @@ check('an endpoint obeys the egress rule', async () => {
   }
 });
 
+// differs Brokers: Pub/Sub: a message that cannot be stored now holds up nothing else. In Convoy 1,000 stop the
+//   source.
 check('messages that wait for us are leased for as long as they wait', async () => {
   const { name, source, scene, since } = longHeld;
   // Longer than the first lease, which the subscription gives.

@@ -25,6 +25,7 @@ const name = () => `t-${randomBytes(6).toString('hex')}`;
 
 const settings = (kafka: object) => ({ type: 'kafka', workers: 1, kafka });
 
+// differs Brokers: Kafka: TLS works without SASL. No reason to refuse it.
 check('every way in works: PLAIN, SCRAM with both hashes, TLS with and without them', async () => {
   const scene = await BrokerScene.on(app);
   const topic = name();

@@ -114,6 +114,7 @@ check('a key without a right shows which, and no hot loop follows', async () => 
   await scene.project.delete(`/sources/${source.uid}`);
 });
 
+// differs Brokers: SQS: a queue that is missing at the start is taken later. In Convoy the source is dead.
 check('a queue that is created later is taken from then on; one that is created again is new', async () => {
   const scene = await BrokerScene.on(app);
   const name = queueName();
@@ -135,6 +136,7 @@ check('a queue that is created later is taken from then on; one that is created 
   expect(streams).toHaveLength(2);
 });
 
+// differs Brokers: SQS: attributes of bytes become headers in base64. Convoy fails for ever.
 check('attributes become headers, text, numbers and bytes, and the message id comes along', async () => {
   const scene = await BrokerScene.on(app);
   const name = queueName();
@@ -166,6 +168,7 @@ check('attributes become headers, text, numbers and bytes, and the message id co
   expect(full?.['x-broker-message-id']).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
 });
 
+// differs Brokers: SQS: up to 50 messages at a time, long polling of 20 s. Convoy takes one a second.
 check(
   'a clean stop gives back at once what is held, and the lag of a queue is not counted per node',
   async () => {
@@ -214,6 +217,7 @@ check('a deletion that fails is tried again', async () => {
   expect((await scene.status(source, 'running')).last_error).toBe('');
 });
 
+// differs Brokers: SQS: `endpoint` is taken on create. Convoy drops it.
 check('an endpoint works over TLS, and obeys the egress rule', async () => {
   const secure = await SqsGate.start(port, { [SQS_KEY.id]: { secret: SQS_KEY.secret } }, 'https');
   const strict = await startScene({
@@ -286,6 +290,7 @@ checkAtOnce(
   },
 );
 
+// differs Brokers: SQS: messages stay hidden while they wait to be stored. In Convoy they come again.
 checkAtOnce('messages that wait for us stay hidden from others for as long as they wait', async () => {
   const { url, source, scene, since } = longHeld;
   const HIDDEN_MS = 32_000;

@@ -88,6 +88,8 @@ test('the locations of a source go before the attributes', async () => {
   ]);
 });
 
+// differs Sources: New sources read [CloudEvents](cloudevents.md). `cloudevents: false` keeps the request as it
+//   came. Convoy knows none.
 test('a source that reads no CloudEvents keeps them as they come', async () => {
   const source = await makeSource({ cloudevents: false });
   expect(await post(source, cloud(), { 'content-type': STRUCTURED })).toMatchObject({ http: 200 });

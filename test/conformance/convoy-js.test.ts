@@ -22,6 +22,8 @@ const send: Send = async (method, path, { body, query } = {}) => {
 };
 
 describe('convoy.js', () => {
+  // differs Requests and answers: Updating and deprecating an event type answer 201; Convoy 202 and 200. Clients
+  //   expect 201.
   test('gets the expected code and shape on every call', () => new Journey(send, receiver.url).run());
 
   test('gets whole seconds and payloads as objects without naming a version', async () => {

@@ -47,6 +47,8 @@ describe('convoy-python', () => {
       expect((await send('GET', path)).answer.data.content).toEqual([]);
   });
 
+  // differs Requests and answers: `enabled_at` of a filter may be a time, null, or `{set, time}`. Clients send
+  //   the object.
   test('sends enabled_at of a filter as {set, time}', async () => {
     const { answer: e } = await send('POST', '/endpoints', { body: { name: 'e', url: receiver.url } });
     const body = { name: 's', endpoint_id: e.data.uid, filter_config: { event_types: ['a'] } };

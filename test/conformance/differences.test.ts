@@ -16,11 +16,14 @@ const DAY_MS = 86_400_000;
 const app = await shared(startTestApp({ POSTHORN_DEFAULTS: 'standard' }));
 const receiver = await shared(Receiver.start());
 
+// differs Access: A key works bare and after `Bearer`. Clients send both.
 test('a key is accepted bare and after Bearer', async () => {
   for (const authorization of [app.project.key, `Bearer ${app.project.key}`])
     expect((await app.project.raw('GET', '/endpoints', { headers: { authorization } })).status).toBe(200);
 });
 
+// differs Requests and answers: An unknown id in the path is 404 everywhere, in the body 400; Convoy says 400 on
+//   many calls. One rule.
 test('an unknown id in a path is 404 for every operation, also where Convoy returns 400', async () => {
   const body = { name: 'n', url: receiver.url };
   for (const [method, path] of [
@@ -39,6 +42,7 @@ test('an unknown id in a path is 404 for every operation, also where Convoy retu
     await app.project.call(method, path, { body: method === 'GET' ? undefined : body, expected: 404 });
 });
 
+// differs Lists: No hidden window of seven days. Lists show everything that is stored.
 test('lists go back further than seven days', async () => {
   const at = Date.now() - 20 * DAY_MS;
   const db = new Database({
@@ -58,6 +62,8 @@ test('lists go back further than seven days', async () => {
   expect(content.map((row: Json) => row.uid)).toContain(id);
 });
 
+// differs Sending: Endpoint URLs are checked on write, not called; one with a user and password is refused.
+//   Credentials belong in `authentication`.
 test('a URL with a user and a password in it is refused', async () => {
   const url = 'http://user:secret@127.0.0.1/';
   const answer = await app.project.post('/endpoints', { name: 'n', url }, 400);
@@ -65,6 +71,7 @@ test('a URL with a user and a password in it is refused', async () => {
   expect(answer.message).not.toContain('secret@');
 });
 
+// differs Sending: Redirects are not followed. They would pass the egress rule.
 test('a redirect is not followed and counts as failed', async () => {
   const { endpoint } = await subscribe(app.project, receiver.url, {
     eventTypes: ['moved'],
@@ -77,6 +84,7 @@ test('a redirect is not followed and counts as failed', async () => {
   expect(receiver.requests.length).toBe(before + 1);
 });
 
+// differs Sending: Deliveries carry [both signatures](verifying.md). Stock libraries verify them.
 test('every delivery has the headers of Standard Webhooks and the signature of Convoy', async () => {
   await subscribe(app.project, receiver.url, { eventTypes: ['signed'] });
   const before = receiver.requests.length;
@@ -86,12 +94,15 @@ test('every delivery has the headers of Standard Webhooks and the signature of C
     expect([name, typeof request?.headers[name]]).toEqual([name, 'string']);
 });
 
+// differs Requests and answers: Errors carry a stable `code`; 404, 405, 413, 415 and 429 have the envelope too.
+//   For programs.
 test('errors have a code for programs, and unknown paths and methods the envelope too', async () => {
   expect(await app.project.get('/nowhere', 404)).toMatchObject({ status: false, code: 'route_not_found' });
   const answer = await app.project.call('DELETE', '/events', { expected: 405 });
   expect(answer).toMatchObject({ status: false, code: 'method_not_allowed' });
 });
 
+// differs Events and deliveries: A resend to a paused endpoint waits; Convoy refuses it. No call to repeat.
 test('a resend to a paused endpoint waits until it is unpaused', async () => {
   const { endpoint } = await subscribe(app.project, receiver.url, {
     eventTypes: ['held'],
@@ -107,12 +118,14 @@ test('a resend to a paused endpoint waits until it is unpaused', async () => {
   await deliveryOf(app.project, event);
 });
 
+// differs Access: `orgID` is ignored, `organisation_id` is empty. One organisation.
 test('projects have no organisations: the parameter is ignored, the field empty', async () => {
   const [project] = await app.instance.get('/projects?orgID=any');
   expect(project.organisation_id).toBe('');
   await app.instance.post('/projects?orgID=any', { name: 'one more', type: 'incoming' });
 });
 
+// differs Sources: Every hash that is accepted also verifies. In Convoy two of twelve do.
 test('every hash name of a verifier works', async () => {
   const document = await fetchOpenApi(app.url);
   const { post } = document.paths['/api/v1/projects/{projectID}/sources'];

@@ -40,6 +40,14 @@ const OPERATIONS = [
   'GET /meta-events',
 ];
 
+// differs Events and deliveries: `incoming` and `outgoing` are labels: sources and event calls work in both.
+//   Nothing needs the wall.
+// differs Requests and answers: Arrays are never null, times have milliseconds, an absent time is null and not
+//   the year 1. Clients fail on null lists.
+// differs Requests and answers: Event calls answer with the event; Convoy with null. convoy-python fails on
+//   null.
+// differs Requests and answers: Events show `raw`, `metadata` and `source_metadata` in short form. Convoy leaves
+//   them empty.
 test('the 21 operations answer with their code and every field', async () => {
   await new Journey(send, receiver.url).run();
   expect(OPERATIONS.filter((operation) => !called.has(operation))).toEqual([]);

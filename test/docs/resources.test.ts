@@ -56,7 +56,7 @@ describe.each(resources)('the fields of %s', (resource, fields, file) => {
     const page = read('docs/settings.md');
     const given = facts.filter((one) => one.given !== 'never');
     const wrong = given.filter(
-      ({ name, text }) => !page.includes(`|\`${name}\`|${text}|`) && !page.includes(`|\`${name}.`),
+      ({ name, text }) => !page.includes(`|\`${name}\`|${text}`) && !page.includes(`|\`${name}.`),
     );
     expect(wrong).toEqual([]);
   });

@@ -183,6 +183,8 @@ test('a subscription that names its endpoint by app_id sends there', async () =>
   expect((await receiver.received(1)).map(({ path }) => path)).toEqual(['/by-app']);
 });
 
+// differs Sending: `is_disabled` true makes an endpoint inactive; false changes nothing. Clients send false with
+//   every change.
 // proves Endpoints: is_disabled
 test('an endpoint created or changed with is_disabled gets nothing until it is activated', async () => {
   const project = await app.newProject({});

@@ -266,6 +266,7 @@ function send(url: string, method: string): Promise<{ answer: number | undefined
   });
 }
 
+// differs Sources: A browser that opens an ingest URL as a page gets 403. No script there.
 test.each(['document', 'iframe', 'frame', 'embed', 'object'])(
   'a browser that opens the URL as a page (%s) is refused, and nothing is stored',
   async (destination) => {
@@ -278,6 +279,8 @@ test.each(['document', 'iframe', 'frame', 'embed', 'object'])(
   },
 );
 
+// differs Sources: `is_disabled` and `forward_headers` are applied. Functions run for every source type. A body
+//   over the limit is 413. Convoy stores the fields, forwards credentials, and cuts bodies.
 // proves Sources: body_function, header_function
 test('functions of a source change headers and payload before matching; if one fails, the event is stored with the reason', async () => {
   const source = await makeSource({

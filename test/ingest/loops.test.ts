@@ -46,6 +46,8 @@ async function countsAt(
 
 const countAt = async (path: string, send: () => Promise<unknown>) => (await countsAt(path, send))[0];
 
+// differs Sources: An event that [comes back](sources.md#loops) five times is stored as failed. In Convoy it
+//   loops for ever.
 test('endpoints at the URL of their own source end after five hops, with the reason and one alert', async () => {
   const project = await app.newProject({
     meta_event: {

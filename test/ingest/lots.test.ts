@@ -122,6 +122,7 @@ const payloads = async ({ projectId }: Scene): Promise<number[]> => {
   return rows.map(({ n }) => Number(n));
 };
 
+// differs Brokers: A repeat writes nothing. In Convoy it is a second event.
 test('a lot is stored once, in its order, and delivered; a repeat of it writes nothing', async () => {
   const of = await scene();
   await subscribe(of.project, receiver.url);

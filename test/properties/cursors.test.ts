@@ -74,6 +74,7 @@ class Walk {
 }
 
 describe.each(Object.keys(lists))('a walk over %s', (path) => {
+  // differs Lists: `sort`, `direction` and both cursors work on every list. Convoy ignores them on some.
   test.each(seeds)('neither repeats nor skips a row in either direction (seed %i)', async (seed) => {
     await fc.assert(
       fc.asyncProperty(

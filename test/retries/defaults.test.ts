@@ -73,6 +73,9 @@ test('a new project, also the first, is tried ten times over three days, with a 
   });
 });
 
+// differs Sending: A new project retries over three days and has a timeout of 20 s. A call that names a part of
+//   `strategy` gets the rest of Convoy's; `POSTHORN_DEFAULTS=convoy` has them, and 10 s, everywhere. As Standard
+//   Webhooks recommends.
 test('a call that names a part of Convoy’s retries gets the rest of them too', async () => {
   const retried = async (strategy: object) =>
     (await (await app.newProject({ strategy })).get('')).config.strategy;

@@ -43,6 +43,8 @@ function expectListed({ delivery, waits }: { delivery: Json; waits: number[] }):
   expect(waits[1]).toBeGreaterThan(240);
 }
 
+// differs Sending: Waits have [jitter](how-to/retries.md), exponential ones a maximum; a list of waits
+//   (`schedule`) shows as `exponential`. No waves of retries; the enum stays.
 // proves Subscriptions: retry_config.schedule
 test('a subscription with a list is retried by it, and shows it in the fields that clients know', async () => {
   const project = await app.newProject();

@@ -48,6 +48,7 @@ describe('parseLocation', () => {
     expect(parseLocation(text)).toEqual({ ok: true, location });
   });
 
+  // differs Sources: Locations of idempotency keys take no wildcards. They could match several values.
   it.each([
     [''],
     ['request'],

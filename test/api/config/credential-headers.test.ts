@@ -37,6 +37,8 @@ async function sent(headers: Record<string, string>): Promise<Json> {
   return seen(await app.project.post('/events', body));
 }
 
+// differs Requests and answers: Values of credential headers are `***` on events, deliveries and attempts,
+//   except `visible_headers` of the project. They are secrets.
 test('a header with token, secret, password or key in its name is sent, and neither stored nor shown in clear', async () => {
   await show();
   const { event, delivery, attempt, row, request } = await sent({ [NAME]: VALUE, 'X-Note': 'a note' });

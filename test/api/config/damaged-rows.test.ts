@@ -113,6 +113,8 @@ test.each([
   await failsAlone(`/${name}`, uid, 'secret_unreadable');
 });
 
+// differs Requests and answers: A list names a row that cannot be shown in `warnings`. One damaged row would
+//   fail every list.
 test('of subscriptions, keys and event types, one with an invalid time fails alone', async () => {
   const { subscription } = await subscribe(service.project, receiver.url);
   await service.database.query("update subscriptions set updated_at = 'infinity' where id = $1", [

@@ -91,6 +91,8 @@ describe('authentication', () => {
     expect((await create({ authentication: wrong }, 400)).message).toContain('signing_key');
   });
 
+  // differs Events and deliveries: A name that is no legal header, or belongs to the connection, is 400 in
+  //   `authentication.api_key.header_name`. It could not be sent.
   test.each([
     [{ type: 'api_key' }, 'authentication.api_key'],
     [{ type: 'api_key', api_key: { header_name: 'a b', header_value: 'v' } }, 'header_name'],
@@ -109,6 +111,8 @@ describe('authentication', () => {
 });
 
 describe('a client certificate', () => {
+  // differs Access: `mtls_client_cert.client_key` is shown as `***`, and `***` written back keeps it. Clients
+  //   write whole objects.
   test('is kept with its key, shown to keys only, survives an update without it and is removed by blanks', async () => {
     const mtls_client_cert = { client_cert: await pem('client.pem'), client_key: await pem('client.key') };
     const made = await create({ mtls_client_cert, owner_id: 'mtls' });

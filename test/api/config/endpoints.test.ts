@@ -223,6 +223,8 @@ function signedBy(request: Received, secret: string): number[] {
 }
 
 describe('rolling the secret', () => {
+  // differs Sending: A rolled secret stops at its `expires_at`; Convoy takes the seconds for hours. As
+  //   documented there.
   test('lets both sign until the old one expires, then only the new one', async () => {
     const { endpoint } = await subscribe(app.project, receiver.url, {
       eventTypes: ['roll'],

@@ -191,6 +191,9 @@ const bad: [string, object, string[]][] = [
   ['a header function that is none', http({ header_function: '1' }), ['header_function: ']],
   ['a negative rate', http({ rate_limit: -1 }), ['rate_limit']],
 ];
+// differs Sources: A header of the connection in `forward_headers` is 400. `forward_headers` and `is_disabled`
+//   are taken on create too. `custom_response` has [few types](sources.md#the-url). No script on the origin of
+//   the dashboard.
 test.each(bad)('a source with %s is refused and every bad field named', async (_, body, texts) => {
   await refused(body, ...texts);
 });
@@ -285,6 +288,8 @@ test('a project sees and changes only its own sources', async () => {
   expect(await app.project.get(path)).toEqual(made);
 });
 
+// differs Requests and answers: An unknown `sort`, or `type` of sources, is 400; Convoy takes any word. It would
+//   show something else.
 test('the list is filtered by type and provider and walked in both directions', async () => {
   const client = await makeProject('walk');
   const verifier = { type: 'hmac', hmac: { secret: 's' } };

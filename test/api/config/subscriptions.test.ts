@@ -192,6 +192,7 @@ test('an update that breaks a rule changes nothing', async () => {
   expect(await app.project.get(path)).toEqual(made);
 });
 
+// differs Sending: `toggle_status` works; subscriptions show `status`. In Convoy it does nothing.
 test('toggle_status switches between active and inactive', async () => {
   const made = await create();
   const toggle = `/subscriptions/${made.uid}/toggle_status`;
@@ -209,6 +210,8 @@ test('a deleted subscription is gone', async () => {
   await app.project.delete(`/subscriptions/${made.uid}`, 404);
 });
 
+// differs Events and deliveries: A project may have several subscriptions per endpoint by default. The interface
+//   has no such limit.
 // proves Projects: multiple_endpoint_subscriptions
 test('a project that allows one subscription per endpoint refuses a second, even at once', async () => {
   const client = await app.newProject({ multiple_endpoint_subscriptions: false });

@@ -49,6 +49,8 @@ test('a delivery shows its event in full', async () => {
   expect(event_metadata).toMatchObject({ data: { n: 1 }, headers: { 'X-Note': ['value'] } });
 });
 
+// differs Requests and answers: Lists leave out `endpoint_metadata` of an event and shorten `event_metadata` of
+//   a delivery. They would repeat.
 test('lists show them short', async () => {
   expect(delivery.event_metadata).toEqual({
     uid: event.uid,

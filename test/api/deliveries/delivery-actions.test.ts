@@ -28,6 +28,8 @@ const settled = (id: string, status: string): Promise<Json> =>
 
 const jobEnds = (job: Json): Promise<Json> => endedJob(project, job);
 
+// differs Events and deliveries: A resend has all its retries again, and `num_trials` keeps counting. Otherwise
+//   it would fail at once.
 test('a failed delivery is resent with a fresh budget while its attempts keep counting', async () => {
   await subscribe(project, receiver.url, {
     subscription: { retry_config: { type: 'linear', interval_seconds: 1, retry_count: 1 } },

@@ -105,6 +105,8 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
+  // differs Sending: `retry_config` is taken on create, and applied; its `retry_count` counts retries after the
+  //   first try. Convoy ignores it.
   // proves Subscriptions: retry_config.retry_count
   test('that uses up its attempts fails, with the reason, and is not sent again', async () => {
     const { receiver, send, attempts } = await setCase({ type: 'linear', retry_count: 1, ...SECOND });
@@ -140,6 +142,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
+  // differs Sending: `Retry-After` on any failing answer lengthens the wait. As asked.
   test.each([
     ['429', '7', 7_000],
     ['503', '7', 7_000],
@@ -203,6 +206,7 @@ describe.concurrent('a delivery', () => {
 });
 
 describe.concurrent('a paused endpoint', () => {
+  // differs Requests and answers: Attempts say `status: false`; Convoy leaves the key out. Clearer.
   test('delays first attempts and retries, and gets them all once unpaused, in order', async () => {
     const { receiver, endpoint, send } = await setCase({ type: 'linear', retry_count: 3, ...SECOND });
     // The answer comes after the pause, so the retry cannot come before it.

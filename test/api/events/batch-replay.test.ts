@@ -25,6 +25,8 @@ async function start(
   return { answer: await response.json(), location: response.headers.get('location') ?? '' };
 }
 
+// differs Events and deliveries: Batch retry and onboarding answer with a job, batch replay with `data: null`
+//   and `job`. Callers see when it ends; convoy-go reads a text or null.
 test('a batch replay returns null and the job, other jobs return the job; all name its path', async () => {
   const client = await app.newProject();
   const replay = await start(client, '/events/batchreplay');

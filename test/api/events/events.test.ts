@@ -42,6 +42,8 @@ const allDone = () =>
   );
 
 describe('a broadcast', () => {
+  // differs Events and deliveries: An event is stored, matched and readable when the call answers; Convoy queues
+  //   it. Accepted means durable.
   test('returns the event, which can be read at once and lists its endpoints', async () => {
     const { event } = await delivered({
       event_type: 'order.paid',
@@ -66,6 +68,7 @@ describe('a broadcast', () => {
     expect(await app.project.get(`/events/${event.uid}`)).toMatchObject(event);
   });
 
+  // differs Events and deliveries: An unmatched event is `Failure` with `failure_reason`. Nothing vanishes.
   test('without a match is stored as a failure with the reason', async () => {
     const made = await change(() => broadcast({ event_type: 'order.lost', data: {} }));
     expect(made).toEqual({ events: 1 });
@@ -170,6 +173,8 @@ describe('a broadcast', () => {
 });
 
 describe('custom headers', () => {
+  // differs Events and deliveries: `custom_headers` that are no legal header, or belong to the connection
+  //   (`Host`, `Expect` and others), are 400. They could not be sent.
   test('are sent with the delivery but replace no signature, credential or connection header', async () => {
     const custom_headers = {
       'X-Trace': 'abc',
@@ -228,6 +233,8 @@ describe('custom headers', () => {
 });
 
 describe('an idempotency key', () => {
+  // differs Events and deliveries: A repeated idempotency key answers 201 with `is_duplicate_event: true` on
+  //   every event call. `duplicates=false` leaves repeats out of a list. One rule.
   test('used again creates a duplicate that is stored and not sent', async () => {
     const body = { event_type: 'order.paid', data: { n: 1 }, idempotency_key: 'twice ✓' };
     const { event } = await delivered(body);

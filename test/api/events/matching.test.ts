@@ -117,6 +117,8 @@ test('a subscription whose records all match gets an event once', async () => {
   expect(await paths()).toEqual(['/']);
 });
 
+// differs Events and deliveries: A broadcast makes one delivery per endpoint, by its oldest matching
+//   subscription. The interface says so.
 test('a broadcast goes once to an endpoint, through its oldest matching subscription', async () => {
   const { endpoint } = await subscribe(client, receiver.url, filtered(['*'], { body: { a: 1 } }));
   const passes = await client.post('/subscriptions', { name: 'second', endpoint_id: endpoint.uid });

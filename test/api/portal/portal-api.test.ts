@@ -160,6 +160,8 @@ describe('single reads', () => {
     expect(raw.request_http_header['X-Custom']).toBe('custom value');
   });
 
+  // differs Access: Portal callers do not see header values, sources, or secrets of endpoints they may not
+  //   manage. They are the customer's customers.
   test('show the secrets of endpoints only to links that may manage them', async () => {
     const places = async (client: ApiClient) => [
       await client.get(`/endpoints/${mine.endpoint.uid}`),
@@ -380,6 +382,7 @@ describe('figures', () => {
     expect(past[0]).toMatchObject({ period_failure_rate: null, success_count: 0 });
   });
 
+  // differs Access: There are no licences. One edition.
   test('and settings for the pages', async () => {
     expect(await viewer.get('/configuration')).toMatchObject({
       can_manage_endpoint: false,

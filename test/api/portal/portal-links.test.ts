@@ -14,6 +14,8 @@ const link = (fields: object = {}): Promise<Json> =>
 const portal = (token: string): ApiClient => new ApiClient(`${app.url}/portal-api`, token);
 
 describe('a portal link', () => {
+  // differs Access: A portal link's `url` is `{public url}/portal?project={id}#token=...`. The token is in no
+  //   log.
   test('has every field of the interface, arrays never null', async () => {
     const made = await link({ owner_id: 'new customer' });
     expect(made).toEqual({
@@ -106,6 +108,7 @@ describe('a portal link', () => {
     expect(changed.expires_at).toBeNull();
   });
 
+  // differs Lists: Portal links are filtered by owner, name and `q`. Convoy applies none.
   test('is found by owner, by part of its name, by q and by endpoint', async () => {
     const mine = await endpoint({ owner_id: 'lister' });
     const made = [

@@ -190,6 +190,8 @@ test('functions are changed by can_edit_functions, which is as can_manage_endpoi
   await (await client({ can_edit_functions: true })).put(path, { function: code('next') }, 403);
 });
 
+// differs Access: Viewers, and portal callers who may not see secrets, see `***` for the code of functions. Code
+//   may hold secrets.
 test('the code of functions shows by can_see_secrets, and is kept when it is written back masked', async () => {
   const code = "function transform(payload) { return { ...payload, by: 'hush' }; }";
   const path = `/subscriptions/${ids['subscriptionID']}`;

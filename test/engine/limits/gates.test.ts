@@ -52,6 +52,8 @@ test('an endpoint rate limit holds in any interval, over two nodes, and uses no 
   expect(new Set(done.map((d) => d.metadata.num_trials))).toEqual(new Set([1]));
 });
 
+// differs Sending: `rate_limit_config` of a subscription is applied. [Rate limits hold](guarantees.md) and use
+//   no retry. Deliveries to a paused endpoint wait. A pause loses nothing.
 test('a limited subscription does not delay another one on the same endpoint', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/siblings`, {
     eventTypes: ['slow.sibling'],
