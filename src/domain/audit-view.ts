@@ -2,8 +2,8 @@ import { isObject } from '../platform/json/is-object.ts';
 import { pathsOf } from '../platform/json/schema-marks.ts';
 import { Secret } from '../platform/secret.ts';
 import type { AuditNote } from './audit.ts';
+import { sourceCredentials } from './config/source.ts';
 import { endpointCredentials } from './resources/endpoint-credentials.ts';
-import { sourceCredentials } from './resources/source-credentials.ts';
 
 /**
  * A changed resource as the audit log shows it. Internal fields are removed, and secrets are replaced by a

@@ -1,4 +1,4 @@
-import type { Type as TypeBox } from 'typebox';
+import type { TSchema, Type as TypeBox } from 'typebox';
 
 /**
  * The builders of typebox that schemas here use, with its types. They return the same JSON Schemas, as type.test.ts shows.
@@ -98,3 +98,21 @@ export const RequiredText = (maxLength: number, description?: string) =>
 
 /** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
 export const UNDECLARED = 'not in the OpenAPI document';
+
+/** One of several kinds of settings, which stand under the name of the kind. */
+export type Chosen<Kinds> = {
+  [Kind in keyof Kinds]: { type: Kind } & Record<Kind, Kinds[Kind]>;
+}[keyof Kinds];
+
+const KEPT = new Set(['type', 'anyOf', 'enum', 'const', 'format', 'required', 'patternProperties']);
+
+/** The schema of an answer with the fields of a request: without their limits and descriptions. */
+export function answered<S extends TSchema>(schema: S): S {
+  const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
+  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, answered(field)]);
+  return {
+    ...Object.fromEntries(Object.entries(schema).filter(([name]) => KEPT.has(name))),
+    ...(items && { items: answered(items) }),
+    ...(properties && { properties: Object.fromEntries(fields) }),
+  } as unknown as S;
+}

@@ -5,8 +5,8 @@ import {
   ProjectConfig,
   Strategy,
 } from '../../domain/config/project-config.ts';
+import { PubSubInput, VerifierInput } from '../../domain/config/source.ts';
 import { Authentication, BrokerInput, OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
-import { PubSubInput, VerifierInput } from '../../domain/resources/source-credentials.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
 import {
   DeliveryAttempt,

@@ -1,5 +1,4 @@
-import type { AmqpSettings, SourcePubSub } from '../../domain/config/source.ts';
-import type { PubSubInput } from '../../domain/resources/source-credentials.ts';
+import type { AmqpSettings, PubSubInput, SourcePubSub } from '../../domain/config/source.ts';
 import { readBroker } from '../brokers/read-broker.ts';
 import type { Problems } from '../http/problems.ts';
 

@@ -5,10 +5,11 @@ import {
   RESPONSE_TYPES,
   type SourceSecrets,
   type SourceVerifier,
+  type VerifierInput,
+  verifiers,
 } from '../../domain/config/source.ts';
 import { isConnectionHeader, isHeaderName, OF_CONNECTION } from '../../domain/http-header.ts';
 import { usualValues } from '../../domain/resources/fields.ts';
-import type { VerifierInput } from '../../domain/resources/source-credentials.ts';
 import { type SourceFields, sourceFields } from '../../domain/resources/source-fields.ts';
 import { parseEventTypeLocation, parseLocation } from '../../ingest/source/location.ts';
 import { findPreset } from '../../ingest/verify/presets.ts';
@@ -16,10 +17,11 @@ import { randomText } from '../../platform/random.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { Problems } from '../http/problems.ts';
+import { IS_REQUIRED, readFields } from '../http/read-group.ts';
 import { updated } from '../http/updated.ts';
-import { readChangeStream } from './change-stream-schema.ts';
 import { readPubSub } from './pub-sub-input.ts';
-import { enabledSince, readSchedule } from './schedule-schema.ts';
+import { readChangeStream } from './read-change-stream.ts';
+import { enabledSince, readSchedule } from './read-schedule.ts';
 import { type CreateSource, UpdateSource } from './source-schema.ts';
 
 type Input = Static<typeof CreateSource> | Static<typeof UpdateSource>;
@@ -97,48 +99,15 @@ function merged(base: SourceContent, input: Input, nowMs: number): SourceContent
 function readVerifier(given: VerifierInput, provider: string, problems: Problems): SourceVerifier {
   const type = given.type || (provider === '' ? 'noop' : 'hmac');
   if (type === 'noop') return { type };
-  if (given[type] === undefined)
-    problems.add(`verifier.${type}`, `is required when verifier.type is ${type}`);
-  switch (type) {
-    case 'hmac':
-      return {
-        type,
-        hmac: readHmac(given.hmac ?? {}, { provider, isGiven: given.hmac !== undefined }, problems),
-      };
-    case 'basic_auth': {
-      const { username = '', password = '' } = given.basic_auth ?? {};
-      if (given.basic_auth !== undefined) {
-        problems.text('verifier.basic_auth.username', username);
-        problems.text('verifier.basic_auth.password', password);
-      }
-      return { type, basic_auth: { username, password } };
-    }
-    case 'api_key': {
-      const { header_name = '', header_value = '' } = given.api_key ?? {};
-      if (header_name !== '' && !isHeaderName(header_name))
-        problems.add('verifier.api_key.header_name', 'is not a legal header name');
-      if (given.api_key !== undefined) problems.text('verifier.api_key.header_value', header_value);
-      return { type, api_key: { header_name, header_value } };
-    }
-  }
-}
-
-/** A provider's preset has header, hash and encoding. Without one they are required. */
-function readHmac(
-  given: NonNullable<VerifierInput['hmac']>,
-  context: { provider: string; isGiven: boolean },
-  problems: Problems,
-): { header: string; hash: string; secret: string; encoding: string } {
-  const { header = '', hash = '', secret = '', encoding = '' } = given;
-  if (context.provider === '' && context.isGiven) {
-    problems.text('verifier.hmac.header', header);
-    problems.text('verifier.hmac.hash', hash);
-    problems.text('verifier.hmac.secret', secret);
-    problems.text('verifier.hmac.encoding', encoding);
-  }
-  if (header !== '' && !isHeaderName(header))
-    problems.add('verifier.hmac.header', 'is not a legal header name');
-  return { header, hash, secret, encoding };
+  const path = `verifier.${type}`;
+  const settings = given[type];
+  if (settings === undefined) problems.add(path, `is required when verifier.type is ${type}`);
+  // A preset has all but the secret, and checkProvider says whether it needs that.
+  const isComplete = provider === '' || type !== 'hmac';
+  const add = (field: string, problem: string) => {
+    if (settings !== undefined && (isComplete || problem !== IS_REQUIRED)) problems.add(field, problem);
+  };
+  return { type, [type]: readFields(verifiers[type], settings ?? {}, { path, add }) } as SourceVerifier;
 }
 
 function checkProvider(provider: string, verifier: SourceVerifier, problems: Problems): void {

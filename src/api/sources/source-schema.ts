@@ -1,24 +1,27 @@
 import type { Static } from 'typebox';
-import type { ScheduleSettings, SourceVerifier } from '../../domain/config/source.ts';
+import {
+  ChangeStream,
+  Schedule,
+  type ScheduleSettings,
+  sourceCredentials,
+  verifiers,
+} from '../../domain/config/source.ts';
 import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
-import { ApiKey, BasicAuth, Hmac, sourceCredentials } from '../../domain/resources/source-credentials.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { answered, oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
-import { ChangeStream } from './change-stream-schema.ts';
 import { PubSub, toPubSub } from './pub-sub-schema.ts';
-import { Schedule } from './schedule-schema.ts';
 import { SourceStatus } from './source-status.ts';
 
 const Verifier = Type.Object({
   type: oneOf(['noop', 'hmac', 'basic_auth', 'api_key']),
-  hmac: Type.Union([Type.Required(Hmac), Type.Null()]),
-  basic_auth: Type.Union([Type.Required(BasicAuth), Type.Null()]),
-  api_key: Type.Union([Type.Required(ApiKey), Type.Null()]),
+  hmac: Type.Union([verifiers.hmac, Type.Null()]),
+  basic_auth: Type.Union([verifiers.basic_auth, Type.Null()]),
+  api_key: Type.Union([verifiers.api_key, Type.Null()]),
 });
 
 export const Source = Type.Object({
@@ -28,8 +31,8 @@ export const Source = Type.Object({
   url: Type.String({ description: 'Ingest URL, to which the sender posts its webhooks.' }),
   verifier: Verifier,
   pub_sub: PubSub,
-  db_change_stream: Type.Union([ChangeStream, Type.Null()]),
-  schedule: Type.Union([Schedule, Type.Null()]),
+  db_change_stream: Type.Union([answered(ChangeStream), Type.Null()]),
+  schedule: Type.Union([answered(Schedule), Type.Null()]),
   status: Type.Union([SourceStatus, Type.Null()], {
     description: 'Only sources of brokers, databases and schedules have it.',
   }),
@@ -60,10 +63,10 @@ export function toSource(
     project_id: row.project_id,
     ...shownValues(sourceFields, row),
     url: `${publicUrl.replace(/\/+$/, '')}/ingest/${row.mask_id}`,
-    verifier: toVerifier(verifier),
+    verifier: { hmac: null, basic_auth: null, api_key: null, ...verifier } as Static<typeof Verifier>,
     pub_sub: toPubSub(pub_sub),
     db_change_stream,
-    schedule: schedule && toSchedule(schedule),
+    schedule: schedule && withoutSince(schedule),
     status,
     created_at: iso(idTime(row.id)),
     updated_at: updatedAt(row),
@@ -71,10 +74,4 @@ export function toSource(
   };
 }
 
-function toSchedule({ cron, time_zone, event_type, data }: ScheduleSettings): Static<typeof Schedule> {
-  return { cron, time_zone, event_type, data };
-}
-
-function toVerifier(verifier: SourceVerifier): Static<typeof Verifier> {
-  return { hmac: null, basic_auth: null, api_key: null, ...verifier } as Static<typeof Verifier>;
-}
+const withoutSince = ({ since: _, ...schedule }: ScheduleSettings): Static<typeof Schedule> => schedule;

@@ -1,8 +1,8 @@
 import { ProjectConfig } from '../../domain/config/project-config.ts';
+import { sourceCredentials } from '../../domain/config/source.ts';
 import { endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { fileValues } from '../../domain/resources/fields.ts';
-import { sourceCredentials } from '../../domain/resources/source-credentials.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { pathsOf, usualOf } from '../../platform/json/schema-marks.ts';

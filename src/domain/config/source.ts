@@ -1,4 +1,9 @@
-import type { BrokerSettingsOf } from '../brokers/broker-schema.ts';
+import type { Static } from 'typebox';
+import { credential, mark, open } from '../../platform/json/schema-marks.ts';
+import { type Chosen, oneOf, Text, Type } from '../../platform/type.ts';
+import { type BrokerSettingsOf, brokerInput } from '../brokers/broker-schema.ts';
+import { isHeaderName } from '../http-header.ts';
+import { signatureHashes } from './signature-hash.ts';
 
 /**
  * Where events come from. Verifier, broker and database settings contain credentials, which are sealed together and
@@ -11,11 +16,51 @@ export type SourceType = (typeof sourceTypes)[number];
 export const signatureEncodings = ['hex', 'base64'] as const;
 export type SignatureEncoding = (typeof signatureEncodings)[number];
 
+const header = (description: string) =>
+  mark(Text(256, description), {
+    secrecy: 'open',
+    usual: '',
+    check: (name: string) => (name === '' || isHeaderName(name) ? undefined : 'is not a legal header name'),
+  });
+const required = { isRequired: true, usual: '' } as const;
+
+/** The settings of each way to verify a sender. */
+export const verifiers = {
+  /** A preset has header, hash and encoding. Without one they are required. */
+  hmac: Type.Object({
+    header: mark(header('Header with the signature.'), required),
+    hash: mark(open(oneOf([...signatureHashes, ''], 'Hash of the signature.')), required),
+    secret: mark(credential(Text(4096, 'Secret of the signature.')), required),
+    encoding: mark(open(oneOf([...signatureEncodings, ''], 'Encoding of the signature.')), required),
+  }),
+  basic_auth: Type.Object({
+    username: mark(Text(1024, 'Required user name.'), required),
+    password: mark(credential(Text(1024, 'Required password.')), required),
+  }),
+  api_key: Type.Object({
+    header_name: header('Required header. Empty: `Authorization`.'),
+    header_value: mark(credential(Text(8192, 'Required value of that header.')), required),
+  }),
+};
+
+export const VerifierInput = Type.Partial(
+  Type.Object({
+    type: open(
+      oneOf(
+        ['noop', 'hmac', 'basic_auth', 'api_key', ''],
+        'How a sender authenticates itself. Default: `noop`.',
+      ),
+    ),
+    hmac: Type.Partial(verifiers.hmac),
+    basic_auth: Type.Partial(verifiers.basic_auth),
+    api_key: Type.Partial(verifiers.api_key),
+  }),
+);
+export type VerifierInput = Static<typeof VerifierInput>;
+
 export type SourceVerifier =
   | { type: 'noop' }
-  | { type: 'hmac'; hmac: { header: string; hash: string; secret: string; encoding: string } }
-  | { type: 'basic_auth'; basic_auth: { username: string; password: string } }
-  | { type: 'api_key'; api_key: { header_name: string; header_value: string } };
+  | Chosen<{ [Kind in keyof typeof verifiers]: Record<keyof Static<(typeof verifiers)[Kind]>, string> }>;
 
 export type SqsSettings = BrokerSettingsOf<'sqs', 'source'>;
 export type GoogleSettings = BrokerSettingsOf<'google', 'source'>;
@@ -27,33 +72,76 @@ export type AmqpSettings = Omit<BrokerSettingsOf<'amqp', 'source'>, 'deadLetterE
   routingKey: string;
 };
 
-export type SourcePubSub =
-  | { type: 'sqs'; workers: number; sqs: SqsSettings }
-  | { type: 'google'; workers: number; google: GoogleSettings }
-  | { type: 'kafka'; workers: number; kafka: KafkaSettings }
-  | { type: 'amqp'; workers: number; amqp: AmqpSettings };
+export type SourcePubSub = { workers: number } & Chosen<{
+  sqs: SqsSettings;
+  google: GoogleSettings;
+  kafka: KafkaSettings;
+  amqp: AmqpSettings;
+}>;
+
+/** Every member is optional in the schema. The code checks those that a kind requires, by the same table. */
+const settingsOf = (kind: SourcePubSub['type']) =>
+  Type.Unsafe<Record<string, unknown>>(brokerInput(kind, 'source'));
+
+export const PubSubInput = Type.Partial(
+  Type.Object({
+    type: open(oneOf(['sqs', 'google', 'kafka', 'amqp', ''])),
+    workers: Type.Integer({ minimum: 0, maximum: 100, description: 'Consumers per node; 1 by default.' }),
+    sqs: settingsOf('sqs'),
+    google: settingsOf('google'),
+    kafka: settingsOf('kafka'),
+    amqp: settingsOf('amqp'),
+  }),
+  { description: 'See [Brokers](brokers.md).' },
+);
+export type PubSubInput = Static<typeof PubSubInput>;
+
+export const NAME_BYTES = 63;
 
 /** A PostgreSQL database whose changes become events. */
-export interface ChangeStreamSettings {
-  connection_url: string;
-  slot_name: string;
-  publication_name: string;
-  /** Each as `schema.table`. Empty: those of the publication. */
-  tables: string[];
-  /** The rows that are there become events too. */
-  snapshot: boolean;
-}
+export const ChangeStream = Type.Object({
+  connection_url: credential(
+    Text(4096, 'postgres://user:password@host:5432/database, with ?sslmode=verify-full for TLS.'),
+  ),
+  slot_name: open(Text(NAME_BYTES, 'Made if it does not exist. Empty: a name is made up.')),
+  publication_name: open(
+    Text(NAME_BYTES, 'Made for the tables if it does not exist. Empty: a name is made up.'),
+  ),
+  tables: open(
+    Type.Array(Text(2 * NAME_BYTES + 1), {
+      maxItems: 1000,
+      description: 'Each as schema.table. Empty: those of the publication.',
+    }),
+  ),
+  snapshot: Type.Boolean({ description: 'The rows that are there become events too.' }),
+});
+export type ChangeStreamSettings = Static<typeof ChangeStream>;
 
 /** Times at which a source makes an event by itself. */
-export interface ScheduleSettings {
-  cron: string;
-  time_zone: string;
-  event_type: string;
-  /** Null: the time. */
-  data: unknown;
-  /** Times up to here are not sent: the schedule was another, or the source was disabled. */
-  since: string;
-}
+export const Schedule = Type.Object({
+  cron: open(
+    Text(256, 'Minute, hour, day of the month, month and day of the week, such as `0 9 * * mon-fri`.'),
+  ),
+  time_zone: open(Text(64, 'Name in the IANA database, such as `Europe/Berlin`. Default: `UTC`.')),
+  event_type: open(Text(256, 'Type of the events.')),
+  data: Type.Unknown({
+    description: 'Their payload, 65,536 bytes at most. Null: `{"scheduled_at": TIME}`.',
+  }),
+});
+/** `since`: times up to here are not sent, because the schedule was another, or the source was disabled. */
+export type ScheduleSettings = Static<typeof Schedule> & { since: string };
+
+/** The settings of a source that hold credentials, in requests. They are stored sealed together. */
+export const sourceCredentials = Type.Partial(
+  Type.Object({
+    pub_sub: PubSubInput,
+    db_change_stream: Type.Partial(ChangeStream, { description: 'See [Change streams](change-streams.md).' }),
+    schedule: Type.Partial(Schedule, {
+      description: 'Only a source of the type `schedule` has it. See [Schedules](sources.md#schedules).',
+    }),
+    verifier: mark(VerifierInput, { usual: { type: 'noop' } }),
+  }),
+).properties;
 
 /** Where a source takes messages from. */
 export type BrokerSettings =

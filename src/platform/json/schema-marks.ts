@@ -7,6 +7,8 @@ interface Marks {
   /** The end of a sentence about a value that is wrong. Undefined: it is right. */
   check?(value: never): string | undefined;
   readonly secrecy?: Secrecy;
+  /** An empty text counts as none. */
+  readonly isRequired?: true;
 }
 
 /**

@@ -1,25 +1,14 @@
-import type { Static } from 'typebox';
 import type { ScheduleSettings } from '../../domain/config/source.ts';
-import type { ScheduleInput } from '../../domain/resources/source-credentials.ts';
 import { parseCron } from '../../platform/time/cron.ts';
 import { timeZone } from '../../platform/time/time-zone.ts';
 import { Timetable } from '../../platform/time/timetable.ts';
-import { Type } from '../../platform/type.ts';
 import type { Problems } from '../http/problems.ts';
 
-/** Settings of a source that sends an event at the times of a cron expression. */
 const MAX_DATA_BYTES = 65_536;
 
-export const Schedule = Type.Object({
-  cron: Type.String(),
-  time_zone: Type.String(),
-  event_type: Type.String(),
-  data: Type.Unknown(),
-});
-
-/** Checked to be complete, and to have a next time. */
+/** Settings of a source that sends an event at the times of a cron expression, complete and with a next time. */
 export function readSchedule(
-  given: Static<typeof ScheduleInput>,
+  given: Partial<ScheduleSettings>,
   { known, nowMs }: { known: ScheduleSettings | null; nowMs: number },
   problems: Problems,
 ): ScheduleSettings {
