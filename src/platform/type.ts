@@ -104,15 +104,21 @@ export type Chosen<Kinds> = {
   [Kind in keyof Kinds]: { type: Kind } & Record<Kind, Kinds[Kind]>;
 }[keyof Kinds];
 
-const KEPT = new Set(['type', 'anyOf', 'enum', 'const', 'format', 'required', 'patternProperties']);
+const KEPT = new Set(['type', 'anyOf', 'enum', 'const', 'format', 'required']);
 
 /** The schema of an answer with the fields of a request: without their limits and descriptions. */
 export function answered<S extends TSchema>(schema: S): S {
-  const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
-  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, answered(field)]);
+  const { properties, patternProperties, items } = schema as {
+    properties?: Record<string, TSchema>;
+    patternProperties?: Record<string, TSchema>;
+    items?: TSchema;
+  };
+  const each = (fields: Record<string, TSchema>) =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, answered(field)]));
   return {
     ...Object.fromEntries(Object.entries(schema).filter(([name]) => KEPT.has(name))),
     ...(items && { items: answered(items) }),
-    ...(properties && { properties: Object.fromEntries(fields) }),
+    ...(properties && { properties: each(properties) }),
+    ...(patternProperties && { patternProperties: each(patternProperties) }),
   } as unknown as S;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { OAuth2 } from '../../domain/config/endpoint-authentication.ts';
 import { inScope } from '../../domain/endpoint-scope.ts';
 import { queryValues } from '../../domain/pagination.ts';
-import { OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
 import { Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
 import type { ApiContext } from '../http/context.ts';

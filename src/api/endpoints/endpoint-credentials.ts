@@ -2,10 +2,13 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Static } from 'typebox';
 import { clientAssertion } from '../../dispatch/client/client-assertion.ts';
 import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
-import type { EndpointAuthentication, OAuth2Config } from '../../domain/config/endpoint-authentication.ts';
+import type {
+  EndpointAuthentication,
+  OAuth2,
+  OAuth2Config,
+} from '../../domain/config/endpoint-authentication.ts';
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
-import type { OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
 import { generateEd25519 } from '../../signing/signing-secrets.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';

@@ -1,11 +1,8 @@
 import type { Static } from 'typebox';
 import { shownStatuses, statusAt } from '../../domain/config/endpoint.ts';
+import { Authentication } from '../../domain/config/endpoint-authentication.ts';
 import { idTime } from '../../domain/ids.ts';
-import {
-  Authentication,
-  ClientCertificate,
-  endpointCredentials,
-} from '../../domain/resources/endpoint-credentials.ts';
+import { ClientCertificate, endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { oneOf, Type } from '../../platform/type.ts';

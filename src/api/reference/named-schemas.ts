@@ -1,4 +1,5 @@
 import { brokerInput, brokerOutput, groupInput, groupOutput } from '../../domain/brokers/broker-schema.ts';
+import { Authentication, OAuth2 } from '../../domain/config/endpoint-authentication.ts';
 import {
   CircuitBreaker,
   MetaEventConfig,
@@ -6,7 +7,7 @@ import {
   Strategy,
 } from '../../domain/config/project-config.ts';
 import { PubSubInput, VerifierInput } from '../../domain/config/source.ts';
-import { Authentication, BrokerInput, OAuth2 } from '../../domain/resources/endpoint-credentials.ts';
+import { BrokerInput } from '../../domain/resources/endpoint-credentials.ts';
 import { Account, Me, Member, Person, Session } from '../auth/person-schema.ts';
 import {
   DeliveryAttempt,

@@ -69,7 +69,7 @@ export const endpointFields = {
     { text: 'Body of the deliveries: JSON or form fields.', label: 'Body', meta: true },
   ),
   cloudevents: field(
-    { usual: '' as CloudEventForm, input: oneOf(cloudForms), output: oneOf(cloudForms) },
+    { usual: '' as CloudEventForm, input: oneOf(cloudForms) },
     {
       text: 'Sends each event as a [CloudEvent](cloudevents.md#out): `binary` or `structured`. Empty: as it came.',
       label: 'CloudEvents',
@@ -82,7 +82,7 @@ export const endpointFields = {
     meta: true,
   }),
   final_status_codes: field(
-    { usual: [] as number[], input: StatusCodes, output: Type.Array(Type.Integer()) },
+    { usual: [] as number[], input: StatusCodes },
     {
       text: 'As `final_status_codes` of the project, for this endpoint. Empty: those of the project.',
       label: 'Final status codes',
@@ -103,7 +103,6 @@ export const endpointFields = {
     {
       usual: '',
       input: Type.String({ maxLength: 320, pattern: '^$|^[^@\\s]+@[^@\\s]+$' }),
-      output: Type.String(),
     },
     { text: 'Gets the [alerts](alerts.md) of the endpoint by mail.', label: 'Alert email', ...seenByAll },
   ),
@@ -111,7 +110,6 @@ export const endpointFields = {
     {
       usual: null as number | null,
       input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-      output: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     },
     {
       text: 'From this time on the endpoint is inactive. Null: it does not expire.',
@@ -143,7 +141,6 @@ export const endpointFields = {
         maxProperties: 20,
         propertyNames: { pattern: '^[A-Za-z0-9._-]{1,64}$' },
       }),
-      output: Type.Record(Type.String(), Type.String()),
     },
     {
       text: 'At most 20 texts of your own by name, such as `{"plan": "gold"}`. Lists find them.',
@@ -167,7 +164,6 @@ export const endpointFields = {
         maxProperties: 10,
         propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$' },
       }),
-      output: Type.Record(Type.String(), oneOf(envelopeParts)),
     },
     {
       text: 'An envelope with names of its own in place of `envelope`: each member holds the `id` (that of `webhook-id`), `type`, `time` or `data` of the event, or `null`.',
@@ -191,7 +187,7 @@ export const endpointFields = {
     },
   ),
   user_agent: field(
-    { usual: '', input: UserAgent, output: Type.String() },
+    { usual: '', input: UserAgent },
     {
       text: '`User-Agent` of the deliveries. Empty: that of the project.',
       label: 'User agent',

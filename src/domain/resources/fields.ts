@@ -1,5 +1,5 @@
 import type { Static, TObject, TOptional, TSchema } from 'typebox';
-import { oneOf, Type } from '../../platform/type.ts';
+import { answered, oneOf, Type } from '../../platform/type.ts';
 
 /**
  * The fields of a resource, described once. Columns, defaults, schemas, meta events, the portal's view, the file of a
@@ -54,30 +54,35 @@ export type Values<T extends Fields> = {
   -readonly [Name in keyof T]: T[Name] extends Field<infer Value> ? Value : never;
 };
 
-/** A field of any schema. A request may give it in another form than a response shows. */
-export function field<const F extends Facts, Value, Input extends TSchema, Output extends TSchema>(
-  { usual, input, output }: { usual: Value; input: Input; output: Output },
+/** A field of any schema. `output`: if a request gives it in another form than a response shows. */
+export function field<const F extends Facts, Value, Input extends TSchema, Output extends TSchema = Input>(
+  { usual, input, output }: { usual: Value; input: Input; output?: Output },
   facts: F,
 ): Described<Value, Input, Output, F> {
   const described = <S extends TSchema>(schema: S): S => ({ ...schema, description: facts.text });
-  return { usual, input: described(input), output: described(output), facts };
+  return {
+    usual,
+    input: described(input),
+    output: described(output ?? (answered(input) as unknown as Output)),
+    facts,
+  };
 }
 
 export const text = <const F extends Facts>(maxLength: number, facts: F) =>
-  field({ usual: '', input: Type.String({ maxLength }), output: Type.String() }, facts);
+  field({ usual: '', input: Type.String({ maxLength }) }, facts);
 
 /** Text that an update cannot make empty. */
 export const name = field(
-  { usual: '', input: Type.String({ minLength: 1, maxLength: 256 }), output: Type.String() },
+  { usual: '', input: Type.String({ minLength: 1, maxLength: 256 }) },
   { text: 'Name for people.', label: 'Name', required: true, portal: true, meta: true },
 );
 
 /** A whole number from 0 up. */
 export const count = <const F extends Facts>(maximum: number, facts: F) =>
-  field({ usual: 0, input: Type.Integer({ minimum: 0, maximum }), output: Type.Integer() }, facts);
+  field({ usual: 0, input: Type.Integer({ minimum: 0, maximum }) }, facts);
 
 export const flag = <const F extends Facts>(usual: boolean, facts: F) =>
-  field({ usual, input: Type.Boolean(), output: Type.Boolean() }, facts);
+  field({ usual, input: Type.Boolean() }, facts);
 
 /** One of a list. Empty text in a request means that it is not given. */
 export const choice = <Value extends string, const F extends Facts>(
@@ -108,7 +113,6 @@ export const key = field(
   {
     usual: '',
     input: Type.String({ pattern: '^$|^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' }),
-    output: Type.String(),
   },
   {
     text: 'Name in the [file of a project](cli.md#a-project-as-a-file), unique per kind.',

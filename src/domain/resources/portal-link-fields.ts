@@ -7,14 +7,14 @@ type PortalAuthType = (typeof portalAuthTypes)[number];
 /** A right that is as `can_manage_endpoint` until it is set. */
 const asManage = <const F extends Facts>(facts: F) => {
   const schema = Type.Union([Type.Boolean(), Type.Null()]);
-  return field({ usual: null as boolean | null, input: schema, output: schema }, facts);
+  return field({ usual: null as boolean | null, input: schema }, facts);
 };
 
 /** The file of a project has no portal links: they belong to the customers of one service. */
 export const portalLinkFields = {
   name,
   owner_id: field(
-    { usual: '', input: RequiredText(256), output: Type.String() },
+    { usual: '', input: RequiredText(256) },
     { text: 'Owner whose endpoints the link shows.', label: 'Customer', required: true },
   ),
   can_manage_endpoint: flag(false, {
@@ -45,7 +45,6 @@ export const portalLinkFields = {
     {
       usual: [] as string[],
       input: Type.Array(RequiredText(256), { maxItems: 100 }),
-      output: Type.Array(Type.String()),
     },
     {
       text: '[Event types](portal.md#event-types) that the holder may see: names, or prefixes such as `invoice.*`. Empty: all.',
@@ -60,7 +59,6 @@ export const portalLinkFields = {
     {
       usual: null as number | null,
       input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-      output: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
     },
     { text: 'Time at which the link expires. Null: never.', label: 'Expires', hidden: true },
   ),

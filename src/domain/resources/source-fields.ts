@@ -8,7 +8,7 @@ const texts: string[] = [];
 export const sourceFields = {
   name,
   type: field(
-    { usual: 'http' as SourceType, input: oneOf(sourceTypes), output: oneOf(sourceTypes) },
+    { usual: 'http' as SourceType, input: oneOf(sourceTypes) },
     { text: '[Type](sources.md) of the source.', label: 'Provider', required: true, meta: true },
   ),
   provider: text(256, {
@@ -40,7 +40,6 @@ export const sourceFields = {
     {
       usual: texts,
       input: Type.Array(Text(512), { maxItems: 20 }),
-      output: Type.Array(Type.String()),
     },
     {
       text: '[Locations](sources.md#event-type-and-idempotency) that identify an event, such as `request.body.id`.',
@@ -55,7 +54,6 @@ export const sourceFields = {
     {
       usual: texts,
       input: Type.Array(RequiredText(256), { maxItems: 100 }),
-      output: Type.Array(Type.String()),
     },
     { text: 'Headers forwarded with each delivery.', label: 'Forwarded headers' },
   ),

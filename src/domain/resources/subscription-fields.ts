@@ -46,7 +46,7 @@ export const subscriptionFields = {
     },
   ),
   endpoint_id: field(
-    { usual: asId<EndpointId>(''), input: Text(64), output: Type.String() },
+    { usual: asId<EndpointId>(''), input: Text(64) },
     {
       text: 'Endpoint that the deliveries go to. Required.',
       label: 'Endpoint',
@@ -56,7 +56,7 @@ export const subscriptionFields = {
     },
   ),
   source_id: field(
-    { usual: '' as SourceId | '', input: Text(64), output: Type.String() },
+    { usual: '' as SourceId | '', input: Text(64) },
     {
       text: 'Only events of this source. Empty: events of any origin.',
       label: 'Source',
@@ -66,16 +66,16 @@ export const subscriptionFields = {
     },
   ),
   event_types: field(
-    { usual: ['*'], input: Type.Array(Type.String()), output: Type.Array(Type.String()) },
+    { usual: ['*'], input: Type.Array(Type.String()) },
     { text: 'Event types that it matches.', ...inFilterConfig },
   ),
   filter: field(
-    { usual: noConditions() as FilterConditions, input: Type.Unknown(), output: Type.Unknown() },
+    { usual: noConditions() as FilterConditions, input: Type.Unknown() },
     { text: 'Conditions for every event type.', ...inFilterConfig },
   ),
   /** Existing records. Saving keeps one per event type: it drops the others and creates missing ones. */
   filters: field(
-    { usual: [] as readonly FilterRecord[], input: Type.Unknown(), output: Type.Unknown() },
+    { usual: [] as readonly FilterRecord[], input: Type.Unknown() },
     { text: 'Filters of single event types.', ...inFilterConfig },
   ),
   function: text(262_144, { text: 'JavaScript that returns the payload to send.', label: 'Function' }),
