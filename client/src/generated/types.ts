@@ -975,13 +975,6 @@ export interface Subscription {
   is_portal_function: boolean;
   /** `at_most_once` never repeats a request that may have arrived. */
   delivery_mode: 'at_least_once' | 'at_most_once';
-  /** Deliveries expire so many seconds after their event. 0: never. */
-  ttl_seconds: number;
-  /** Name in the file of a project, unique per kind. */
-  key: string;
-  endpoint_metadata: Endpoint | null;
-  source_metadata: Source | null;
-  device_metadata: Device | null;
   alert_config?: {
     /** Failed attempts that raise an alert. */
     count: number;
@@ -1016,6 +1009,13 @@ export interface Subscription {
     /** Longest wait of a delivery for others, up to 300. 5 unless given. 0: none. */
     max_wait_seconds: number;
   };
+  /** Deliveries expire so many seconds after their event. 0: never. */
+  ttl_seconds: number;
+  /** Name in the file of a project, unique per kind. */
+  key: string;
+  endpoint_metadata: Endpoint | null;
+  source_metadata: Source | null;
+  device_metadata: Device | null;
   filter_config: {
     event_types: string[];
     filter: {

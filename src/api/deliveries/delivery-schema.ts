@@ -24,6 +24,7 @@ import {
   NullableTime,
   payloadJson,
   Time,
+  times,
   waitingForSchema,
 } from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
@@ -89,9 +90,7 @@ export const EventDelivery = Type.Object({
   expires_at: Type.Union([Time, Type.Null()], {
     description: 'If it is not delivered by then, it is discarded; null: never. A resend removes it.',
   }),
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 /** The response of a single read, with the whole event. */
@@ -123,9 +122,7 @@ export const DeliveryAttempt = Type.Object({
   }),
   requested_at: NullableTime,
   responded_at: NullableTime,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 /** The attempt of a test. Those of deliveries have no word of their own: only that of the last one is stored. */

@@ -17,11 +17,10 @@ import {
   iso,
   isoOrNull,
   mapPage,
-  NullableTime,
   PageOf,
   pageQuery,
   payloadJson,
-  Time,
+  times,
 } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
@@ -46,9 +45,7 @@ export const MetaEvent = Type.Object({
     }),
     Type.Null(),
   ]),
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 /** The meta events of a project and their results. */

@@ -3,7 +3,7 @@ import { idTime } from '../../domain/ids.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { type DeviceRow, DISABLED_AFTER_SECONDS } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { iso, isoOrNull, Time, times } from '../http/fields.ts';
 
 /** A connection notes every 10 s that it is there. */
 export const SEEN_EVERY_MS = 10_000;
@@ -16,9 +16,7 @@ export const Device = Type.Object({
   host_name: Type.String(),
   status: oneOf(['offline', 'online', 'disabled']),
   last_seen_at: Time,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 export const NullableDevice = Type.Union([Device, Type.Null()]);

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { shownStatuses, statusAt } from '../../domain/config/endpoint.ts';
 import { Authentication } from '../../domain/config/endpoint-authentication.ts';
-import { idTime } from '../../domain/ids.ts';
 import { ClientCertificate, endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
@@ -9,17 +8,15 @@ import { oneOf, Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/signing-secrets.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { EndpointCounts } from '../../store/counts/read-counts.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { rowTimes } from '../../store/database/row-times.ts';
+import { isoOrNull, NullableTime, times } from '../http/fields.ts';
 import { Broker, toBroker } from './broker-of-endpoint.ts';
 
 const Secret = Type.Object({
   uid: Type.String(),
   value: Type.String(),
   expires_at: NullableTime,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 /** Stored sealed. Only who may see the secrets of the endpoint sees it (portal-view.ts, viewer-view.ts). */
@@ -51,9 +48,7 @@ export const Endpoint = Type.Object({
   success_count: NullableNumber,
   failure_count: NullableNumber,
   retry_count: NullableNumber,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 const { secret, ...credentials } = endpointCredentials;
@@ -117,9 +112,7 @@ export function toEndpoint(
     success_count: null,
     failure_count: null,
     retry_count: null,
-    created_at: iso(idTime(row.id)),
-    updated_at: updatedAt(row),
-    deleted_at: isoOrNull(row.deleted_at),
+    ...rowTimes(row),
   };
 }
 

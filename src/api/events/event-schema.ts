@@ -18,6 +18,7 @@ import {
   NullableTime,
   payloadJson,
   Time,
+  times,
   waitingForSchema,
 } from '../http/fields.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
@@ -81,9 +82,7 @@ export const Event = Type.Object({
       'Deliveries that were not made by then are discarded. Subscriptions may set an earlier time.',
   }),
   acknowledged_at: NullableTime,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 /** The response of a single read, with its endpoints in full. */

@@ -10,6 +10,7 @@ import { showInSlices } from './show-rows.ts';
 /** Common parts of the resources' schemas. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
 export const NullableTime = Type.Union([Time, Type.Null()]);
+export const times = { created_at: Time, updated_at: Time, deleted_at: NullableTime };
 
 /** Always null, for clients that expect the field. As a type of its own (`type: null`) it crashes generators. */
 export const Nothing = Type.Unsafe<null>({

@@ -1,12 +1,11 @@
 import type { Static } from 'typebox';
-import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { PortalLinkRow } from '../../store/config/portal-links.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
+import { rowTimes } from '../../store/database/row-times.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { isoOrNull, NullableTime, times } from '../http/fields.ts';
 
 export const PortalLink = Type.Object({
   uid: Type.String(),
@@ -19,9 +18,7 @@ export const PortalLink = Type.Object({
   auth_key: Type.String({ description: 'A new token, valid for an hour, for links of type refresh_token.' }),
   url: Type.String({ description: 'The URL of the portal page, with the token after the #.' }),
   expires_at: NullableTime,
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 const endpoints = Type.Optional(
@@ -54,8 +51,6 @@ export function toPortalLink(
     auth_key: authKey,
     url: `${publicUrl}/portal?project=${row.project_id}#token=${authKey || token}`,
     expires_at: isoOrNull(row.expires_at),
-    created_at: iso(idTime(row.id)),
-    updated_at: updatedAt(row),
-    deleted_at: isoOrNull(row.deleted_at),
+    ...rowTimes(row),
   };
 }

@@ -6,20 +6,20 @@ import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { ProjectConfig } from '../../domain/config/project-config.ts';
 import { clouds } from '../../domain/config/workload.ts';
 import { AppError, found } from '../../domain/errors.ts';
-import { asId, idTime, type ProjectId } from '../../domain/ids.ts';
+import { asId, type ProjectId } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
 import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import { listSchemas } from '../../store/config/event-types.ts';
 import { getConfigVersion, isNameTaken, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
+import { rowTimes } from '../../store/database/row-times.ts';
 import { newestEventId } from '../../store/history/events.ts';
 import { roleOf } from '../http/access/access.ts';
 import { overCells } from '../http/access/over-cells.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, isoOrNull, Nothing, NullableTime, Time } from '../http/fields.ts';
+import { Nothing, times } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
@@ -53,9 +53,7 @@ export const Project = Type.Object({
   }),
   statistics: Type.Union([ProjectStatistics, Type.Null()]),
   retained_events: Type.Integer(),
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 export const ListedProject = Type.Object({
@@ -103,9 +101,7 @@ function toProject(row: ProjectRow, { workload }: Shown): Static<typeof Project>
     workload_credentials: [...workload],
     statistics: null,
     retained_events: 0,
-    created_at: iso(idTime(row.id)),
-    updated_at: updatedAt(row),
-    deleted_at: isoOrNull(row.deleted_at),
+    ...rowTimes(row),
   };
 }
 

@@ -6,14 +6,13 @@ import {
   sourceCredentials,
   verifiers,
 } from '../../domain/config/source.ts';
-import { idTime } from '../../domain/ids.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
 import { answered, oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { rowTimes } from '../../store/database/row-times.ts';
+import { times } from '../http/fields.ts';
 import { PubSub, toPubSub } from './pub-sub-schema.ts';
 import { SourceStatus } from './source-status.ts';
 
@@ -36,9 +35,7 @@ export const Source = Type.Object({
   status: Type.Union([SourceStatus, Type.Null()], {
     description: 'Only sources of brokers, databases and schedules have it.',
   }),
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 const providers = [...providerPresets.map((preset) => preset.name), ''];
@@ -68,9 +65,7 @@ export function toSource(
     db_change_stream,
     schedule: schedule && withoutSince(schedule),
     status,
-    created_at: iso(idTime(row.id)),
-    updated_at: updatedAt(row),
-    deleted_at: isoOrNull(row.deleted_at),
+    ...rowTimes(row),
   };
 }
 

@@ -1,21 +1,13 @@
 import type { Static } from 'typebox';
-import { idTime } from '../../domain/ids.ts';
-import {
-  createInputs,
-  groupOutputs,
-  madeGroups,
-  outputs,
-  shownValues,
-  updateInputs,
-} from '../../domain/resources/fields.ts';
+import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import { updatedAt } from '../../store/database/row-times.ts';
+import { rowTimes } from '../../store/database/row-times.ts';
 import { NullableDevice } from '../endpoints/device-schema.ts';
 import { Endpoint } from '../endpoints/endpoint-schema.ts';
-import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
+import { times } from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { Source, toSource } from '../sources/source-schema.ts';
 import { Conditions, ScopeConditions } from './filter-conditions.ts';
@@ -27,7 +19,6 @@ export const Subscription = Type.Object({
   endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
   source_metadata: Type.Union([Source, Type.Null()]),
   device_metadata: NullableDevice,
-  ...groupOutputs(subscriptionFields),
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),
     filter: Type.Object({
@@ -38,9 +29,7 @@ export const Subscription = Type.Object({
       path: Conditions,
     }),
   }),
-  created_at: Time,
-  updated_at: Time,
-  deleted_at: NullableTime,
+  ...times,
 });
 
 const otherFields = {
@@ -80,10 +69,7 @@ export function toSubscription(
     endpoint_metadata: endpoint,
     source_metadata: source === undefined ? null : shownOrNull(() => toSource(source, links.publicUrl)),
     device_metadata: links.device,
-    ...madeGroups(subscriptionFields, row),
     filter_config: { event_types: row.event_types, filter: { is_flattened: false, ...row.filter } },
-    created_at: iso(idTime(row.id)),
-    updated_at: updatedAt(row),
-    deleted_at: isoOrNull(row.deleted_at),
+    ...rowTimes(row),
   };
 }

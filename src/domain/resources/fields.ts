@@ -99,12 +99,8 @@ export const group = <T extends TObject, Input extends TSchema = ReturnType<type
   facts: Facts,
   input = Type.Partial(parts) as TSchema as Input,
 ) => ({
-  ...field({ usual: null as Static<T> | null, input, output: parts }, {
-    ...facts,
-    hidden: true,
-    meta: true,
-  } as const),
-  output: parts,
+  ...field({ usual: null as Static<T> | null, input }, { ...facts, meta: true } as const),
+  output: Type.Optional(parts),
   parts,
 });
 
@@ -132,17 +128,15 @@ type OnUpdate<T extends Fields> = Without<T, { given: 'create' | 'never' }>;
 type OnCreate<T extends Fields> = Without<T, { given: 'never' }>;
 type Inputs<T extends Fields> = { [Name in keyof T]: T[Name]['input'] };
 type Optionals<T extends Fields> = { [Name in keyof T]: TOptional<T[Name]['input']> };
-type Groups<T extends Fields> = {
-  [Name in keyof T as T[Name]['parts'] extends TObject ? Name : never]: T[Name];
-};
 type Outputs<T extends Fields> = { [Name in keyof T]: T[Name]['output'] };
-
-const only = (fields: Fields, is: (field: Field, name: string) => boolean): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([fieldName, one]) => is(one, fieldName)));
+/** The values of a response. A group that is not made is not among them. */
+type Shown<T extends Fields> = {
+  [Name in keyof T as T[Name]['parts'] extends TObject ? never : Name]: Values<T>[Name];
+} & { [Name in keyof T as T[Name]['parts'] extends TObject ? Name : never]?: NonNullable<Values<T>[Name]> };
 
 /** The fields with a fact, or without. */
 const having = (fields: Fields, has: (facts: Facts) => boolean): Fields =>
-  only(fields, ({ facts }) => has(facts));
+  Object.fromEntries(Object.entries(fields).filter(([, { facts }]) => has(facts)));
 
 const mapped = (fields: Fields, make: (field: Field, name: string) => unknown): never =>
   Object.fromEntries(
@@ -175,25 +169,12 @@ export const outputs = <T extends Fields>(fields: T): Outputs<Without<T, { hidde
 export const shownValues = <T extends Fields>(
   fields: T,
   row: Values<T>,
-): Values<Without<T, { hidden: true }>> => mapped(shown(fields), (_field, fieldName) => row[fieldName]);
-
-const isGroup = ({ parts }: Field): boolean => parts !== undefined;
-
-/** The properties of the schema of a response for the groups. */
-export const groupOutputs = <T extends Fields>(
-  fields: T,
-): { [Name in keyof Groups<T>]: TOptional<T[Name]['output']> } =>
-  mapped(only(fields, isGroup), ({ output }) => Type.Optional(output));
-
-/** The groups of a row that are made. */
-export const madeGroups = <T extends Fields>(
-  fields: T,
-  row: Values<T>,
-): { [Name in keyof Groups<T>]?: NonNullable<Values<T>[Name]> } =>
-  mapped(
-    only(fields, (one, fieldName) => isGroup(one) && row[fieldName] !== null),
-    (_field, fieldName) => row[fieldName],
-  );
+): Shown<Without<T, { hidden: true }>> =>
+  Object.fromEntries(
+    Object.entries(shown(fields))
+      .filter(([fieldName, { parts }]) => parts === undefined || row[fieldName] !== null)
+      .map(([fieldName]) => [fieldName, row[fieldName]]),
+  ) as never;
 
 /** A row as meta events show it. */
 export const metaValues = <T extends Fields>(fields: T, row: Values<T>): Partial<Values<T>> =>

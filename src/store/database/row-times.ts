@@ -1,7 +1,7 @@
 import { idTime } from '../../domain/ids.ts';
 import { formatTime } from '../../domain/time.ts';
 
-/** When a config row was created, changed and deleted, as meta events show it. */
+/** When a config row was created, changed and deleted, as responses and meta events show it. */
 export function rowTimes(row: { id: string; updated_at: number; deleted_at: number | null }) {
   return {
     created_at: formatTime(idTime(row.id)),
