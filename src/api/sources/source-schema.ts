@@ -69,4 +69,7 @@ export function toSource(
   };
 }
 
-const withoutSince = ({ since: _, ...schedule }: ScheduleSettings): Static<typeof Schedule> => schedule;
+function withoutSince(schedule: ScheduleSettings): Static<typeof Schedule> {
+  const { since: _since, ...shown } = schedule;
+  return shown;
+}
