@@ -1,15 +1,21 @@
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { WorkMeter } from '../matcher/work-meter.ts';
+import { resultOf, WorkMeter } from '../matcher/work-meter.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 
 type Json = Record<string, unknown>;
 
-const compiled = (schema: Json): CompiledSchema => {
+const compiled = (schema: Json) => {
   const result = compileSchema(schema);
   if (typeof result === 'string') throw new Error(result);
-  return result;
+  return { check: (value: unknown, meter?: WorkMeter) => resultOf(result.check(value, meter)) };
+};
+
+/** The same in the smallest slices. Each loop pauses once at least. */
+const checkInSlices = (schema: Json, value: unknown) => {
+  const result = compileSchema(schema);
+  return typeof result === 'string' ? null : resultOf(result.check(value, new WorkMeter(), 1));
 };
 
 const problems = (schema: Json, value: unknown) =>
@@ -77,8 +83,10 @@ describe('a compiled schema', () => {
     (_, schema) => {
       const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema as Json);
       const { check } = compiled(schema as Json);
-      for (const value of VALUES)
+      for (const value of VALUES) {
         expect([value, check(value)?.length === 0]).toEqual([value, validate(value)]);
+        expect([value, checkInSlices(schema as Json, value)]).toEqual([value, check(value)]);
+      }
     },
   );
 
@@ -88,8 +96,10 @@ describe('a compiled schema', () => {
   ])('judges draft 7 as Ajv does: %j', (part) => {
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...part };
     const validate = new Ajv({ strict: false }).compile(schema);
-    for (const value of VALUES)
+    for (const value of VALUES) {
       expect([value, compiled(schema).check(value)?.length === 0]).toEqual([value, validate(value)]);
+      expect([value, checkInSlices(schema, value)]).toEqual([value, compiled(schema).check(value)]);
+    }
   });
 
   it('differs from Ajv where the standard does', () => {
@@ -190,6 +200,32 @@ describe('the work of a check is bounded', () => {
       'data must be string',
       'data.a is required',
     ]);
+  });
+
+  it.each([
+    ['a list', { items: { type: 'integer' } }, Array(100_000).fill(1)],
+    ['lists in a list', { items: { items: { type: 'integer' } } }, Array(100).fill(Array(1_000).fill(1))],
+    ['alternatives', { items: { anyOf: [{ const: 1 }, { const: 2 }] } }, Array(50_000).fill(2)],
+    ['what is excluded', { not: { items: { type: 'string' } } }, Array(100_000).fill('a')],
+    [
+      'fields',
+      { additionalProperties: { type: 'integer' } },
+      Object.fromEntries(Array(50_000).fill(0).entries()),
+    ],
+    ['a condition', { if: { items: { type: 'integer' } }, else: false }, Array(100_000).fill(1)],
+    ['items that differ', { uniqueItems: true }, Array.from({ length: 100_000 }, (_, n) => n)],
+  ])('and is done in slices, with the same steps: %s', (_, schema, value) => {
+    const whole = new WorkMeter();
+    const sliced = new WorkMeter();
+    const result = compileSchema(schema) as CompiledSchema;
+    const problems = resultOf(result.check(value, whole, Number.POSITIVE_INFINITY));
+    let slices = 1;
+    const work = result.check(value, sliced);
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) slices += 1;
+    expect(step.value).toEqual(problems);
+    expect(sliced.used).toBe(whole.used);
+    expect(slices).toBeGreaterThan(whole.used / 60_000);
   });
 
   it('leaves an ordinary payload of a megabyte its check', () => {

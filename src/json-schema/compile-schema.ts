@@ -11,8 +11,12 @@ import { type SchemaProblem, SchemaRun } from './schema-run.ts';
  * be used. `format` describes and is not checked, as in the standard.
  */
 export interface CompiledSchema {
-  /** Null: the check needed more work than allowed. Checks with one meter share its work. */
-  check(value: unknown, meter?: WorkMeter): readonly SchemaProblem[] | null;
+  /** It yields after each slice. Null: it needed more work than allowed. Checks with one meter share its work. */
+  check(
+    value: unknown,
+    meter?: WorkMeter,
+    stepsAtOnce?: number,
+  ): Generator<void, readonly SchemaProblem[] | null>;
 }
 
 const MAX_NODES = 10_000;
@@ -24,10 +28,9 @@ export function compileSchema(schema: Json): CompiledSchema | string {
   try {
     const rule = new Compiler(schema).root();
     return {
-      check: (value, meter) => {
-        const run = new SchemaRun(meter);
-        rule(value, 'data', run);
-        run.meter.end();
+      *check(value, meter, stepsAtOnce) {
+        const run = new SchemaRun(meter, stepsAtOnce);
+        while (!run.next(() => rule(value, 'data', run))) yield;
         return run.isOver ? null : run.problems;
       },
     };
@@ -70,8 +73,8 @@ class Compiler {
     const own = this.#isDraft7 && reference.length > 0 ? [] : this.#rules(schema);
     const rules = [...reference, ...own];
     return (value, at, run) => {
-      if (!run.spend() || !run.meter.spend(rules.length)) return true;
-      return run.deeper(() => all(rules, (rule) => rule(value, at, run)));
+      if (!run.spend() || !run.pay(rules.length)) return true;
+      return run.deeper(() => run.all(rules, (rule) => rule(value, at, run)));
     };
   }
 
@@ -116,8 +119,8 @@ class Compiler {
     const rest = this.#compile(Array.isArray(items) ? additionalItems : items);
     const each: Rule = (value, at, run) =>
       !Array.isArray(value) ||
-      !run.meter.spend(value.length) ||
-      all(value.entries(), ([n, item]) => (first[n] ?? rest)(item, `${at}[${n}]`, run));
+      !run.pay(value.length) ||
+      run.all(value, (item, n) => (first[n] ?? rest)(item, `${at}[${n}]`, run));
     const isNeeded = first.length > 0 || rest !== ANYTHING;
     return [...(isNeeded ? [each] : []), ...(contains === undefined ? [] : [this.#contains(schema)])];
   }
@@ -125,8 +128,8 @@ class Compiler {
   #contains({ contains, minContains = 1, maxContains = Number.POSITIVE_INFINITY }: Json): Rule {
     const rule = this.#compile(contains);
     return (value, at, run) => {
-      if (!Array.isArray(value) || !run.meter.spend(value.length)) return true;
-      const found = value.filter((item) => run.quietly(() => rule(item, at, run))).length;
+      if (!Array.isArray(value) || !run.pay(value.length)) return true;
+      const found = run.count(value, (item) => run.quietly(() => rule(item, at, run)));
       return (
         (found >= (minContains as number) && found <= (maxContains as number)) ||
         run.fail(at, 'has not the items that it must contain')
@@ -142,25 +145,35 @@ class Compiler {
     const rest = this.#compile(schema['additionalProperties']);
     const names = this.#compile(schema['propertyNames']);
     const required = textsOf(schema['required'], { of: 'required', most: MAX_REQUIRED });
+    const rulesOf = (name: string, run: SchemaRun): Rule[] => {
+      const matching = patterns.filter(({ search }) => search(name, run)).map(({ rule }) => rule);
+      const own = named.get(name);
+      if (own !== undefined) return [own, ...matching];
+      return matching.length > 0 ? matching : [rest];
+    };
     return [
       (value, at, run) =>
         !isObject(value) ||
         !run.spend(required.length) ||
-        all(required, (name) => Object.hasOwn(value, name) || run.fail(`${at}.${name}`, 'is required')),
+        run.all(required, (name) => Object.hasOwn(value, name) || run.fail(`${at}.${name}`, 'is required')),
       (value, at, run) =>
         !isObject(value) ||
-        all(Object.entries(value), ([name, item]) => {
-          if (!run.spend() || !run.meter.spend(patterns.length)) return true;
-          const place = `${at}.${name}`;
-          const own = named.get(name);
-          const matching = patterns.filter(({ search }) => search(name, run));
-          const isRest = own === undefined && matching.length === 0;
-          return (
-            all([own ?? ANYTHING, ...matching.map(({ rule }) => rule), isRest ? rest : ANYTHING], (rule) =>
-              rule(item, place, run),
-            ) && names(name, place, run)
-          );
-        }),
+        run.keep(
+          // The entries of 100,000 fields take 90 ms, their names 30.
+          () => Object.keys(value),
+          (fields) =>
+            run.all(fields, (name) => {
+              if (!run.spend() || !run.pay(patterns.length)) return true;
+              const place = `${at}.${name}`;
+              return run.keep(
+                () => ({ rules: rulesOf(name, run), isRight: undefined as boolean | undefined }),
+                (check) => {
+                  check.isRight ??= run.all(check.rules, (rule) => rule(value[name], place, run));
+                  return check.isRight && names(name, place, run);
+                },
+              );
+            }),
+        ),
     ];
   }
 
@@ -184,15 +197,13 @@ class Compiler {
     const list = (name: string) =>
       Array.isArray(schema[name]) ? [(schema[name] as unknown[]).map((one) => this.#compile(one))] : [];
     const passing = (rules: Rule[], value: unknown, run: SchemaRun) =>
-      run.meter.spend(rules.length)
-        ? rules.filter((rule) => run.quietly(() => rule(value, '', run))).length
-        : 1;
+      run.pay(rules.length) ? run.count(rules, (rule) => run.quietly(() => rule(value, '', run))) : 1;
     const not = 'not' in schema ? [this.#compile(schema['not'])] : [];
     return [
       ...list('allOf').map(
         (rules): Rule =>
           (value, at, run) =>
-            !run.meter.spend(rules.length) || all(rules, (rule) => rule(value, at, run)),
+            !run.pay(rules.length) || run.all(rules, (rule) => rule(value, at, run)),
       ),
       ...list('anyOf').map(
         (rules): Rule =>
@@ -219,15 +230,15 @@ class Compiler {
       Rule,
       Rule,
     ];
-    return (value, at, run) => (run.quietly(() => test(value, at, run)) ? yes : no)(value, at, run);
+    return (value, at, run) =>
+      run.keep(
+        () => ({ isTrue: undefined as boolean | undefined }),
+        (tested) => {
+          tested.isTrue ??= run.quietly(() => test(value, at, run));
+          return (tested.isTrue ? yes : no)(value, at, run);
+        },
+      );
   }
-}
-
-/** Like `every`, and goes on after a failure, so that several problems are named. */
-function all<T>(items: Iterable<T>, check: (item: T) => boolean): boolean {
-  let isRight = true;
-  for (const item of items) isRight = check(item) && isRight;
-  return isRight;
 }
 
 /** A pointer in a reference may be percent-encoded. */

@@ -114,7 +114,7 @@ const numberRules = (schema: Json): Rule[] =>
 
 function textRules(schema: Json): Rule[] {
   const lengths = limits(schema, LENGTHS, (value, run) =>
-    typeof value === 'string' && run.meter.spend(value.length) ? Array.from(value).length : null,
+    typeof value === 'string' && run.pay(value.length) ? Array.from(value).length : null,
   );
   const { pattern } = schema;
   if (typeof pattern !== 'string') return lengths;
@@ -130,14 +130,20 @@ function textRules(schema: Json): Rule[] {
 export function searchOf(pattern: string): (text: string, run: SchemaRun) => boolean {
   const compiled = compileRegex(pattern);
   if (!compiled.ok) throw new UnusableSchema(`${compiled.message}: ${pattern.slice(0, 100)}`);
-  return (text, run) => compiled.regex.search(text, run.meter) || run.meter.exhausted;
+  return (text, run) => run.search(compiled.regex, text);
 }
 
 function countRules(schema: Json): Rule[] {
   const unique: Rule = (value, at, run) => {
     if (!Array.isArray(value)) return true;
-    const texts = value.map((item) => canonical(item, run));
-    return texts.includes(null) || new Set(texts).size === value.length || run.fail(at, 'has an item twice');
+    const texts = run.keep(
+      () => new Set<string | null>(),
+      (found) => {
+        run.all(value, (item) => found.add(canonical(item, run)) !== undefined);
+        return found;
+      },
+    );
+    return texts.has(null) || texts.size === value.length || run.fail(at, 'has an item twice');
   };
   return [
     ...limits(schema, ITEMS, (value) => (Array.isArray(value) ? value.length : null)),

@@ -75,6 +75,11 @@ export class WorkMeter {
     return this.#left >= 0;
   }
 
+  /** The steps that the filter still has. */
+  get left(): number {
+    return this.#left;
+  }
+
   get exhausted(): boolean {
     return this.#left < 0;
   }

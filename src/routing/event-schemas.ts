@@ -2,7 +2,7 @@ import type { FieldProblem } from '../domain/errors.ts';
 import { type CompiledSchema, compileSchema } from '../json-schema/compile-schema.ts';
 import { WorkMeter } from '../matcher/work-meter.ts';
 import { LARGE_JSON, parseInSlices } from '../platform/json/parse-in-slices.ts';
-import { nextTurn } from '../platform/time/next-turn.ts';
+import { inSlices, nextTurn } from '../platform/time/next-turn.ts';
 
 /**
  * The schemas of a project's event types, for checks of accepted events. Each is compiled when the first event of its type
@@ -81,7 +81,7 @@ export class EventSchemas {
     if (contentType !== null) return [{ field: 'data', problem: 'is not JSON, and its type has a schema' }];
     const text = payload.toString();
     const value = text.length > LARGE_JSON ? await parseInSlices(text) : (JSON.parse(text) as unknown);
-    const problems = entry.compiled.check(value, meter);
+    const problems = await inSlices(entry.compiled.check(value, meter));
     return problems ?? [{ field: 'data', problem: 'needs more work than allowed to be checked' }];
   }
 }
