@@ -1,4 +1,3 @@
-import type { PortalRight } from '../src/api/http/operation.ts';
 import { commands } from '../src/cli/commands.ts';
 import type { Command } from '../src/cli/terminal/command.ts';
 import { auditActions } from '../src/domain/audit.ts';
@@ -17,9 +16,14 @@ function table(head: string[], rows: string[][]): string {
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
 
-/** The states of a delivery, as a diagram that Markdown viewers draw. */
+/** The states of a delivery, as a diagram that Markdown viewers draw. A way out of both open states is one line. */
 export function stateSection(): string {
-  const lines = transitions.map(({ from, to, when }) => `  ${from ?? '[*]'} --> ${to}: ${when}`);
+  const open = new Set(['Scheduled', 'Retry']);
+  const ways = transitions.map(({ from, to, when }) => {
+    const leaves = from !== null && open.has(from) && !open.has(to);
+    return `  ${leaves ? 'Open' : (from ?? '[*]')} --> ${to}: ${when}`;
+  });
+  const lines = ['  state Open {', ...[...open].map((state) => `    ${state}`), '  }', ...new Set(ways)];
   return `\`\`\`mermaid\nstateDiagram-v2\n${lines.join('\n')}\n\`\`\`\n`;
 }
 
@@ -135,44 +139,3 @@ function resourceRows(rows: [string, Command][]): string[][] {
 
 const synopsis = (name: string, { operands = [] }: Command): string =>
   [name, ...operands.map((operand) => operand.name)].join(' ');
-
-/** The kind of link that each right needs. */
-const RIGHTS: Record<PortalRight, string> = {
-  read: 'any',
-  anyone: 'any',
-  resend: '`can_retry`',
-  manage: '`can_manage_endpoint`',
-  roll_secrets: '`can_manage_endpoint`, `can_see_secrets`',
-  create_events: '`can_create_events`',
-};
-
-/** The operations under /portal-api that need a right, by the right. */
-export function portalSection(openApi: string): string {
-  const { paths } = JSON.parse(openApi) as {
-    paths: Record<string, Record<string, { 'x-portal-right'?: PortalRight }>>;
-  };
-  const operations = Object.entries(paths)
-    .filter(([path]) => path.startsWith('/portal-api/'))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { 'x-portal-right': right }]) => {
-        if (right === undefined) throw new Error(`${method} ${path} does not declare what a link needs`);
-        return { link: RIGHTS[right], method: method.toUpperCase(), path };
-      }),
-    );
-  const byLink = Map.groupBy(operations, ({ link }) => link);
-  return table(
-    ['link', 'operations'],
-    [...new Set(Object.values(RIGHTS))]
-      .filter((link) => link !== RIGHTS.read)
-      .map((link) => [link, byPath(byLink.get(link) ?? [])]),
-  );
-}
-
-/** `PUT, DELETE /endpoints/{id}`: the methods of a path together. */
-const byPath = (operations: { method: string; path: string }[]): string =>
-  [...Map.groupBy(operations, ({ path }) => path)]
-    .map(([path, own]) => {
-      const short = path.replace('/portal-api', '').replaceAll(/\{\w+\}/g, '{id}');
-      return code(`${own.map(({ method }) => method).join(', ')} ${short}`);
-    })
-    .join(', ');

@@ -8,7 +8,6 @@ import {
   configSection,
   errorSection,
   metricSection,
-  portalSection,
   presetSection,
   stateSection,
 } from './doc-sections.ts';
@@ -41,7 +40,6 @@ const files: Record<string, () => Promise<string>> = {
   'docs/config.md': withSection('docs/config.md', 'settings', configSection),
   'docs/errors.md': withSection('docs/errors.md', 'errors', errorSection),
   'docs/metrics.md': withSection('docs/metrics.md', 'metrics', metricSection),
-  'docs/portal.md': withSection('docs/portal.md', 'portal', async () => portalSection(await makeOpenApi())),
   'docs/settings.md': withSettings,
   'docs/sources.md': withSection('docs/sources.md', 'presets', presetSection),
   'ARCHITECTURE.md': withSection('ARCHITECTURE.md', 'states', stateSection),

@@ -98,11 +98,19 @@ function defaultOf(defaults: object, name: string): string {
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
 
+/** Groups whose fields stand in a table of another page, with the row that stands for them. */
+const ELSEWHERE: Record<string, string> = {
+  verifier: '|`verifier.*`|See [Verification](sources.md#verification).||',
+  schedule: '|`schedule.*`|See [Schedules](sources.md#schedules).||',
+};
+
 export function settingSection(section: string): string {
   const rows = [...(resourceSettings[section] ?? [])].map(([name, schema]) => {
     const { description } = schema;
     if (description === undefined) throw new Error(`${name} of ${section} has no description in its schema`);
-    return `|${code(name)}|${description}${choices(schema)}|${code(defaultOf(RESOURCES[section]?.defaults ?? {}, name))}|`;
+    const usual = code(defaultOf(RESOURCES[section]?.defaults ?? {}, name));
+    const [group = ''] = name.split('.');
+    return ELSEWHERE[group] ?? `|${code(name)}|${description}${choices(schema)}|${usual}|`;
   });
-  return ['|setting|meaning|default|', '|---|---|---|', ...rows, ''].join('\n');
+  return ['|setting|meaning|default|', '|---|---|---|', ...new Set(rows), ''].join('\n');
 }

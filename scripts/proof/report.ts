@@ -17,7 +17,7 @@ export interface Proof {
 }
 
 const grouped = (n: number): string => n.toLocaleString('en-US');
-const rowOf = (...cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
+const rowOf = (...cells: (string | number)[]): string => `|${cells.join('|')}|`;
 const table = (head: readonly string[], rows: readonly string[]): string[] => [
   rowOf(...head),
   `|${'---|'.repeat(head.length)}`,
@@ -67,8 +67,7 @@ function chaosRows(runs: readonly SeededChaos[]): string[] {
 const problemsOf = (runs: readonly SeededChaos[]): string[] =>
   runs.flatMap(({ seed, problems }) =>
     problems.flatMap(({ promise, text }) => [
-      `Problem of seed ${seed}, ${promise}: ${text.replace(/, such as \[.*/s, '')}.`,
-      '',
+      `- Seed ${seed}, ${promise}: ${text.replace(/, such as \[.*/s, '')}.`,
     ]),
   );
 
@@ -127,13 +126,7 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
   return [
     '# Durability',
     '',
-    '`npm run proof` wrote this page.',
-    '',
-    '```sh',
-    command,
-    '```',
-    '',
-    machine(),
+    `\`${command}\` wrote this page. ${machine()}`,
     '',
     '## Under faults',
     '',
@@ -155,13 +148,14 @@ export function showReport({ models, chaos, faults, command }: Proof): string {
       chaosRows(chaos),
     ),
     '',
-    `Accepted in all: ${grouped(sumOf(chaos, 'accepted'))}. Deliveries with an order: ${grouped(sumOf(chaos, 'ordered'))}. Sent twice because of: ${causesOf(chaos) || 'nothing'}.`,
+    `Accepted in all: ${grouped(sumOf(chaos, 'accepted'))}, in order: ${grouped(sumOf(chaos, 'ordered'))}. Sent twice because of: ${causesOf(chaos) || 'nothing'}.`,
     '',
     `Faults, with the longest pause of accepting and of sending in seconds: ${pausesOf(chaos)}.`,
     '',
     `Most requests in any window of a limit: ${limitsOf(chaos)}.`,
     '',
     ...problemsOf(chaos),
+    '',
     '## Fault by fault',
     '',
     'Nothing accepted is lost. Limits hold where the table says nothing else. `scripts/proof/faults.ts` names the tests.',

@@ -115,7 +115,7 @@ const examples: [name: string, payload: unknown, filter: unknown, expected: bool
 describe('body filters', () => {
   // differs Events and deliveries: A condition on an absent field [fails](filters.md#operators); Convoy lets the
   //   event through. Numeric texts of more than 15 digits are compared exactly. A key that looks like an
-  //   operator is an ordinary key. A filter lets through what it describes.
+  //   operator is an ordinary key.
   test.each(examples)('%s', (_, payload, filter, expected) => {
     expect(matchesBody(payload, filter)).toBe(expected);
   });

@@ -208,7 +208,6 @@ export function conformance(
 
     // differs Brokers: A message that cannot be stored now is not acknowledged, and the source goes on by
     //   itself. Convoy acknowledges it after a panic.
-    // differs Brokers: AMQP: a message that cannot be stored now stays in its queue. Convoy rejects it.
     check(
       'while the database is away nothing is acknowledged; when it is back all is stored once',
       async () => {

@@ -23,7 +23,7 @@ test('a key is accepted bare and after Bearer', async () => {
 });
 
 // differs Requests and answers: An unknown id in the path is 404 everywhere, in the body 400; Convoy says 400 on
-//   many calls. One rule.
+//   many calls.
 test('an unknown id in a path is 404 for every operation, also where Convoy returns 400', async () => {
   const body = { name: 'n', url: receiver.url };
   for (const [method, path] of [
@@ -95,14 +95,14 @@ test('every delivery has the headers of Standard Webhooks and the signature of C
 });
 
 // differs Requests and answers: Errors carry a stable `code`; 404, 405, 413, 415 and 429 have the envelope too.
-//   For programs.
+//   Programs read them.
 test('errors have a code for programs, and unknown paths and methods the envelope too', async () => {
   expect(await app.project.get('/nowhere', 404)).toMatchObject({ status: false, code: 'route_not_found' });
   const answer = await app.project.call('DELETE', '/events', { expected: 405 });
   expect(answer).toMatchObject({ status: false, code: 'method_not_allowed' });
 });
 
-// differs Events and deliveries: A resend to a paused endpoint waits; Convoy refuses it. No call to repeat.
+// differs Events and deliveries: A resend to a paused endpoint waits; Convoy refuses it.
 test('a resend to a paused endpoint waits until it is unpaused', async () => {
   const { endpoint } = await subscribe(app.project, receiver.url, {
     eventTypes: ['held'],
@@ -118,7 +118,7 @@ test('a resend to a paused endpoint waits until it is unpaused', async () => {
   await deliveryOf(app.project, event);
 });
 
-// differs Access: `orgID` is ignored, `organisation_id` is empty. One organisation.
+// differs Access: `orgID` is ignored, `organisation_id` is empty: there is one organisation.
 test('projects have no organisations: the parameter is ignored, the field empty', async () => {
   const [project] = await app.instance.get('/projects?orgID=any');
   expect(project.organisation_id).toBe('');

@@ -41,7 +41,6 @@ const OPERATIONS = [
 ];
 
 // differs Events and deliveries: `incoming` and `outgoing` are labels: sources and event calls work in both.
-//   Nothing needs the wall.
 // differs Requests and answers: Arrays are never null, times have milliseconds, an absent time is null and not
 //   the year 1. Clients fail on null lists.
 // differs Requests and answers: Event calls answer with the event; Convoy with null. convoy-python fails on

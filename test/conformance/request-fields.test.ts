@@ -175,7 +175,7 @@ const cases = requests.flatMap(({ operation, base, fields }) =>
 );
 
 describe('a request field', () => {
-  // differs Events and deliveries: A caller's `acknowledged_at` is kept; Convoy overwrites it. It was given.
+  // differs Events and deliveries: A caller's `acknowledged_at` is kept; Convoy overwrites it.
   test.each(cases)('$name of $operation is in the response and in a read', async (row) => {
     const [method = '', path = ''] = row.operation.split(' ');
     const where = path.replace(/\{(\w+)\}/, (_match, name: string) => ids[name as 'link']);

@@ -29,11 +29,11 @@ test.each(examples)('the function of docs/functions.md makes $output', async ({ 
 
 test('the limits of docs/functions.md are the real ones', () => {
   const { cpuMs, heapBytes, outputBytes } = completeLimits();
-  expect(page).toContain(`| CPU time of a run | ${cpuMs} ms |`);
-  expect(page).toContain(`| memory | ${heapBytes / 1024 / 1024} MiB |`);
-  expect(page).toContain(`| returned JSON | ${outputBytes / 1024 / 1024} MiB |`);
-  expect(page).toContain(`Latin-1 | ${requestLimits.headers}, ${requestLimits.headerChars / 1024} KiB |`);
-  expect(page).toContain(`| ${requestLimits.pathChars.toLocaleString('en')} characters |`);
-  expect(page).toContain(`| ${requestLimits.queryNames}, ${requestLimits.queryChars / 1024} KiB |`);
-  expect(page).toContain(`| console | ${logLimits.lines} lines, ${logLimits.chars / 1024} KiB;`);
+  expect(page).toContain(`|CPU time of a run|${cpuMs} ms|`);
+  expect(page).toContain(`|memory|${heapBytes / 1024 / 1024} MiB|`);
+  expect(page).toContain(`|returned JSON|${outputBytes / 1024 / 1024} MiB|`);
+  expect(page).toContain(`Latin-1|${requestLimits.headers}, ${requestLimits.headerChars / 1024} KiB|`);
+  expect(page).toContain(`|${requestLimits.pathChars.toLocaleString('en')} characters|`);
+  expect(page).toContain(`|${requestLimits.queryNames}, ${requestLimits.queryChars / 1024} KiB|`);
+  expect(page).toContain(`|console|${logLimits.lines} lines, ${logLimits.chars / 1024} KiB;`);
 });

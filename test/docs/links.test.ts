@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const pages = globSync(['*.md', 'client/*.md', 'model/*.md', 'docs/**/*.md'], { cwd: ROOT });
+const pages = globSync(['*.md', 'client/*.md', 'model/*.md', 'migrations/*.md', 'docs/**/*.md'], {
+  cwd: ROOT,
+});
 const withoutCode = (page: string): string =>
   readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```.*?^```$/gms, '');
 

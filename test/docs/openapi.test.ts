@@ -5,7 +5,14 @@ import type { Json } from '../support/client.ts';
 import { cases } from '../support/operations/cases.ts';
 import { operations as documented } from '../support/operations/documented.ts';
 
-/** Rules that generators of clients need; CONTRIBUTING.md says how to run them over the document. */
+/**
+ * Rules that generators of clients need. After a change of shape run them on the document, in an empty directory:
+ *   npx openapi-typescript openapi.json -o api.d.ts                      then tsc --noEmit --strict api.d.ts
+ *   oapi-codegen -package api -generate types,client -o api.go openapi.json   (v2) then go mod tidy && go build ./...
+ *   java -jar openapi-generator-cli.jar generate -i openapi.json -g python -o python   (7) then compileall, import all
+ *   java -jar openapi-generator-cli.jar generate -i openapi.json -g typescript-fetch -o typescript   (7) then tsc
+ *   openapi-python-client generate --path openapi.json                   then compileall, import all
+ */
 const text = readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8');
 const document = JSON.parse(text) as Json;
 
@@ -19,6 +26,13 @@ function* schemasOf(value: Json, at: string): Generator<[string, Json]> {
   yield [at, value];
   for (const [name, child] of Object.entries(value)) yield* schemasOf(child, `${at}.${name}`);
 }
+
+it('every operation of the portal declares what a link needs', () => {
+  const own = operations.filter(([name]) => name.includes(' /portal-api/'));
+  expect(own.length).toBeGreaterThan(20);
+  const silent = own.filter(([, operation]) => operation['x-portal-right'] === undefined);
+  expect(silent.map(([name]) => name)).toEqual([]);
+});
 
 const oneName = (name: string) => name.replaceAll(/[^a-z0-9]/gi, '').toLowerCase();
 

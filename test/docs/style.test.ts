@@ -29,7 +29,7 @@ it('comments and names of tests follow docs/style.md', () => {
 });
 
 it('pages follow docs/style.md', () => {
-  const pages = globSync('{*,docs/**/*,client/*,model/*}.md', { cwd: ROOT }).filter(
+  const pages = globSync('{*,docs/**/*,client/*,model/*,migrations/*}.md', { cwd: ROOT }).filter(
     (page) => page !== 'docs/style.md',
   );
   expect(pages.length).toBeGreaterThan(50);
@@ -47,7 +47,7 @@ it('the pages stay short enough to read', () => {
   const bytesOf = (pages: string[]) => pages.reduce((sum, page) => sum + statSync(join(ROOT, page)).size, 0);
   const isRecord = (page: string) => page === 'CHANGELOG.md' || page.startsWith('docs/adr/');
   const pages = globSync('{*,docs/**/*}.md', { cwd: ROOT }).filter((page) => !isRecord(page));
-  expect(bytesOf(pages)).toBeLessThanOrEqual(292_000);
-  expect(bytesOf(globSync('docs/**/*.md', { cwd: ROOT }))).toBeLessThanOrEqual(294_000);
+  expect(bytesOf(pages)).toBeLessThanOrEqual(279_000);
+  expect(bytesOf(globSync('docs/**/*.md', { cwd: ROOT }))).toBeLessThanOrEqual(286_000);
   expect(bytesOf(['ARCHITECTURE.md'])).toBeLessThanOrEqual(13_000);
 });

@@ -111,8 +111,8 @@ print(json.dumps(answers))
 
 describe('the values to test with', () => {
   const value = (row: string) => {
-    const line = page.split('\n').find((line) => line.startsWith(`| ${row} | \``) && line.endsWith('` |'));
-    return line?.slice(`| ${row} | \``.length, -'` |'.length);
+    const line = page.split('\n').find((line) => line.startsWith(`|${row}|\``) && line.endsWith('`|'));
+    return line?.slice(`|${row}|\``.length, -'`|'.length);
   };
   const secret = value('secret')!;
   const headersOf = (advanced: boolean) => {

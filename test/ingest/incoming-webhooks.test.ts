@@ -266,7 +266,7 @@ function send(url: string, method: string): Promise<{ answer: number | undefined
   });
 }
 
-// differs Sources: A browser that opens an ingest URL as a page gets 403. No script there.
+// differs Sources: A browser that opens an ingest URL as a page gets 403. No script runs there.
 test.each(['document', 'iframe', 'frame', 'embed', 'object'])(
   'a browser that opens the URL as a page (%s) is refused, and nothing is stored',
   async (destination) => {

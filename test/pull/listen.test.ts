@@ -23,8 +23,8 @@ const ended = (uid: string, status: string): Promise<Json> =>
     (delivery) => delivery.status === status,
   );
 
-// differs Requests and answers: Devices listen with messages of Posthorn's own, and each local answer is an
-//   attempt. Convoy serves no device any more.
+// differs Requests and answers: Devices listen with messages of Posthorn's own. Convoy serves no device any
+//   more.
 test('a device gets signed deliveries, and the local answer is an attempt', async () => {
   const type = newType();
   const listener = await Listener.start(project, { event_types: [type], host_name: 'first' });

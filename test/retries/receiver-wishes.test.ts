@@ -115,7 +115,7 @@ describe.concurrent('a final status', () => {
   });
 
   // differs Sending: 410 ends the delivery and makes the endpoint inactive; so can [others](how-to/retries.md).
-  //   It says so.
+  //   The status means that.
   test('is 410 alone by default, also of a project that was stored without the setting', async () => {
     const { project, path, send, stop } = await answering(410);
     await app.database.query(`update projects set config = config - 'final_status_codes' where id = $1`, [

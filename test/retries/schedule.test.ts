@@ -44,7 +44,7 @@ function expectListed({ delivery, waits }: { delivery: Json; waits: number[] }):
 }
 
 // differs Sending: Waits have [jitter](how-to/retries.md), exponential ones a maximum; a list of waits
-//   (`schedule`) shows as `exponential`. No waves of retries; the enum stays.
+//   (`schedule`) shows as `exponential`. Retries come in no waves.
 // proves Subscriptions: retry_config.schedule
 test('a subscription with a list is retried by it, and shows it in the fields that clients know', async () => {
   const project = await app.newProject();

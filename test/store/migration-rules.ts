@@ -1,9 +1,9 @@
 /**
  * The statements that a migration must not have, since nodes of the version before it are at work while it runs and afterwards
- * (CONTRIBUTING.md). Read from its text: each statement is looked at by itself.
+ * (migrations/README.md). Read from its text: each statement is looked at by itself.
  */
 interface Rule {
-  /** Why not, as CONTRIBUTING.md has it. */
+  /** Why not, as migrations/README.md has it. */
   name: string;
   /** Allowed in a migration that says which nodes it needs. */
   isContracting?: true;

@@ -34,7 +34,7 @@ const RELEASED: Record<string, string> = {
 it.each(Object.entries(RELEASED))('%s is as it was released', (name, sha256) => {
   expect(
     createHash('sha256').update(read(name)).digest('hex'),
-    `${name} has been released, and databases that have it do not run it again. Undo the edit and write a new migration (CONTRIBUTING.md, Add a migration).`,
+    `${name} has been released, and databases that have it do not run it again. Undo the edit and write a new migration (migrations/README.md).`,
   ).toBe(sha256);
 });
 

@@ -99,7 +99,7 @@ export interface Operation<Body extends TSchema, Data extends TSchema, Path exte
 
 const PROJECT_PATH = '/api/v1/projects/:projectID';
 const PORTAL_PATH = '/portal-api';
-/** Where the OpenAPI document says what a portal link needs. `docs/portal.md` is generated from it. */
+/** Where the OpenAPI document says what a portal link needs. */
 const PORTAL_RIGHT = 'x-portal-right';
 /** Where it says what a key or a person needs. test/people/roles.test.ts calls every operation by it. */
 const ACCESS = 'x-access';

@@ -223,8 +223,7 @@ function signedBy(request: Received, secret: string): number[] {
 }
 
 describe('rolling the secret', () => {
-  // differs Sending: A rolled secret stops at its `expires_at`; Convoy takes the seconds for hours. As
-  //   documented there.
+  // differs Sending: A rolled secret stops at its `expires_at`; Convoy takes the seconds for hours.
   test('lets both sign until the old one expires, then only the new one', async () => {
     const { endpoint } = await subscribe(app.project, receiver.url, {
       eventTypes: ['roll'],

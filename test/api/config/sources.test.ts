@@ -192,8 +192,8 @@ const bad: [string, object, string[]][] = [
   ['a negative rate', http({ rate_limit: -1 }), ['rate_limit']],
 ];
 // differs Sources: A header of the connection in `forward_headers` is 400. `forward_headers` and `is_disabled`
-//   are taken on create too. `custom_response` has [few types](sources.md#the-url). No script on the origin of
-//   the dashboard.
+//   are taken on create too. `custom_response` has [few types](settings.md#sources), so that no script runs on
+//   the origin of the dashboard.
 test.each(bad)('a source with %s is refused and every bad field named', async (_, body, texts) => {
   await refused(body, ...texts);
 });

@@ -148,7 +148,7 @@ describe.each(updatable)('$operation', (resource) => {
   });
 
   // differs Requests and answers: Every update follows [one rule](updates.md); Convoy clears some fields and
-  //   keeps others. A `PUT` needs no field, not even a name. One rule.
+  //   keeps others. A `PUT` needs no field, not even a name.
   test('clears a field by its empty value, or refuses it', async () => {
     for (const name of Object.keys(resource.fields(ids))) {
       const { fields, put, view } = await make(resource);

@@ -72,7 +72,7 @@ test('one payload larger than the bound is a page of its own', async () => {
 });
 
 // differs Requests and answers: All attempts are listed, beyond 8 MB the oldest without headers and
-//   `response_data`. Convoy lists ten. Nothing vanishes.
+//   `response_data`. Convoy lists ten.
 test('the attempts of one delivery are listed with 8 MB of responses, and each can be read whole', async () => {
   const [delivery] = (await app.project.get('/eventdeliveries?perPage=1')).content;
   const path = `/eventdeliveries/${delivery.uid}/deliveryattempts`;

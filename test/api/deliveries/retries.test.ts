@@ -142,7 +142,7 @@ describe.concurrent('a delivery', () => {
     await receiver.stop();
   });
 
-  // differs Sending: `Retry-After` on any failing answer lengthens the wait. As asked.
+  // differs Sending: `Retry-After` on any failing answer lengthens the wait. The receiver asks for it.
   test.each([
     ['429', '7', 7_000],
     ['503', '7', 7_000],
@@ -206,7 +206,7 @@ describe.concurrent('a delivery', () => {
 });
 
 describe.concurrent('a paused endpoint', () => {
-  // differs Requests and answers: Attempts say `status: false`; Convoy leaves the key out. Clearer.
+  // differs Requests and answers: Attempts say `status: false`; Convoy leaves the key out.
   test('delays first attempts and retries, and gets them all once unpaused, in order', async () => {
     const { receiver, endpoint, send } = await setCase({ type: 'linear', retry_count: 3, ...SECOND });
     // The answer comes after the pause, so the retry cannot come before it.

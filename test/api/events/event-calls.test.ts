@@ -227,7 +227,7 @@ test('events are found by part of the type or key, by the beginning of the id, a
     expect((await project.get(`/events?body=${encodeURIComponent(body)}`, 400)).code).toBe('bad_query');
 });
 
-// differs Lists: A search in payloads without dates is bound by `search_policy`. It is documented.
+// differs Lists: A search in payloads without dates is bound by `search_policy`, as Convoy documents.
 // proves Projects: search_policy
 test('a payload search is paged both ways and reaches back as far as the search policy', async () => {
   for (const n of [1, 2, 3, 4, 5])
@@ -253,7 +253,7 @@ test('a payload search is paged both ways and reaches back as far as the search 
 });
 
 // differs Events and deliveries: An event may have `metadata` and a `source_id`. Replay matches again; in Convoy
-//   it does nothing for a finished event. As documented there.
+//   it does nothing for a finished event.
 test('a replay matches again and creates new deliveries that name the event', async () => {
   const event = await project.post('/events/broadcast', { event_type: 'a', data: { n: 1 } });
   expect(event.status).toBe('Failure');

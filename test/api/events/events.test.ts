@@ -234,7 +234,7 @@ describe('custom headers', () => {
 
 describe('an idempotency key', () => {
   // differs Events and deliveries: A repeated idempotency key answers 201 with `is_duplicate_event: true` on
-  //   every event call. `duplicates=false` leaves repeats out of a list. One rule.
+  //   every event call. `duplicates=false` leaves repeats out of a list.
   test('used again creates a duplicate that is stored and not sent', async () => {
     const body = { event_type: 'order.paid', data: { n: 1 }, idempotency_key: 'twice ✓' };
     const { event } = await delivered(body);

@@ -12,7 +12,7 @@ const asBytes = (path: string, accept = 'application/json; payload=bytes'): Prom
 const text = (bytes: number[]): string => Buffer.from(bytes).toString();
 
 // differs Requests and answers: `Accept: application/json; payload=bytes` gives payloads as arrays of integers.
-//   The interface types them so; clients want JSON.
+//   The interface has them so.
 test('payloads are arrays of integers on request, exact to the byte, and inline otherwise', async () => {
   await subscribe(app.project, receiver.url);
   const body = '{"event_type":"e","data":{"n":1.10,"ü":"\\u00e9🎺","z":[ ]}}';

@@ -382,7 +382,7 @@ describe('figures', () => {
     expect(past[0]).toMatchObject({ period_failure_rate: null, success_count: 0 });
   });
 
-  // differs Access: There are no licences. One edition.
+  // differs Access: There are no licences: one edition has everything. Convoy sells licences.
   test('and settings for the pages', async () => {
     expect(await viewer.get('/configuration')).toMatchObject({
       can_manage_endpoint: false,

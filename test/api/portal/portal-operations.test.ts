@@ -148,7 +148,7 @@ describe('through a portal', () => {
   });
 
   // differs Access: Portal callers get 404 for resources of others and 403 for operations that no portal may
-  //   use; Convoy 401 or 400. Hidden looks like missing.
+  //   use; Convoy says 401 or 400.
   test('operations that are not for portals are 403, and have no path under /portal-api', async () => {
     const inPortal = new Set(operations.filter(({ isPortal }) => isPortal).map(({ caseId }) => caseId));
     const closed = operations.filter(({ path, caseId }) => path.startsWith('/api/') && !inPortal.has(caseId));

@@ -53,7 +53,7 @@ test('an endpoint rate limit holds in any interval, over two nodes, and uses no 
 });
 
 // differs Sending: `rate_limit_config` of a subscription is applied. [Rate limits hold](guarantees.md) and use
-//   no retry. Deliveries to a paused endpoint wait. A pause loses nothing.
+//   no retry. Deliveries to a paused endpoint wait, so a pause loses nothing.
 test('a limited subscription does not delay another one on the same endpoint', async () => {
   const { endpoint } = await subscribe(app.project, `${receiver.url}/siblings`, {
     eventTypes: ['slow.sibling'],

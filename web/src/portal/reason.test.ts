@@ -11,8 +11,8 @@ import { adviceText, outcomeText, tellDelivery } from './reason.ts';
 /** The failures of a message in the table of docs/brokers.md, by step. */
 function documented(): [step: string, outcomes: string[]][] {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/brokers.md'), 'utf8');
-  const [, table = ''] = page.split('| step | `outcome` |');
-  const rows = table.split('\n\n')[0]?.matchAll(/^\| (.+) \| (`.+`) \|$/gm) ?? [];
+  const [, table = ''] = page.split('|step|`outcome`|');
+  const rows = table.split('\n\n')[0]?.matchAll(/^\|(.+)\|(`.+`)\|$/gm) ?? [];
   return [...rows].map(([, step = '', words = '']) => [step, words.replaceAll('`', '').split(', ')]);
 }
 
