@@ -43,7 +43,7 @@ export function configSection(): string {
 function allowedText(allowed: string): string {
   const [form = ''] = allowed.split(';');
   return form
-    .replace(/^(a whole number from|one of|a URL starting with) /, '')
+    .replace(/^(a whole number from|one of|a URL starting with) |, comma separated$/g, '')
     .replaceAll(/\d{5,}/g, (digits) => Number(digits).toLocaleString('en'));
 }
 
@@ -126,15 +126,12 @@ const commandRow = ([name, command]: [string, Command]): string[] => [
   command.summary,
 ];
 
-/** The commands of resources by noun. A verb says what it does, so only further sentences of its summary are shown. */
+/** The commands of resources by noun. A verb says what it does. */
 function resourceRows(rows: [string, Command][]): string[][] {
   const byNoun = Map.groupBy(rows, ([name]) => name.split(' ')[0] ?? '');
-  const described = ([name, command]: [string, Command]) => {
-    const more = command.summary.split('. ').slice(1).join('. ');
-    const text = code(synopsis(name.split(' ').slice(1).join(' '), command));
-    return more === '' ? text : `${text} (${more.replace(/\.$/, '')})`;
-  };
-  return [...byNoun].map(([noun, list]) => [code(noun), list.map(described).join(', ')]);
+  const verb = ([name, command]: [string, Command]) =>
+    code(synopsis(name.split(' ').slice(1).join(' '), command));
+  return [...byNoun].map(([noun, list]) => [code(noun), list.map(verb).join(', ')]);
 }
 
 const synopsis = (name: string, { operands = [] }: Command): string =>

@@ -74,13 +74,15 @@ export const resourceSettings: Record<string, ReadonlyMap<string, Schema>> = Obj
 export const covers = (name: string, setting: string): boolean =>
   name === setting || (name.endsWith('.*') && setting.startsWith(name.slice(0, -1)));
 
-/** The allowed values, unless the description names each of them. */
-function choices({ description = '', enum: values, items }: Schema): string {
-  if (values === undefined) return items?.enum === undefined ? '' : choices({ description, ...items });
+/** The allowed values that neither the description nor the default names. */
+function choices({ description = '', enum: values, items }: Schema, usual: string): string {
+  if (values === undefined) return items?.enum === undefined ? '' : choices({ description, ...items }, usual);
   if (values.includes('SHA3_224')) return ' One of the [hashes](sources.md#verification).';
+  if (values.includes('github')) return '';
   const all = values.filter((value) => value !== '').map(code);
-  if (values.includes('github') || all.every((value) => description.includes(value))) return '';
-  return ` ${all.join(', ')}.`;
+  const rest = all.filter((value) => !description.includes(value) && !usual.includes(value));
+  if (rest.length === 0) return '';
+  return rest.length === all.length ? ` ${rest.join(', ')}.` : ` Or ${rest.join(', ')}.`;
 }
 
 function defaultOf(defaults: object, name: string): string {
@@ -110,7 +112,7 @@ export function settingSection(section: string): string {
     if (description === undefined) throw new Error(`${name} of ${section} has no description in its schema`);
     const usual = code(defaultOf(RESOURCES[section]?.defaults ?? {}, name));
     const [group = ''] = name.split('.');
-    return ELSEWHERE[group] ?? `|${code(name)}|${description}${choices(schema)}|${usual}|`;
+    return ELSEWHERE[group] ?? `|${code(name)}|${description}${choices(schema, usual)}|${usual}|`;
   });
   return ['|setting|meaning|default|', '|---|---|---|', ...new Set(rows), ''].join('\n');
 }

@@ -9,7 +9,7 @@ export const auditActions = {
   'signing_key.deleted': '',
   'endpoint.created': 'by hand, by an onboarding or by a dynamic event',
   'endpoint.updated': 'or assigned to the owner of a portal link',
-  'endpoint.deleted': 'each of its subscriptions has its own entry',
+  'endpoint.deleted': '',
   'endpoint.paused': '',
   'endpoint.activated': '',
   'endpoint.disabled': 'by the service; `after.reason` says why',
@@ -25,13 +25,13 @@ export const auditActions = {
   'filter.deleted': '',
   'source.created': '',
   'source.updated': '',
-  'source.deleted': 'each of its subscriptions has its own entry',
+  'source.deleted': '',
   'portal_link.created': '',
   'portal_link.updated': '',
   'portal_link.revoked': 'with its tokens',
   'portal_link.token_made': 'by a call of `refresh_token`',
-  'event_type.created': 'by hand or by an import',
-  'event_type.updated': 'by hand or by an import',
+  'event_type.created': 'also by an import',
+  'event_type.updated': 'also by an import',
   'event_type.deprecated': '',
   'view.saved': 'created or replaced',
   'view.deleted': '',
@@ -39,7 +39,7 @@ export const auditActions = {
   'failures.unmuted': '',
   'job.started': 'a batch or an onboarding; `after` has its type and filter',
   'job.cancelled': '',
-  'event.replayed': '`after.deliveries` counts its new deliveries, those still being created included',
+  'event.replayed': '`after.deliveries` counts its new deliveries',
   'event.rescheduled': '',
   'event_delivery.resent': 'it had failed or was discarded',
   'event_delivery.force_resent': 'they had succeeded; `after.ids` names them',
@@ -60,7 +60,7 @@ export const auditActions = {
   'person.signed_in': '`after` says how and from where',
   'session.ended': 'by its owner',
   'primary.accepted':
-    '[an old primary](operations.md#an-old-primary-that-comes-back-as-the-only-one) is used; the command and each process write an entry',
+    '[an old primary](operations.md#an-old-primary-that-comes-back-as-the-only-one) is used',
 } as const satisfies Record<`${string}.${string}`, string>;
 
 export type AuditAction = keyof typeof auditActions;

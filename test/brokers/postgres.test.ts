@@ -142,8 +142,6 @@ check(
   },
 );
 
-// differs Sources: `db_change_stream` sources take the changes of a PostgreSQL database. Convoy has only the
-//   type.
 check('functions make other events of changes, and rows that cannot be events are kept', async () => {
   const { app, side } = shared;
   const scene = await BrokerScene.on(app);

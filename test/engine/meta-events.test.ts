@@ -48,8 +48,6 @@ const first = async (status: string): Promise<Json> =>
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {
-  // differs Events and deliveries: There are more [meta events](meta-events.md), without secrets, selected by
-  //   name, `*` or glob. Convoy has five.
   // proves Projects: meta_event.url
   test('create one meta event each, in order, without secrets', async () => {
     await configure({ event_type: ['*'] });
