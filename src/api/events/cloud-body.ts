@@ -49,7 +49,7 @@ export const cloudItems = (batch: CloudBatch, kind: EventKind, by: CloudReader):
 class CloudItem implements BatchItem {
   readonly text: string;
   payload?: CloudEvent;
-  readonly #check: () => CheckedEvent;
+  readonly #check: () => Promise<CheckedEvent>;
 
   constructor(
     { value, text }: { value: unknown; text: string },
@@ -57,13 +57,13 @@ class CloudItem implements BatchItem {
     { query, check, jsonBounds }: CloudReader,
   ) {
     this.text = text;
-    this.#check = () => {
-      this.payload = readStructured(value, text, jsonBounds);
+    this.#check = async () => {
+      this.payload = await readStructured(value, text, jsonBounds);
       return check({ kind, ...bodyOf(kind, query, this.payload) }, text);
     };
   }
 
-  check(): CheckedEvent {
+  check(): Promise<CheckedEvent> {
     return this.#check();
   }
 }
@@ -78,8 +78,9 @@ export function cloudBody(
       request.payload = event;
       return bodyOf(kind, request.query as Query, event);
     };
-    if (json === undefined) return binary(request).then(use);
-    return use(readStructured(json.value, json.text, request.server.jsonBounds));
+    const read =
+      json === undefined ? binary(request) : readStructured(json.value, json.text, request.server.jsonBounds);
+    return read.then(use);
   };
 }
 

@@ -28,7 +28,7 @@ type Target = Pick<WantedTarget, 'make' | 'changes'>;
 /** An event of a call with many. */
 export interface BatchItem {
   /** Throws if it has not the form of its kind. */
-  check(): CheckedEvent;
+  check(): CheckedEvent | Promise<CheckedEvent>;
   /** Its JSON. */
   text: string;
   /** The data of a CloudEvent. */
@@ -74,7 +74,8 @@ async function checkedEntries(
   for (const [n, item] of items.entries()) {
     if (n > 0 && n % CHECKED_AT_ONCE === 0) await nextTurn();
     const entry = async (): Promise<Entry> => {
-      const checked = item.check();
+      const checking = item.check();
+      const checked = checking instanceof Promise ? await checking : checking;
       const { text: bodyText, payload } = item;
       const alone = { project, trace, body: checked.body, bodyText, payload, idempotencyKey: undefined };
       const target = await targetOf(checked);

@@ -1,9 +1,9 @@
 import { attributeText, CLOUD_PREFIX } from '../../domain/config/cloud-event.ts';
 import { type FieldProblem, invalid } from '../../domain/errors.ts';
-import { compactJson, cutTopLevel } from '../../platform/json/cut-json.ts';
+import { compactInSlices, compactMember } from '../../platform/json/cut-json.ts';
 import { isObject } from '../../platform/json/is-object.ts';
-import { excessOf, type JsonBounds } from '../../platform/json/json-shape.ts';
-import { isJsonType, type JsonPayload, jsonInSlices, jsonPayload } from '../request/body.ts';
+import { excessInSlices, type JsonBounds } from '../../platform/json/json-shape.ts';
+import { isJsonType, type JsonPayload, jsonInSlices } from '../request/body.ts';
 import { headerValues, type IngestHeaders } from '../request/ingest-request.ts';
 import { excessError } from '../request/json-bounds.ts';
 import { checkSize, problemsOf, refuse, typeProblems } from './attributes.ts';
@@ -25,7 +25,7 @@ const NO_DATA = Buffer.from('null');
 const OCTETS = 'application/octet-stream';
 
 /** From its JSON: the parsed value, and its text, in which the data is as it was sent. */
-export function readStructured(value: unknown, text: string, bounds: JsonBounds): CloudEvent {
+export async function readStructured(value: unknown, text: string, bounds: JsonBounds): Promise<CloudEvent> {
   if (!isObject(value)) throw invalid('', 'must be an object with the attributes of a CloudEvent');
   const { data, data_base64: base64, datacontenttype, ...given } = value;
   const entries = Object.entries(given);
@@ -40,7 +40,7 @@ export function readStructured(value: unknown, text: string, bounds: JsonBounds)
   }
   refuse([...problems, ...typeProblems(datacontenttype), ...problemsOf(attributes)]);
   const type = mediaType((datacontenttype as string | null) ?? '');
-  return { attributes, ...structuredData({ data, base64, text, bounds }, type) };
+  return { attributes, ...(await structuredData({ data, base64, text, bounds }, type)) };
 }
 
 /** From the headers of a request and its decoded body. */
@@ -57,7 +57,7 @@ export async function readBinary(headers: IngestHeaders, body: Buffer): Promise<
   const [type = ''] = headerValues(headers, 'content-type');
   refuse([...typeProblems(type), ...problemsOf(attributes)]);
   const json = isJsonType(mediaType(type)) ? await jsonInSlices(body) : null;
-  return { attributes, ...dataOf(body, type, json) };
+  return { attributes, ...(await dataOf(body, type, json)) };
 }
 
 const isAttribute = (value: unknown): value is string | boolean | number =>
@@ -65,39 +65,38 @@ const isAttribute = (value: unknown): value is string | boolean | number =>
 
 const mediaType = (type: string): string => type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-function structuredData(
+async function structuredData(
   { data, base64, text, bounds }: { data: unknown; base64: unknown; text: string; bounds: JsonBounds },
   type: string,
-): Pick<CloudEvent, 'payload' | 'contentType'> {
+): Promise<Pick<CloudEvent, 'payload' | 'contentType'>> {
   if (base64 !== undefined && base64 !== null) {
     if (data !== undefined) throw invalid('data_base64', 'cannot be given together with data');
     if (typeof base64 !== 'string' || !BASE64.test(base64)) throw invalid('data_base64', 'must be base64');
     const bytes = Buffer.from(base64, 'base64');
     const named = type === '' ? OCTETS : type;
-    return dataOf(bytes, named, isJsonType(named) ? boundedJson(bytes, bounds) : null);
+    return dataOf(bytes, named, isJsonType(named) ? await boundedJson(bytes, bounds) : null);
   }
   if (data === undefined || data === null) return { payload: NO_DATA, contentType: null };
-  if (isJsonType(type))
-    return { payload: compactJson(cutTopLevel(text, 'data') ?? 'null'), contentType: null };
+  if (isJsonType(type)) return { payload: await compactMember(text, 'data'), contentType: null };
   if (typeof data !== 'string')
     throw invalid('data', `must be a string, because datacontenttype is ${type.slice(0, 100)}`);
   return { payload: Buffer.from(data), contentType: type };
 }
 
-function boundedJson(bytes: Buffer, bounds: JsonBounds): JsonPayload | null {
-  const excess = excessOf(bytes, bounds);
+async function boundedJson(bytes: Buffer, bounds: JsonBounds): Promise<JsonPayload | null> {
+  const excess = await excessInSlices(bytes, bounds);
   if (excess !== undefined) throw invalid('data_base64', excessError(excess, bounds).message);
-  return jsonPayload(bytes);
+  return jsonInSlices(bytes);
 }
 
 /** `json`: that of the bytes, if their type is JSON. */
-function dataOf(
+async function dataOf(
   bytes: Buffer,
   contentType: string,
   json: JsonPayload | null,
-): Pick<CloudEvent, 'payload' | 'contentType'> {
+): Promise<Pick<CloudEvent, 'payload' | 'contentType'>> {
   if (bytes.length === 0) return { payload: NO_DATA, contentType: null };
   if (!isJsonType(mediaType(contentType))) return { payload: bytes, contentType };
   if (json === null) throw invalid('data', 'is not the JSON that its content type says');
-  return { payload: compactJson(json.text), contentType: null };
+  return { payload: await compactInSlices(json.text), contentType: null };
 }

@@ -22,7 +22,9 @@ export async function cloudMessage(
   try {
     if (form === 'binary') return await readBinary(headers, body);
     const json = await jsonInSlices(body);
-    return json === null ? 'The CloudEvent is not JSON.' : readStructured(json.value, json.text, bounds);
+    return json === null
+      ? 'The CloudEvent is not JSON.'
+      : await readStructured(json.value, json.text, bounds);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return `The message is no valid CloudEvent: ${error.message}.`;

@@ -52,20 +52,23 @@ export async function cloudEventsOf(
   const json = await jsonInSlices(body);
   if (json === null) throw new AppError('bad_json', { detail: 'it is not the JSON of CloudEvents' });
   if (form === 'structured')
-    return [{ cloud: readStructured(json.value, json.text, jsonBounds), payload: json }];
+    return [{ cloud: await readStructured(json.value, json.text, jsonBounds), payload: json }];
   const asCloudEvent = form === null ? ofEventGrid : (value: unknown) => value;
-  return new CloudBatch(json.value, json.text).items.map(({ value, text }, n) =>
-    itemOf({ kind: 'json', value, text }, n, () => readStructured(asCloudEvent(value), text, jsonBounds)),
-  );
+  const events: CloudRequestEvent[] = [];
+  for (const [n, { value, text }] of new CloudBatch(json.value, json.text).items.entries()) {
+    const read = async () => readStructured(asCloudEvent(value), text, jsonBounds);
+    events.push(await itemOf({ kind: 'json', value, text }, n, read));
+  }
+  return events;
 }
 
-function itemOf(
+async function itemOf(
   payload: Extract<Payload, { kind: 'json' }>,
   index: number,
-  read: () => CloudEvent,
-): CloudRequestEvent {
+  read: () => Promise<CloudEvent>,
+): Promise<CloudRequestEvent> {
   try {
-    return { cloud: read(), payload };
+    return { cloud: await read(), payload };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw invalidFields(
