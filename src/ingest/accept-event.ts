@@ -114,53 +114,40 @@ export class EventAcceptor {
    */
   acceptGroup(events: readonly NewEvent[], { isAllOrNothing = false } = {}): Promise<GroupResult[]> {
     const { tracer } = this.#deps;
-    const accept = (traced: readonly NewEvent[]) => this.#acceptCounted(traced, isAllOrNothing);
-    return tracer === null ? accept(events) : traceAccept(tracer, events, accept);
+    return tracer === null
+      ? this.#accept(events, isAllOrNothing)
+      : traceAccept(tracer, events, (traced) => this.#accept(traced, isAllOrNothing));
   }
 
-  async #acceptCounted(group: readonly NewEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
-    const { events } = this.#deps.metrics;
+  async #accept(received: readonly NewEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
+    const [one] = received;
+    if (one === undefined) return [];
+    const { inFlight, ids, metrics } = this.#deps;
+    const bytes = received.reduce((sum, { payload }) => sum + payload.length, 0);
+    const visitor = { projectId: one.projectId, bytes, events: received.length };
+    const isIn = this.#room.enter(visitor);
+    let first: EventId | undefined;
     try {
-      const results = await this.#enterAndAccept(group, isAllOrNothing);
-      for (const result of results) if (result instanceof Error) events.refused.inc();
+      if (!isIn) throw new AppError('overloaded', { retry: 1 });
+      const sources: NewEvent[] = [];
+      for (const event of received)
+        sources.push(event.sourceId === null ? event : await this.#runFunctions(event, event.sourceId));
+      if (!ids.isReady()) await ids.ready();
+      // The first id holds those after it.
+      first = inFlight.take<EventId>();
+      const events = withIds(sources, first, ids);
+      const results = await this.#storeChecked(events, isAllOrNothing);
+      for (const result of results) if (result instanceof Error) metrics.events.refused.inc();
       return results;
     } catch (error) {
-      events.refused.inc(group.length);
-      throw error;
-    }
-  }
-
-  async #enterAndAccept(group: readonly NewEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
-    const [first] = group;
-    if (first === undefined) return [];
-    const bytes = group.reduce((sum, { payload }) => sum + payload.length, 0);
-    const visitor = { projectId: first.projectId, bytes, events: group.length };
-    if (!this.#room.enter(visitor)) throw new AppError('overloaded', { retry: 1 });
-    try {
-      return await this.#accept(group, isAllOrNothing);
-    } catch (error) {
+      metrics.events.refused.inc(received.length);
       // An event that may have been stored fails as `outcome_unknown`. Any other statement runs before the
       // insert.
       if (!isConnectionError(error)) throw error;
       throw new AppError('database_unavailable', { retry: RETRY_SECONDS }, because(error));
     } finally {
-      this.#room.leave(visitor);
-    }
-  }
-
-  async #accept(received: readonly NewEvent[], isAllOrNothing: boolean): Promise<GroupResult[]> {
-    const { inFlight, ids } = this.#deps;
-    const sources: NewEvent[] = [];
-    for (const event of received)
-      sources.push(event.sourceId === null ? event : await this.#runFunctions(event, event.sourceId));
-    if (!ids.isReady()) await ids.ready();
-    // The first id holds those after it.
-    const first = inFlight.take<EventId>();
-    try {
-      const events = sources.map((source, n) => ({ source, id: n === 0 ? first : ids.next<EventId>() }));
-      return await this.#storeChecked(events, isAllOrNothing);
-    } finally {
-      inFlight.release(first);
+      if (first !== undefined) inFlight.release(first);
+      if (isIn) this.#room.leave(visitor);
     }
   }
 
@@ -321,6 +308,9 @@ export class EventAcceptor {
     return prepareEvent(source, routing, { ids, nowMs: now(), maxRetrySeconds, sealer, eventId: id, room });
   }
 }
+
+const withIds = (sources: readonly NewEvent[], first: EventId, ids: IdFactory): IdentifiedEvent[] =>
+  sources.map((source, n) => ({ source, id: n === 0 ? first : ids.next<EventId>() }));
 
 function refuseTooMany(ordered: number, limit: number): void {
   const error = tooManyOrdered('call', ordered, limit);
