@@ -68,13 +68,13 @@ Store(s) == \* code: src/store/queue/accept-events.ts acceptText; src/store/queu
   /\ state' = IF state[s.d].status = "new" THEN [state EXCEPT ![s.d].status = "open", ![s.d].top = 1, ![s.d].leases = IF s.leased THEN @ + 1 ELSE @]
             ELSE state
 
-Lease(s) == \* code: src/store/queue/lease-due.ts leaseStatement
+Lease(s) == \* code: src/store/queue/claim.ts leaseStatement
   LET f == Grown(row[s.d].fence)
   IN  /\ row' = IF row[s.d].fence > 0 /\ (row[s.d].node = None \/ ~CLAIMS_FREE_ROWS)
                 THEN [row EXCEPT ![s.d].node = s.node, ![s.d].fence = f, ![s.d].lease = state[s.d].leases + 1] ELSE row
       /\ state' = [state EXCEPT ![s.d].top = IF f > @ THEN f ELSE @, ![s.d].leases = @ + 1]
 
-IsLeased(w) == \* code: src/store/queue/move-queue-rows.ts leasedByNode moveQueueRows
+IsLeased(w) == \* code: src/store/queue/queue-rows.ts leasedByNode moveQueueRows
   /\ row[w.d].fence > 0
   /\ ("node" \in CHECKS => row[w.d].node = w.node)
   /\ ("fence" \in CHECKS => row[w.d].fence = w.fence)
@@ -121,7 +121,7 @@ Accept(n, d, leased) == \* code: src/ingest/store-events.ts EventStore; src/engi
          \/ /\ Lose /\ Lost(s) /\ Doubts(n, d) /\ UNCHANGED work
             /\ answered' = IF ANSWERS_AFTER_COMMIT THEN answered ELSE answered \cup {d}
 
-Claim(n, d) == \* code: src/engine/queue/claimer.ts #claim; src/store/queue/claim-deliveries.ts claimDeliveries
+Claim(n, d) == \* code: src/engine/queue/claimer.ts #claim; src/store/queue/claim.ts claimDeliveries
   LET s == [op |-> "claim", node |-> n, d |-> d]
   IN  /\ Lives(n) /\ IsFresh(n)
       /\ row[d].fence > 0 /\ (row[d].node = None \/ (~CLAIMS_FREE_ROWS /\ row[d].node # n))
@@ -141,7 +141,7 @@ Start(w) == \* code: src/engine/queue/claimer.ts #take; src/engine/queue/dispatc
          ELSE Becomes(w, IF w.started /\ ENDS_STARTED THEN "interrupted" ELSE "unsent") /\ UNCHANGED doubt
       /\ UNCHANGED <<row, state, late, node, answered, begun, odd, left>>
 
-Mark(w) == \* code: src/store/queue/claim-deliveries.ts markStarted
+Mark(w) == \* code: src/store/queue/release-rows.ts markStarted
   /\ Once /\ MARKS_STARTED /\ w.at = "unsent" /\ IsFresh(w.node)
   /\ IF IsLeased(w) THEN Becomes(w, "marked") /\ row' = [row EXCEPT ![w.d].started = TRUE] /\ UNCHANGED doubt
                     ELSE work' = work \ {w} /\ UNCHANGED row /\ Doubts(w.node, w.d)
@@ -176,7 +176,7 @@ RemoveRow(d) ==
   /\ row' = [row EXCEPT ![d] = NoRow]
   /\ UNCHANGED <<state, work, late, node, doubt, answered, begun, odd, left>>
 
-Reconcile(n, d) == \* code: src/engine/queue/doubts.ts Doubts #releaseUnknown; src/store/queue/claim-deliveries.ts releaseIfLeased
+Reconcile(n, d) == \* code: src/engine/queue/doubts.ts Doubts #releaseUnknown; src/store/queue/release-rows.ts releaseRows
   /\ RECONCILES /\ Lives(n) /\ IsFresh(n) /\ d \in doubt[n]
   /\ (RECONCILES_ALONE => ~ \E w \in work : w.node = n /\ w.at = "coming" /\ w.by = "claim")
   /\ row' = IF row[d].node = n /\ (LEAVES_KNOWN => ~Knows(n, d)) THEN [row EXCEPT ![d] = Free(@, Grown(@.fence))] ELSE row

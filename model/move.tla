@@ -59,13 +59,13 @@ CommitAccept(o) ==
   /\ UNCHANGED <<source, target, copy, mover, odd, left>>
 
 \* A node that has not read the config yet claims in a cell that drains or is closed. A parked row is due in a thousand years.
-Claim(c, d) == \* code: src/store/queue/lease-due.ts leaseStatement
+Claim(c, d) == \* code: src/store/queue/claim.ts leaseStatement
   /\ rows[c][d] = "free" /\ (c = "source" \/ target.isOpen)
   /\ rows' = [rows EXCEPT ![c][d] = "leased"]
   /\ odd' = odd \cup (IF \E b \in {"source", "target"} \ {c} : rows[b][d] = "leased" THEN {"both"} ELSE {})
   /\ UNCHANGED <<source, target, open, copy, mover, answered, left>>
 
-Finish(c, d) == \* code: src/store/queue/move-queue-rows.ts moveQueueRows
+Finish(c, d) == \* code: src/store/queue/queue-rows.ts moveQueueRows
   /\ rows[c][d] = "leased" /\ rows' = [rows EXCEPT ![c][d] = "ended"]
   /\ UNCHANGED <<source, target, open, copy, mover, answered, odd, left>>
 

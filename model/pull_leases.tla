@@ -72,7 +72,7 @@ Attempt(f, id, isOk) ==
             ELSE [row EXCEPT !.lane = "waiting", !.node = None, !.isDue = TRUE, !.fence = @ + 1, !.pulled = FALSE]
 
 \* By any node; the answer may be lost, and then the consumer reports again.
-Report(h, isOk, isLost) == \* code: src/engine/pull/pull-results.ts PullResults; src/store/queue/finish-deliveries.ts finishPulled; src/store/queue/move-queue-rows.ts LEASED_BY_CONSUMER; src/engine/pull/lease-token.ts readLease
+Report(h, isOk, isLost) == \* code: src/engine/pull/pull-results.ts PullResults; src/store/queue/finish-deliveries.ts finishPulled; src/store/queue/queue-rows.ts LEASED_BY_CONSUMER; src/engine/pull/lease-token.ts readLease
   LET isLeased == row.lane = "leased" /\ row.node = None /\ (FENCES_RESULTS => row.fence = h.fence /\ ~row.isDue)
       isAgain == \E a \in attempts : a.lease = h.fence
       id == IF ATTEMPT_IN_LEASE THEN 0 ELSE Cardinality(attempts) + 1
@@ -91,7 +91,7 @@ TimeIsOver ==
   /\ row' = [row EXCEPT !.isDue = TRUE]
   /\ UNCHANGED <<status, work, held, attempts, dead, given, odd>>
 
-ClaimLapsed(n) == \* code: src/store/queue/lease-due.ts leaseStatement; src/domain/delivery.ts LANE
+ClaimLapsed(n) == \* code: src/store/queue/claim.ts leaseStatement; src/domain/delivery.ts LANE
   /\ Lives(n) /\ row.lane \in {"preparing", "leased"} /\ row.isDue
   /\ (row.node = None \/ row.node \in dead) \* the rows of a dead node are reaped
   /\ (ANY_NODE_LAPSES \/ row.by = n)

@@ -4,7 +4,7 @@ import { keyInId } from '../routing/ordering.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { clearAlerts, raiseAlerts, raiseAlertsDaily } from '../store/changes/alert-writes.ts';
 import type { SourceRow } from '../store/config/sources.ts';
-import { type HeldKey, heldSubscriptions } from '../store/ordering/held-subscriptions.ts';
+import { type HeldKey, heldSubscriptions } from '../store/ordering/held-keys.ts';
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
 
 /**

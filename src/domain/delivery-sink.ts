@@ -1,4 +1,4 @@
-import type { Leased, LeasedDelivery, QueueKey } from './delivery.ts';
+import type { Leased, LeasedDelivery, Place, QueueKey } from './delivery.ts';
 import type { ProjectId } from './ids.ts';
 
 /** Whom a delivery is for. */
@@ -35,7 +35,7 @@ export interface DeliverySink {
   unreserve(deliveryId: string): void;
   start(delivery: LeasedDelivery): void;
   /** Stored without a node: due for any node, now or after this time. `bytes`: of its payload. */
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number, bytes?: number): void;
+  waiting(place: Place, dueInMs?: number, bytes?: number): void;
   /** Stored behind another delivery of its ordering key. */
   waitingBehind(projectId: string, key: QueueKey, bytes: number): void;
   /** An event was stored whose deliveries are not created yet. */

@@ -126,13 +126,20 @@ export type MetaQueueKey = string & { readonly metaQueueKey: true };
 /** A queue key is an endpoint, a subscription with a rate limit of its own, or the key of a project's meta events. */
 export type QueueKey = EndpointId | SubscriptionId | MetaQueueKey;
 
-/**
- * A row that a node leases, with all that an attempt needs. Deliveries and meta events share the queue, the window and the
- * caps.
- */
-export type Leased = LeasedDelivery | LeasedMetaEvent | LeasedBatch;
+/** A place in the queue where rows wait. */
+export interface Place {
+  projectId: string;
+  key: QueueKey;
+  lane: number;
+}
 
-interface LeasedWork {
+/** A row that a node leases. Deliveries, meta events and batches share the queue, the window and the caps. */
+export type Leased = LeasedSingle | LeasedBatch;
+
+/** A delivery or a meta event, with all that an attempt needs. */
+export type LeasedSingle = LeasedDelivery | LeasedMetaEvent;
+
+interface LeasedRow {
   id: DeliveryId | MetaEventId | BatchId;
   projectId: ProjectId;
   /** The node may finish it only under this fence. */
@@ -142,13 +149,6 @@ interface LeasedWork {
   lane: number;
   /** The target that the window and the concurrency caps count: an endpoint, or the queue key of meta events. */
   target: EndpointId | MetaQueueKey;
-  eventType: string;
-  deliveryMode: DeliveryMode;
-  retry: RetryPolicy;
-  numTrials: number;
-  /** Tries before the last resend, which use up nothing. */
-  budgetFrom: number;
-  body: Buffer;
   /** The endpoint dropped the connection of the first request of this try. */
   isSecondRequest: boolean;
   /** When the event was accepted, or was to be delivered, in the database's time: latency counts from here. */
@@ -157,13 +157,23 @@ interface LeasedWork {
   dueAt: number | null;
 }
 
-export interface LeasedMetaEvent extends LeasedWork {
+interface SingleRow extends LeasedRow {
+  eventType: string;
+  deliveryMode: DeliveryMode;
+  retry: RetryPolicy;
+  numTrials: number;
+  /** Tries before the last resend, which use up nothing. */
+  budgetFrom: number;
+  body: Buffer;
+}
+
+export interface LeasedMetaEvent extends SingleRow {
   kind: 'meta';
   id: MetaEventId;
 }
 
 /** A batch. Its deliveries have their own tries, modes and bodies, and are read when it is sent. */
-export interface LeasedBatch extends LeasedWork {
+export interface LeasedBatch extends LeasedRow {
   kind: 'batch';
   id: BatchId;
   target: EndpointId;
@@ -180,7 +190,7 @@ export interface Pulled {
   headers: string;
 }
 
-export interface LeasedDelivery extends LeasedWork {
+export interface LeasedDelivery extends SingleRow {
   kind: 'delivery';
   id: DeliveryId;
   eventId: EventId;

@@ -1,5 +1,5 @@
 import type { ProjectConfig } from './config/project-config.ts';
-import type { MetaQueueKey, QueueKey, RetryPolicy } from './delivery.ts';
+import { LANE, type MetaQueueKey, type Place, type QueueKey, type RetryPolicy } from './delivery.ts';
 import type { MetaEventId } from './ids.ts';
 
 /**
@@ -56,6 +56,13 @@ const PREFIX = 'meta:';
 export function metaQueueKey(projectId: string): MetaQueueKey {
   return `${PREFIX}${projectId}` as MetaQueueKey;
 }
+
+/** Where the meta events of a project wait. */
+export const metaEventsOf = (projectId: string): Place => ({
+  projectId,
+  key: metaQueueKey(projectId),
+  lane: LANE.first,
+});
 
 /** Asked only of what waits: what a node leases says itself what it is. */
 export function isMetaQueueKey(key: QueueKey): key is MetaQueueKey {

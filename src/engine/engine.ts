@@ -1,21 +1,19 @@
 import { EndpointAuth } from '../dispatch/client/endpoint-auth.ts';
-import { BATCH_LANE, LANE } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { metaQueueKey } from '../domain/meta-event.ts';
+import { metaEventsOf } from '../domain/meta-event.ts';
 import type { PullService } from '../domain/pull-service.ts';
 import type { Loop } from '../platform/loop.ts';
 import { sizedTo } from '../platform/memory/usable-memory.ts';
 import { Room } from '../platform/shared-room.ts';
-import { type Clock, systemClock } from '../platform/time/clock.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
 import { AttemptTemplates } from '../store/attempts/attempt-templates.ts';
-import { finishWork } from '../store/batching/finish-all-kinds.ts';
 import { measureBatch, takeBatch } from '../store/batching/take-batch.ts';
 import { addUpCounts } from '../store/counts/add-up-counts.ts';
 import { addAccepted } from '../store/counts/recent-counts.ts';
 import { SILENT_SECONDS } from '../store/database/node-lease.ts';
 import { ANYWHERE, parseDue } from '../store/limits/rate-leases.ts';
-import { markStarted, releaseDeliveries } from '../store/queue/claim-deliveries.ts';
+import { finishRows } from '../store/queue/finish-rows.ts';
 import {
   asReaper,
   beat,
@@ -26,6 +24,7 @@ import {
   leave,
   type SilentNode,
 } from '../store/queue/nodes.ts';
+import { markStarted, releaseRows } from '../store/queue/release-rows.ts';
 import type { Look } from '../store/upkeep/look.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
@@ -33,11 +32,11 @@ import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { BatchFormer } from './batching/batch-former.ts';
 import { BatchSender, type BatchSenderDeps } from './batching/batch-sender.ts';
-import type { EngineDeps } from './engine-deps.ts';
+import type { EngineDeps, PartDeps } from './deps/engine-deps.ts';
 import { OutcomeWatch } from './health/outcome-watch.ts';
 import { Intake } from './intake.ts';
 import { RateLeases } from './limits/rate-leases.ts';
-import { Pull } from './pull/pull.ts';
+import { PullQueue } from './pull/pull-queue.ts';
 import { Claimer } from './queue/claimer.ts';
 import { Dispatcher } from './queue/dispatcher.ts';
 import { DueNotifier } from './queue/due-notifier.ts';
@@ -64,7 +63,7 @@ interface Part {
 /** The parts that move deliveries, connected and started in order. */
 export class Engine {
   readonly nodeId: string;
-  readonly #deps: EngineDeps & { nodeId: string; now(): number; clock: Clock };
+  readonly #deps: PartDeps;
   readonly #dispatcher: Dispatcher;
   readonly #finisher: Finisher;
   readonly #claimer: Claimer;
@@ -76,7 +75,7 @@ export class Engine {
   readonly #watch: OutcomeWatch;
   readonly #expirer: Loop;
   readonly #countWriter: CountWriter;
-  readonly #pull: Pull;
+  readonly #pull: PullQueue;
   readonly #batches: BatchFormer;
   readonly #batchRoom = new Room(sizedTo(BATCH_BYTES));
   readonly #intake: Intake;
@@ -107,7 +106,7 @@ export class Engine {
       dispatcher: this.#dispatcher,
       lease,
       rateLeases: this.#rateLeases,
-      collects: ({ projectId, key }) => this.#batches.found(projectId, key),
+      collects: (place) => this.#batches.found(place),
       batchesClaimed: (key) => this.#batches.claimed(key),
       decideGate: (place) => decideGate(cache, place, deps.now()),
     });
@@ -209,7 +208,7 @@ export class Engine {
       }),
       finisher: this.#finisher,
       queue: {
-        waiting: (projectId, where, dueInMs) => this.#intake.waiting(projectId, where, dueInMs),
+        waiting: (place, dueInMs) => this.#intake.waiting(place, dueInMs),
         roomFreed: () => this.#claimer.roomFreed(),
         unsure: (rows) => this.#intake.unsure(rows),
       },
@@ -235,18 +234,18 @@ export class Engine {
     });
   }
 
-  #createPull(templates: AttemptTemplates): Pull {
-    return new Pull({
+  #createPull(templates: AttemptTemplates): PullQueue {
+    return new PullQueue({
       ...this.#deps,
       templates,
-      leased: (projectId, where, inMs) => this.#intake.waiting(projectId, where, inMs),
-      attempted: (delivery, sent) => this.#watch.reported(delivery, sent),
+      leased: (place, inMs) => this.#intake.waiting(place, inMs),
+      attempted: (sent) => this.#watch.reported(sent),
       released: (places) => this.#intake.released(places),
       recorded: (finishes, moved) => this.#watch.recorded(finishes, moved),
-      waiting: ({ finish }) => {
+      waiting: (finish) => {
+        const { key, lane, delayMs } = finish;
         const { projectId } = finish.delivery;
-        if (finish.delayMs !== null)
-          this.#intake.waiting(projectId, { key: finish.key, lane: finish.lane }, finish.delayMs);
+        if (delayMs !== null) this.#intake.waiting({ projectId, key, lane }, delayMs);
         if (finish.metaEvent !== null) this.metaEventsStored(projectId);
       },
     });
@@ -256,7 +255,7 @@ export class Engine {
     return new Finisher({
       ...this.#deps,
       store: async (batch) => {
-        const { moved, released } = await finishWork(
+        const { moved, released } = await finishRows(
           this.#deps.db,
           { nodeId: this.nodeId, templates },
           batch,
@@ -271,7 +270,7 @@ export class Engine {
   #createBatches(): BatchFormer {
     return new BatchFormer({
       ...this.#deps,
-      formed: (projectId, key) => this.#claimer.waiting(projectId, { key, lane: BATCH_LANE.formed }, 0),
+      formed: (place) => this.#claimer.waiting(place, 0),
     });
   }
 
@@ -318,7 +317,7 @@ export class Engine {
     await this.#countWriter.stop();
     await this.#heartbeat.stop();
     try {
-      await releaseDeliveries(db, this.nodeId, unsent);
+      await releaseRows(db, this.nodeId, unsent);
       // A node that may lease rows it cannot name stays known, so that others free them when its lease has expired.
       if (await this.#claimer.releaseRest()) await leave(db, this.nodeId);
     } catch (error) {
@@ -354,6 +353,6 @@ export class Engine {
   }
 
   metaEventsStored(projectId: string): void {
-    this.#intake.waiting(projectId, { key: metaQueueKey(projectId), lane: LANE.first });
+    this.#intake.waiting(metaEventsOf(projectId));
   }
 }

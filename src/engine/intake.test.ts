@@ -4,7 +4,7 @@ import { LANE } from '../domain/delivery.ts';
 import { asId, type SubscriptionId } from '../domain/ids.ts';
 import { Intake } from './intake.ts';
 
-const BATCHED = { key: asId<SubscriptionId>('s'), lane: LANE.retry };
+const BATCHED = { projectId: 'p', key: asId<SubscriptionId>('s'), lane: LANE.retry };
 
 /** An intake, and who was notified of what. */
 function intakeOf(delivers: boolean) {
@@ -21,7 +21,7 @@ function intakeOf(delivers: boolean) {
     expander: { wake: hears('expander') },
     pull: { stored: hears('pull') },
     batches: {
-      collects: (_project, { key: of }) => of === BATCHED.key,
+      collects: ({ key: of }) => of === BATCHED.key,
       stored: hears('batches'),
       found: hears('found'),
     },
@@ -30,19 +30,19 @@ function intakeOf(delivers: boolean) {
 }
 
 const { key, projectId, id, target } = leasedDelivery();
-const place = { key, lane: LANE.replay };
+const place = { projectId: 'p', key, lane: LANE.replay };
 
 test('rows that wait are for the claims of this node and for consumers that wait here', () => {
   const { intake, notified } = intakeOf(true);
-  intake.waiting('p', place);
-  intake.waiting('p', place, 1_000);
+  intake.waiting(place);
+  intake.waiting(place, 1_000);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
   intake.reserve(id, { projectId, endpointId: target }, 100_000);
   expect(notified).toEqual([
-    ['claimer', 'p', place, 0],
+    ['claimer', place, 0],
     ['pull', key],
-    ['claimer', 'p', place, 1_000],
+    ['claimer', place, 1_000],
     ['expander'],
     ['unsure', [{ projectId, id }]],
     ['live', projectId],
@@ -51,40 +51,37 @@ test('rows that wait are for the claims of this node and for consumers that wait
 
 test('a node that does not deliver leaves them to others', () => {
   const { intake, notified } = intakeOf(false);
-  intake.waiting('p', place);
+  intake.waiting(place);
   intake.expansionStored();
   intake.unsure([{ projectId, id }]);
   expect(notified).toEqual([
-    ['notifier', 'p', place, 0],
+    ['notifier', place, 0],
     ['pull', key],
   ]);
 });
 
 test('rows of a subscription with batches are for those who make them, unless they are due later or it does not deliver', () => {
   const { intake, notified } = intakeOf(true);
-  intake.waiting('p', BATCHED, 0, 7);
-  intake.waiting('p', BATCHED, 1_000, 7);
+  intake.waiting(BATCHED, 0, 7);
+  intake.waiting(BATCHED, 1_000, 7);
   expect(notified).toEqual([
-    ['batches', 'p', 's', 7],
-    ['claimer', 'p', BATCHED, 1_000],
+    ['batches', BATCHED, 7],
+    ['claimer', BATCHED, 1_000],
   ]);
   // Behind the next one of a key there may be enough for a batch.
   notified.length = 0;
-  intake.released([
-    { projectId: 'p', ...BATCHED },
-    { projectId: 'p', ...place },
-  ]);
+  intake.released([BATCHED, place]);
   expect(notified).toEqual([
-    ['found', 'p', 's'],
-    ['claimer', 'p', place, 0],
+    ['found', BATCHED],
+    ['claimer', place, 0],
     ['pull', key],
   ]);
   notified.length = 0;
   intake.waitingBehind('p', BATCHED.key, 7);
   intake.waitingBehind('p', key, 7);
-  expect(notified).toEqual([['batches', 'p', 's', 7]]);
+  expect(notified).toEqual([['batches', { ...BATCHED, lane: LANE.first }, 7]]);
   const other = intakeOf(false);
   other.intake.waitingBehind('p', BATCHED.key, 7);
-  other.intake.waiting('p', BATCHED, 0, 7);
-  expect(other.notified[0]).toEqual(['notifier', 'p', BATCHED, 0]);
+  other.intake.waiting(BATCHED, 0, 7);
+  expect(other.notified[0]).toEqual(['notifier', BATCHED, 0]);
 });

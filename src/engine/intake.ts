@@ -1,8 +1,7 @@
-import { LANE, type LeasedDelivery, type QueueKey } from '../domain/delivery.ts';
+import { LANE, type LeasedDelivery, type Place, type QueueKey } from '../domain/delivery.ts';
 import { type DeliverySink, type Destination, placesOf, type QueueRowKey } from '../domain/delivery-sink.ts';
-import type { Released } from '../store/ordering/release-next.ts';
 import type { BatchFormer } from './batching/batch-former.ts';
-import type { Pull } from './pull/pull.ts';
+import type { PullQueue } from './pull/pull-queue.ts';
 import type { Claimer } from './queue/claimer.ts';
 import type { Dispatcher } from './queue/dispatcher.ts';
 import type { DueNotifier } from './queue/due-notifier.ts';
@@ -18,7 +17,7 @@ export interface IntakeDeps {
   claimer: Pick<Claimer, 'waiting' | 'unsure' | 'live'>;
   notifier: Pick<DueNotifier, 'waiting'>;
   expander: Pick<Expander, 'wake'>;
-  pull: Pick<Pull, 'stored'>;
+  pull: Pick<PullQueue, 'stored'>;
   batches: Pick<BatchFormer, 'collects' | 'found' | 'stored'>;
 }
 
@@ -42,28 +41,27 @@ export class Intake implements DeliverySink {
     this.#deps.dispatcher.start(delivery);
   }
 
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs = 0, bytes = 0): void {
+  waiting(place: Place, dueInMs = 0, bytes = 0): void {
     const { delivers, claimer, notifier, pull, batches } = this.#deps;
-    if (delivers && dueInMs <= 0 && batches.collects(projectId, where))
-      return batches.stored(projectId, where.key, bytes);
-    (delivers ? claimer : notifier).waiting(projectId, where, dueInMs);
-    if (dueInMs <= 0) pull.stored(where.key);
+    if (delivers && dueInMs <= 0 && batches.collects(place)) return batches.stored(place, bytes);
+    (delivers ? claimer : notifier).waiting(place, dueInMs);
+    if (dueInMs <= 0) pull.stored(place.key);
   }
 
   /** A batch takes it together with the one before it. */
   waitingBehind(projectId: string, key: QueueKey, bytes: number): void {
     const { delivers, batches } = this.#deps;
-    if (delivers && batches.collects(projectId, { key, lane: LANE.first }))
-      batches.stored(projectId, key, bytes);
+    const place = { projectId, key, lane: LANE.first };
+    if (delivers && batches.collects(place)) batches.stored(place, bytes);
   }
 
   /** The next deliveries of ordering keys are due. */
-  readonly released = (places: readonly Released[]): void => {
+  readonly released = (places: readonly Place[]): void => {
     const { delivers, batches } = this.#deps;
-    for (const { projectId, key, lane } of places) {
+    for (const place of places) {
       // More of the key wait behind it, maybe enough for a batch.
-      if (delivers && batches.collects(projectId, { key, lane })) batches.found(projectId, key);
-      else this.waiting(projectId, { key, lane });
+      if (delivers && batches.collects(place)) batches.found(place);
+      else this.waiting(place);
     }
   };
 

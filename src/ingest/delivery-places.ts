@@ -64,6 +64,6 @@ export class DeliveryPlaces {
 
   #waits({ projectId, key, dueAtMs }: PreparedEvent['deliveries'][number], bytes: number): void {
     const dueInMs = dueAtMs === null ? 0 : dueAtMs - this.#now();
-    this.#sink.waiting(projectId, { key, lane: LANE.first }, dueInMs, bytes);
+    this.#sink.waiting({ projectId, key, lane: LANE.first }, dueInMs, bytes);
   }
 }

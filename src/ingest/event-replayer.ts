@@ -239,7 +239,7 @@ export class EventReplayer {
   made(projectId: string, { deliveries, isExpanding }: Replayed, lane: number): void {
     const { sink, counts } = this.#deps;
     const keys = new Set(deliveries.map((delivery) => delivery.key));
-    for (const key of keys) sink.waiting(projectId, { key, lane });
+    for (const key of keys) sink.waiting({ projectId, key, lane });
     if (isExpanding) sink.expansionStored();
     counts.made(projectId, deliveries);
   }

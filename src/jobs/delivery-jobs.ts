@@ -1,6 +1,6 @@
 import { LANE, openStatuses } from '../domain/delivery.ts';
 import type { DeliverySink } from '../domain/delivery-sink.ts';
-import { metaQueueKey } from '../domain/meta-event.ts';
+import { metaEventsOf } from '../domain/meta-event.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { resend, resendProblem } from '../routing/resend.ts';
 import { idsAfter } from '../store/database/list-page.ts';
@@ -41,7 +41,7 @@ export function batchRetry(deps: { cache: ConfigCache; sink: DeliverySink; now()
         done: deliveries.length,
         failed: locked.length - deliveries.length,
         committed: () => {
-          for (const place of woken) deps.sink.waiting(job.project_id, place);
+          for (const place of woken) deps.sink.waiting(place);
         },
       };
     };
@@ -75,8 +75,8 @@ export function batchCancel(deps: { metaEvents: MetaEventRecorder; sink: Deliver
       failed: 0,
       committed: () => {
         if (done === 0) return;
-        for (const { key, lane } of released) deps.sink.waiting(job.project_id, { key, lane });
-        deps.sink.waiting(job.project_id, { key: metaQueueKey(job.project_id), lane: LANE.first });
+        for (const place of released) deps.sink.waiting(place);
+        deps.sink.waiting(metaEventsOf(job.project_id));
       },
     };
   };

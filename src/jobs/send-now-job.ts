@@ -7,12 +7,18 @@ import { idTime } from '../domain/ids.ts';
 import type { ConfigCache } from '../routing/config-cache.ts';
 import { type Gate, gateOf } from '../routing/gate.ts';
 import type { ProjectRouting } from '../routing/project-routing.ts';
-import { lockBatches } from '../store/batching/lock-batches.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { idsAfter } from '../store/database/list-page.ts';
 import { type DeliveryFilter, deliveryWalk } from '../store/history/event-deliveries.ts';
 import type { JobRow, JobWork } from '../store/jobs/jobs.ts';
-import { lockWaiting, moveToTurns, putFirst, type Turn, type WaitingRow } from '../store/queue/send-now.ts';
+import {
+  lockBatches,
+  lockWaiting,
+  moveToTurns,
+  putFirst,
+  type Turn,
+  type WaitingRow,
+} from '../store/queue/send-now.ts';
 
 /**
  * Makes waiting deliveries due. Their gates stay: a pause and a rate limit hold them as before. An open breaker gets one
@@ -64,7 +70,8 @@ export function sendNow(deps: SendNowDeps): JobWork {
         failed: deliveriesIn(rows) - deliveriesIn(sendable),
         keepsRate: true,
         committed: async () => {
-          for (const place of placesOf(sendable, firsts)) deps.sink.waiting(job.project_id, place);
+          for (const { key, lane } of placesOf(sendable, firsts))
+            deps.sink.waiting({ projectId: job.project_id, key, lane });
           await asked();
         },
       };

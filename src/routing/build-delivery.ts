@@ -1,6 +1,6 @@
 import { type EventId, type IdFactory, idTime, type ProjectId } from '../domain/ids.ts';
 import type { NewDelivery } from '../store/queue/insert-deliveries.ts';
-import { type Gate, gateOf } from './gate.ts';
+import { gateOf, gates } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 
@@ -40,7 +40,8 @@ export function buildDelivery(
     retry: { ...retry, maxRetrySeconds: context.maxRetrySeconds },
     key,
     orderingId: null,
-    isUngated: !isLater && goesAtOnce(gateOf(routing, { key }, nowMs)),
+    // Others wait for a claim, which takes the probe or counts the limits.
+    isUngated: !isLater && gates[gateOf(routing, { key }, nowMs).kind].isOpen === true,
     dueAtMs: isLater ? event.deliverAtMs : null,
     expiresAtMs: isReplay ? null : expiresAt(event, row.ttl_seconds),
     leased: false,
@@ -54,6 +55,3 @@ function expiresAt({ id, deliverAtMs, expiresAtMs }: DeliveredEvent, ttlSeconds:
   const ofSubscription = Math.max(idTime(id), deliverAtMs ?? 0) + ttlSeconds * 1000;
   return Math.min(expiresAtMs ?? ofSubscription, ofSubscription);
 }
-
-/** Others wait for a claim, which takes the probe or counts the limits. */
-const goesAtOnce = ({ kind }: Gate): boolean => kind === 'open' || kind === 'inactive' || kind === 'gone';

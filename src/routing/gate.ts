@@ -1,6 +1,6 @@
 import { halfOpenAt } from '../domain/config/circuit-breaker.ts';
 import { isFetched, statusAt } from '../domain/config/endpoint.ts';
-import { isCollected, LANE, waitsForTurn } from '../domain/delivery.ts';
+import { type DeliveryGate, isCollected, LANE, waitsForTurn } from '../domain/delivery.ts';
 import type { ProjectRouting, RoutedEndpoint } from './project-routing.ts';
 import type { RoutedSubscription } from './routed-subscription.ts';
 
@@ -34,6 +34,59 @@ export type Gate =
 export interface StandingGate {
   kind: 'pending' | 'paused' | 'inactive' | 'gone';
 }
+
+/** A gate in words: its name in the API, why a delivery waits, and why one ended that waited for too long. */
+interface GateWords {
+  name: DeliveryGate;
+  waits: string;
+  ended: string;
+  /** A delivery goes through it, also to be discarded. */
+  isOpen?: true;
+}
+
+const DUE = 'It is due and waits for a node to claim it.';
+const UNSENT = 'it waited to be sent';
+const BREAKER = { name: 'circuit_breaker', ended: 'the circuit breaker of the endpoint is open' } as const;
+
+export const gates: Readonly<Record<Gate['kind'], GateWords>> = {
+  open: { name: 'node', waits: DUE, ended: UNSENT, isOpen: true },
+  inactive: { name: 'node', waits: DUE, ended: 'the endpoint is inactive', isOpen: true },
+  gone: { name: 'node', waits: DUE, ended: 'the endpoint was deleted', isOpen: true },
+  moving: {
+    name: 'moving',
+    waits: 'Held: the project is being moved to another cell.',
+    ended: 'the project moved',
+  },
+  pending: {
+    name: 'pending',
+    waits: 'Held: the endpoint has not answered the challenge.',
+    ended: 'the endpoint has not answered the challenge',
+  },
+  paused: { name: 'paused', waits: 'Held: the endpoint is paused.', ended: 'the endpoint is paused' },
+  breaker: {
+    ...BREAKER,
+    waits: 'Paused by the circuit breaker, because the endpoint keeps failing.',
+  },
+  probe: {
+    ...BREAKER,
+    waits: 'Paused by the circuit breaker, which is half open: one delivery at a time is sent as a probe.',
+  },
+  due: { name: 'retry', waits: '', ended: UNSENT },
+  delayed: { name: 'delayed', waits: 'Its event is to be delivered later.', ended: UNSENT },
+  order: {
+    name: 'order',
+    waits: 'It waits for its turn: an earlier delivery of its ordering key has not ended.',
+    ended: 'an earlier delivery of its ordering key had not ended',
+  },
+  batch: {
+    name: 'batch',
+    waits: 'It waits for its batch: it is sent together with others.',
+    ended: 'it waited for its batch',
+  },
+  pull: { name: 'pull', waits: 'It waits for a consumer to pull it.', ended: 'no consumer took it' },
+  /** The limit says the words (waiting-for.ts). */
+  limited: { name: 'rate_limit', waits: '', ended: 'it waited for the rate limit' },
+};
 
 /** The facts of a queue row that its gate depends on. A fact that is left out holds nothing back. */
 export interface GatedRow {

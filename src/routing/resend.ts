@@ -1,16 +1,10 @@
 import { isExpired } from '../domain/config/endpoint.ts';
-import type { QueueKey } from '../domain/delivery.ts';
+import type { Place } from '../domain/delivery.ts';
 import { wrongState } from '../domain/errors.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { type LockedDelivery, reopenDeliveries } from '../store/queue/resend-deliveries.ts';
 import { standingGate } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
-
-/** A place in the queue that has work now. */
-export interface Woken {
-  key: QueueKey;
-  lane: number;
-}
 
 /** Why a delivery cannot be resent now, or null if it can. At a paused endpoint it waits, which is fine. */
 export function resendProblem(
@@ -38,7 +32,7 @@ export async function resend(
     ignoresOrder: boolean;
     nowMs: number;
   },
-): Promise<Woken[]> {
+): Promise<Place[]> {
   const { lane, ignoresOrder, nowMs } = wanted;
   const deliveries = wanted.deliveries.map((delivery) => {
     const problem = resendProblem(routing, delivery, nowMs);
@@ -50,6 +44,7 @@ export async function resend(
       key: routing.keyOf(delivery.endpoint_id, delivery.subscription_id),
     };
   });
-  await reopenDeliveries(tx, routing.project.id, { deliveries, lane });
-  return [...new Set(deliveries.map((delivery) => delivery.key))].map((key) => ({ key, lane }));
+  const projectId = routing.project.id;
+  await reopenDeliveries(tx, projectId, { deliveries, lane });
+  return [...new Set(deliveries.map(({ key }) => key))].map((key) => ({ projectId, key, lane }));
 }

@@ -2,7 +2,7 @@ import type { RateLimit } from '../domain/config/rate-limit.ts';
 import { BATCH_LANE, type DeliveryGate, LANE } from '../domain/delivery.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
 import type { GateSets } from '../store/history/delivery-gates.ts';
-import { type Gate, gateOf, standingGate } from './gate.ts';
+import { gateOf, gates, standingGate } from './gate.ts';
 import type { ProjectRouting } from './project-routing.ts';
 
 /**
@@ -48,14 +48,14 @@ export function waitingFor(
   // The lease of a consumer is known above.
   const row = { key, dueMs: delivery.next_send_at, isUntouched, ...(lane !== LANE.leased && { lane }) };
   const gate = gateOf(routing, row, nowMs);
-  return {
-    gate: words[gate.kind],
-    untilMs: 'untilMs' in gate ? gate.untilMs : null,
-    text:
-      gate.kind === 'order'
-        ? orderText(delivery)
-        : describe(gate, routing, { endpointId: delivery.endpoint_id, key }),
-  };
+  const { name, waits } = gates[gate.kind];
+  const text =
+    gate.kind === 'limited'
+      ? `Held: ${slowestLimit(routing, { endpointId: delivery.endpoint_id, key })}.`
+      : gate.kind === 'order' && (delivery.key_held_at ?? null) !== null
+        ? HELD_KEY
+        : waits;
+  return { gate: name, untilMs: 'untilMs' in gate ? gate.untilMs : null, text };
 }
 
 /** The facts that the gates of a list depend on, at one time. */
@@ -93,61 +93,7 @@ export function gateSets(routing: ProjectRouting, nowMs: number): GateSets {
   return sets;
 }
 
-/** The words of the API. A delivery that ends as discarded waits for a node to do that. */
-const words: Record<Gate['kind'], DeliveryGate> = {
-  open: 'node',
-  moving: 'moving',
-  inactive: 'node',
-  gone: 'node',
-  pending: 'pending',
-  paused: 'paused',
-  breaker: 'circuit_breaker',
-  probe: 'circuit_breaker',
-  due: 'retry',
-  order: 'order',
-  batch: 'batch',
-  delayed: 'delayed',
-  pull: 'pull',
-  limited: 'rate_limit',
-};
-
-const orderText = ({ key_held_at = null }: WaitingDelivery): string =>
-  key_held_at === null
-    ? 'It waits for its turn: an earlier delivery of its ordering key has not ended.'
-    : 'Held: an earlier delivery of its ordering key failed. Resend or skip that one.';
-
-function describe(
-  gate: Exclude<Gate, { kind: 'order' }>,
-  routing: ProjectRouting,
-  place: { endpointId: string; key: string },
-): string {
-  switch (gate.kind) {
-    case 'open':
-    case 'inactive':
-    case 'gone':
-      return 'It is due and waits for a node to claim it.';
-    case 'moving':
-      return 'Held: the project is being moved to another cell.';
-    case 'pending':
-      return 'Held: the endpoint has not answered the challenge.';
-    case 'paused':
-      return 'Held: the endpoint is paused.';
-    case 'breaker':
-      return 'Paused by the circuit breaker, because the endpoint keeps failing.';
-    case 'probe':
-      return 'Paused by the circuit breaker, which is half open: one delivery at a time is sent as a probe.';
-    case 'due':
-      return '';
-    case 'delayed':
-      return 'Its event is to be delivered later.';
-    case 'batch':
-      return 'It waits for its batch: it is sent together with others.';
-    case 'pull':
-      return 'It waits for a consumer to pull it.';
-    case 'limited':
-      return `Held: ${slowestLimit(routing, place)}.`;
-  }
-}
+const HELD_KEY = 'Held: an earlier delivery of its ordering key failed. Resend or skip that one.';
 
 /** Its turn comes when the sends before it have had theirs, which no single time can say. */
 function slowestLimit(

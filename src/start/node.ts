@@ -237,7 +237,7 @@ async function buildServer({ config, parts, place, ...options }: NodeOptions, co
     testSource: brokers.testSource,
     fetchToken: (oauth2) => fetchToken(http, oauth2),
     checkUrl: (url) => http.guard.checkUrl(url),
-    wake: (projectId, where, dueInMs) => engine.sink.waiting(projectId, where, dueInMs),
+    wake: (projectId, where, dueInMs) => engine.sink.waiting({ projectId, ...where }, dueInMs),
     wakeJobs: () => jobs.wake(),
   };
   const { isOpen } = place;

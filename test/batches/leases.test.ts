@@ -9,21 +9,22 @@ import {
 } from '../../src/domain/delivery.ts';
 import { asId, IdFactory, type MetaEventId, type SubscriptionId } from '../../src/domain/ids.ts';
 import { metaQueueKey } from '../../src/domain/meta-event.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
+import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { discardHeld } from '../../src/engine/upkeep/discard-held.ts';
 import { Duty } from '../../src/engine/upkeep/duty.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { usualOf } from '../../src/platform/json/schema-marks.ts';
 import type { ConfigCache } from '../../src/routing/config-cache.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import { claimWork } from '../../src/store/batching/claim-all-kinds.ts';
-import { finishWork } from '../../src/store/batching/finish-all-kinds.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { healMembers, lostMembers } from '../../src/store/batching/heal-members.ts';
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { isUndone } from '../../src/store/database/pg-errors.ts';
+import { claimRows } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
+import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import { MetaEventRecorder } from '../../src/store/queue/meta-event-recorder.ts';
 import { startTestApp } from '../support/app.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -57,7 +58,7 @@ async function claimed(subscription: object = {}, event: object = {}) {
     { key, batch: { ...usualOf(Batch.properties), max: 2 }, batchIds: [ids.next()], hasUnplaced: false },
   ]);
   const claim = async () => {
-    const [first] = await claimWork(db, {
+    const [first] = await claimRows(db, {
       nodeId: NODE,
       wants: [{ key, lane: BATCH_LANE.formed, count: 10 }],
       free: 1_000,
@@ -77,8 +78,8 @@ async function claimed(subscription: object = {}, event: object = {}) {
   return { ...made, batch, claim, rows, free, resume: pause };
 }
 
-const succeeded = (delivery: LeasedDelivery): Finish<LeasedDelivery> => ({
-  ...handedBack(delivery, null),
+const succeeded = (delivery: LeasedDelivery): Finish => ({
+  ...back(delivery),
   status: 'Success',
   delayMs: null,
   numTrials: 1,
@@ -86,7 +87,7 @@ const succeeded = (delivery: LeasedDelivery): Finish<LeasedDelivery> => ({
 
 const finished = (batch: LeasedBatch, members: readonly LeasedDelivery[]) => {
   const group = { members: members.map(succeeded), parts: [] };
-  return finishWork(db, at, [{ ...handedBack(batch, null), status: 'Success', delayMs: null, group }]);
+  return finishRows(db, at, [groupFinish(batch, group, { delayMs: null })]);
 };
 
 const taken = async (batch: LeasedBatch) => (await takeBatch(db, NODE, batch, true)) as LeasedDelivery[];
@@ -158,9 +159,7 @@ test('deliveries whose batch was freed while they were sent keep their outcomes,
     return { ...succeeded(delivery), metaEvent: { ...metaEvent, id: ids.next<MetaEventId>() } };
   });
   const group = { members: finishes, parts: [] };
-  const { moved } = await finishWork(db, at, [
-    { ...handedBack(batch, null), status: 'Success', delayMs: null, group },
-  ]);
+  const { moved } = await finishRows(db, at, [groupFinish(batch, group, { delayMs: null })]);
   expect(moved).toEqual(new Set(members.map(({ id }) => id)));
   const stored = await app.database.query('select id from meta_events where project_id = $1 order by id', [
     batch.projectId,
@@ -186,9 +185,8 @@ describe('a delivery behind the head of its key', () => {
     const path = `/eventdeliveries/cancel?eventId=${head.eventId}`;
     await endedJob(client, await client.post(path, undefined, 200));
     const lane = LANE.first + WAITS_FOR_TURN;
-    const group = { members: [{ ...handedBack(behind, null), lane, delayMs: 0 }], parts: [] };
-    const row = { ...handedBack(batch, null), status: 'Success', delayMs: null, group } as Finish;
-    const { released } = await finishWork(db, at, [row]);
+    const group = { members: [{ ...back(behind), lane, delayMs: 0 }], parts: [] };
+    const { released } = await finishRows(db, at, [groupFinish(batch, group, { delayMs: null })]);
     expect(released).toMatchObject([{ key: batch.key, lane: LANE.first }]);
     await resume();
     expect((await ended(2)).map(({ status }) => status)).toEqual(['Discarded', 'Success']);
@@ -221,7 +219,7 @@ test('a batch at most once whose sending had begun is not sent, though its deliv
   ]);
   const [again] = (await claim()) as [LeasedBatch];
   expect(await takeBatch(db, NODE, again, true)).toBeNull();
-  await finishWork(db, at, [{ ...handedBack(again, null), group: { members: [], parts: [] } }]);
+  await finishRows(db, at, [groupFinish(again, { members: [], parts: [] }, { delayMs: 0 })]);
   expect(await rows('is_started')).toEqual([
     { is_started: false },
     { is_started: false },
@@ -257,7 +255,7 @@ test.each([
         ? { key: metaQueueKey(batch.projectId), lane: LANE.first, count: 1 }
         : { key: batch.key, lane: BATCH_LANE.formed, count: 1 },
     ];
-    const error: unknown = await claimWork(half, { nodeId: NODE, wants, free: 1_000 }).catch(
+    const error: unknown = await claimRows(half, { nodeId: NODE, wants, free: 1_000 }).catch(
       (thrown: unknown) => thrown,
     );
     expect(committed).toEqual([other]);

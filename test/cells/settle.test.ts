@@ -5,7 +5,7 @@ import { settleMove } from '../../src/cells/move/settle-move.ts';
 import { moveKeeper } from '../../src/cells/move-keeper.ts';
 import { asId } from '../../src/domain/ids.ts';
 import { abandonedMoves } from '../../src/store/cells/source-moves.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';

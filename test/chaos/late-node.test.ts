@@ -10,9 +10,9 @@ import {
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { acceptEvents, type EventRow } from '../../src/store/queue/accept-events.ts';
-import { finishBatch } from '../../src/store/queue/claim-and-finish.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { beat, forgetNodes, freeInPages, leave } from '../../src/store/queue/nodes.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
@@ -99,8 +99,8 @@ test('the same finish sent twice, as after a lost answer, is recorded and counte
   onTestFinished,
 }) => {
   const { app, db, finish } = await delivered(onTestFinished);
-  expect((await finishBatch(db, node(EARLY), [finish])).moved.size).toBe(1);
-  expect((await finishBatch(db, node(EARLY), [finish])).moved.size).toBe(0);
+  expect((await finishRows(db, node(EARLY), [finish])).moved.size).toBe(1);
+  expect((await finishRows(db, node(EARLY), [finish])).moved.size).toBe(0);
   await expectOnce(app);
 });
 
@@ -108,10 +108,10 @@ test('a finish sent again while the first still runs on the server is recorded a
   onTestFinished,
 }) => {
   const { app, db, finish } = await delivered(onTestFinished);
-  let again: ReturnType<typeof finishBatch> | undefined;
+  let again: ReturnType<typeof finishRows> | undefined;
   await db.hotTransaction(async (tx) => {
     expect((await finishDeliveries(tx, node(EARLY), [finish])).moved.size).toBe(1);
-    again = finishBatch(db, node(EARLY), [finish]);
+    again = finishRows(db, node(EARLY), [finish]);
     await eventually(
       () =>
         app.database.query(

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { moveSourceAlert } from '../../src/control/alert-changes.ts';
 import { asId, type ProjectId, type SourceId } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import { OutcomeWatch } from '../../src/engine/health/outcome-watch.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
@@ -334,12 +334,10 @@ describe('changes of state of one project at a time', () => {
       endpointId: endpoint.uid,
       subscriptionId: subscription.uid,
     });
-    watch.attempted(delivery, {
-      kind: 'failure',
-      finish: handedBack(delivery, 'gone'),
+    watch.attempted({
+      ...back(delivery, 'gone'),
+      verdict: 'gone',
       exchange: { outcome, requestBytes: 1, trace: null },
-      why: 'gone',
-      isStrain: false,
     });
     const source = { id: asId<SourceId>('source'), project_id: asId<ProjectId>(projectId), name: 's' };
     const raised = { kind: 'source', state: 'raised', summary: 'down', reason: 'down' } as const;

@@ -7,7 +7,7 @@ import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
-import { removeExpired } from '../../src/store/upkeep/retention.ts';
+import { removeExpired } from '../../src/store/upkeep/row-remover.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';

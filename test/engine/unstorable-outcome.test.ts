@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import { Finisher } from '../../src/engine/queue/finisher.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import type { Attempt } from '../../src/store/attempts/attempt.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { lastAttempts } from '../../src/store/attempts/read-attempts.ts';
-import { finishBatch } from '../../src/store/queue/claim-and-finish.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
+import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -48,7 +48,7 @@ async function leased(eventType: string, count: number): Promise<LeasedDelivery[
 
 function succeeded(delivery: LeasedDelivery, { description = null, ...attempt }: Poison = {}): Finish {
   return {
-    ...handedBack(delivery, description),
+    ...back(delivery, description),
     status: 'Success',
     delayMs: null,
     numTrials: 1,
@@ -81,7 +81,7 @@ test('only the unstorable attempts of a batch are replaced, and every delivery i
   ]);
   const finisher = new Finisher({
     store: async (batch) =>
-      (await finishBatch(app.app.db, { nodeId: NODE, templates: new AttemptTemplates() }, batch)).moved,
+      (await finishRows(app.app.db, { nodeId: NODE, templates: new AttemptTemplates() }, batch)).moved,
     clock: systemClock,
     metrics: createMetrics().metrics,
     log: quietLog,

@@ -5,7 +5,7 @@ import type { MoveStep } from '../../src/cells/move/mover.ts';
 import { settleMove } from '../../src/cells/move/settle-move.ts';
 import { asId } from '../../src/domain/ids.ts';
 import { takeMove } from '../../src/store/cells/source-moves.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { TwoCells } from '../cells/two-cells.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';

@@ -3,7 +3,7 @@ import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId } from '../../src/domain/ids.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { returnRateLeases, takeRateLeases } from '../../src/store/limits/rate-leases.ts';
-import { claimDeliveries, markStarted } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { beat, freeInPages } from '../../src/store/queue/nodes.ts';
 import {
@@ -11,6 +11,7 @@ import {
   putBackDeliveries,
   takeForConsumer,
 } from '../../src/store/queue/pull-deliveries.ts';
+import { markStarted } from '../../src/store/queue/release-rows.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { finishOf } from '../support/samples/finish-of.ts';
 import { shared } from '../support/shared.ts';

@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { LANE, type LeasedBatch, type LeasedDelivery, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
+import { LANE, type LeasedBatch, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import { finishWork } from '../../src/store/batching/finish-all-kinds.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -24,8 +24,8 @@ const db = database.open();
 const time = firstIdAt(Date.now()).slice(0, 10);
 const idOf = (n: number) => time + String(n).padStart(16, '0');
 const delivery = leasedDelivery({ id: idOf(0), eventId: idOf(0), orderingId: 's:a' });
-const finish: Finish<LeasedDelivery> = {
-  ...handedBack(delivery, null),
+const finish: Finish = {
+  ...back(delivery),
   status: 'Success',
   delayMs: null,
   numTrials: 1,
@@ -152,7 +152,7 @@ test('deliveries take their places, and those of a batch end, in one round trip 
   const group = groupFinish(batch, { members: [finish], parts: [] }, { delayMs: null });
   const calls = [
     () => enterKeys(far, [delivery]),
-    () => finishWork(far, { nodeId: 'n', templates: new AttemptTemplates() }, [group]),
+    () => finishRows(far, { nodeId: 'n', templates: new AttemptTemplates() }, [group]),
   ];
   relay.slow(40);
   for (const call of calls) {

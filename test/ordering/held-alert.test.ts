@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wronglyAlerted } from '../../src/store/ordering/held-subscriptions.ts';
+import { wronglyAlerted } from '../../src/store/ordering/held-keys.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { startTestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';

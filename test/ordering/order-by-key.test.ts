@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Place } from '../../src/domain/delivery.ts';
 import { type DiscardHeldDeps, discardHeld } from '../../src/engine/upkeep/discard-held.ts';
 import { Duty } from '../../src/engine/upkeep/duty.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import type { Released } from '../../src/store/ordering/release-next.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -323,8 +323,8 @@ test('keys that are held for twice the retention go on', async () => {
       cache: { getOrNull: async () => null },
       duty: new Duty({ metrics: createMetrics().metrics, log: quietLog }, { duty: 'discard', retryInMs: 0 }),
       metaEventsStored: () => {},
-      released: (places: readonly Released[]) => {
-        for (const { projectId, ...place } of places) app.app.engine.sink.waiting(projectId, place);
+      released: (places: readonly Place[]) => {
+        for (const place of places) app.app.engine.sink.waiting(place);
       },
     } as unknown as DiscardHeldDeps,
     { nowMs: Date.now(), retentionMs: 30 * 86_400_000 },

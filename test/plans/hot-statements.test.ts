@@ -1,13 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Batch } from '../../src/domain/config/batch.ts';
-import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../src/domain/delivery.ts';
+import { BATCH_LANE, type LeasedBatch } from '../../src/domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import { groupFinish } from '../../src/engine/batching/regroup.ts';
 import { usualOf } from '../../src/platform/json/schema-marks.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import { claimWork } from '../../src/store/batching/claim-all-kinds.ts';
-import { finishWork } from '../../src/store/batching/finish-all-kinds.ts';
 import { formBatches } from '../../src/store/batching/form-batches.ts';
 import { lookAtCollected } from '../../src/store/batching/look-at-collected.ts';
 import { measureBatch, takeBatch } from '../../src/store/batching/take-batch.ts';
@@ -16,16 +14,11 @@ import { enterKeys } from '../../src/store/ordering/enter-keys.ts';
 import { leavePlaces, releaseHeads } from '../../src/store/ordering/member-places.ts';
 import { lockKeys } from '../../src/store/ordering/release-next.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
-import {
-  claimDeliveries,
-  markStarted,
-  releaseDeliveries,
-  releaseIfLeased,
-} from '../../src/store/queue/claim-deliveries.ts';
-import { claimMetaEvents } from '../../src/store/queue/claim-meta-events.ts';
+import { claimDeliveries, claimMetaEvents, claimRows } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { freeInPages, leasedInPages } from '../../src/store/queue/nodes.ts';
 import {
@@ -34,6 +27,7 @@ import {
   putBackDeliveries,
   takeForConsumer,
 } from '../../src/store/queue/pull-deliveries.ts';
+import { markStarted, releaseRows } from '../../src/store/queue/release-rows.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { leasedDelivery } from '../support/samples/leased-delivery.ts';
 import { shared } from '../support/shared.ts';
@@ -65,8 +59,8 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-const finish: Finish<LeasedDelivery> = {
-  ...handedBack(leasedDelivery(), null),
+const finish: Finish = {
+  ...back(leasedDelivery()),
   status: 'Success',
   delayMs: null,
   numTrials: 1,
@@ -125,8 +119,8 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
     (hot) => finishDeliveries(hot, { nodeId: 'n', templates }, [finish], 'on conflict do nothing'),
   ],
   ['finish of meta events', (hot) => finishMetaEvents(hot, 'n', [finish])],
-  ['release', (hot) => releaseDeliveries(hot, 'n', [leased])],
-  ['release of rows in doubt', (hot) => releaseIfLeased(hot, 'n', [leased])],
+  ['release', (hot) => releaseRows(hot, 'n', [leased])],
+  ['release of rows in doubt', (hot) => releaseRows(hot, 'n', [leased])],
   ['mark started', (hot) => markStarted(hot, 'n', leased)],
   ['take for a consumer', (hot) => takeForConsumer(hot, { wants: [want], max: 10, maxBytes: 100 })],
   [
@@ -139,18 +133,18 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
   ['form batches', (hot) => formBatches(hot, 'n', [collected])],
   [
     'claim of batches',
-    (hot) => claimWork(hot, { nodeId: 'n', wants: [{ ...want, lane: BATCH_LANE.formed }], free: 1_000 }),
+    (hot) => claimRows(hot, { nodeId: 'n', wants: [{ ...want, lane: BATCH_LANE.formed }], free: 1_000 }),
   ],
   ['take a batch', (hot) => takeBatch(Object.assign(hot, { query: () => [] }) as never, 'n', batch, true)],
   ['measure a batch', (hot) => measureBatch(hot, batch)],
-  ['hold of a batch', (hot) => finishWork(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
+  ['hold of a batch', (hot) => finishRows(inTransaction(hot), { nodeId: 'n', templates }, [ofBatch(null)])],
   [
     'end of a batch',
-    (hot) => finishWork(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(null)]),
+    (hot) => finishRows(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(null)]),
   ],
   [
     'retry of a batch',
-    (hot) => finishWork(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(1)]),
+    (hot) => finishRows(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(1)]),
   ],
   ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
 ];

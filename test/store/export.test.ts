@@ -10,7 +10,7 @@ import { Database } from '../../src/store/database/database.ts';
 import { exportTable } from '../../src/store/upkeep/export-rows.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
-import { removeExpired } from '../../src/store/upkeep/retention.ts';
+import { removeExpired } from '../../src/store/upkeep/row-remover.ts';
 import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { olderTransactionsEnded } from '../support/older-transactions.ts';

@@ -1,13 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import type { Attempt } from '../../src/store/attempts/attempt.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
-import { claimDeliveries } from '../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
-import { KEPT_BYTES } from '../../src/store/queue/finish.ts';
-import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
+
+import { finishDeliveries, KEPT_BYTES } from '../../src/store/queue/finish-deliveries.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -47,8 +46,8 @@ test('a batch that finishes every delivery of its pages touches no index', async
     free: 1_000,
   });
   const finishes = claim!.deliveries.map(
-    (delivery): Finish<LeasedDelivery> => ({
-      ...handedBack(delivery, DESCRIPTION),
+    (delivery): Finish => ({
+      ...back(delivery, DESCRIPTION),
       status: 'Failure',
       delayMs: null,
       numTrials: 1,

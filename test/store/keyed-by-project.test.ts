@@ -1,13 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
-import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { asId, IdFactory } from '../../src/domain/ids.ts';
-import { handedBack } from '../../src/engine/attempt/sent.ts';
+import { back } from '../../src/engine/attempt/sent.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { markStarted, releaseDeliveries } from '../../src/store/queue/claim-deliveries.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
 import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
+import { markStarted, releaseRows } from '../../src/store/queue/release-rows.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -85,9 +84,9 @@ test('the id of a row has no effect in another project', async () => {
   const before = await queued();
   const held = leasedDelivery({ projectId: asId('other'), id: asId(id), fence: 1 });
   expect(await markStarted(db, 'n', held)).toBe(false);
-  await releaseDeliveries(db, 'n', [held]);
-  const finish: Finish<LeasedDelivery> = {
-    ...handedBack(held, null),
+  await releaseRows(db, 'n', [held]);
+  const finish: Finish = {
+    ...back(held),
     status: 'Success',
     delayMs: null,
     numTrials: 1,

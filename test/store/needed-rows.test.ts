@@ -8,7 +8,7 @@ import { Database } from '../../src/store/database/database.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
 import { type RemovedPartitions, removePartitions } from '../../src/store/upkeep/remove-partitions.ts';
-import { removeExpired } from '../../src/store/upkeep/retention.ts';
+import { removeExpired } from '../../src/store/upkeep/row-remover.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { asId, type EndpointId, firstIdAt, IdFactory } from '../../src/domain/ids.ts';
-import { type Queryable } from '../../src/store/database/database.ts';
+import type { Queryable } from '../../src/store/database/database.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
 import { insertReplay } from '../../src/store/queue/replay-events.ts';
 import { ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';
 import { projectRetentions, removeExpiredOfProjects } from '../../src/store/upkeep/project-retention.ts';
-import { removeExpired } from '../../src/store/upkeep/retention.ts';
+import { removeExpired } from '../../src/store/upkeep/row-remover.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 import { upkeep } from '../support/upkeep.ts';

@@ -9,7 +9,7 @@ import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import { listAttempts, type StoredAttempt } from '../../store/attempts/read-attempts.ts';
-import { formAlone } from '../../store/batching/form-alone.ts';
+import { formAlone } from '../../store/batching/form-batches.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';

@@ -7,7 +7,7 @@ import type { Config } from '../../settings/settings.ts';
 import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
 import type { Database } from '../../store/database/database.ts';
 import { refusePooler } from '../../store/database/usable-server.ts';
-import { type Place, stuckKeys } from '../../store/ordering/stuck-keys.ts';
+import { type KeyName, stuckKeys } from '../../store/ordering/stuck-keys.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
 import { listMigrations, newestMigration } from '../../store/upkeep/migrate.ts';
@@ -107,7 +107,7 @@ const MOST_PAGES = 1_000;
 
 async function orderFinding(db: Database): Promise<Finding> {
   let lost = 0;
-  let after: Place | null = null;
+  let after: KeyName | null = null;
   for (let page = 0; page < MOST_PAGES; page++) {
     const { stuck, next } = await stuckKeys(db, after);
     lost += stuck.filter(({ state }) => state === 'lost').length;

@@ -79,14 +79,17 @@ test('a request that cannot be sent uses a try and is recorded, but is no failur
     );
   const attempt = { outcome: 'invalid_request', succeeded: false };
   expect(resultOf('invalid_request')).toMatchObject({
-    kind: 'untried',
-    finish: { status: 'Retry', numTrials: 1, attempt },
+    verdict: 'untried',
+    status: 'Retry',
+    numTrials: 1,
+    attempt,
   });
   expect(resultOf('invalid_request', 2)).toMatchObject({
-    kind: 'untried',
-    finish: { status: 'Failure', attempt },
+    verdict: 'untried',
+    status: 'Failure',
+    attempt,
   });
-  expect(resultOf('connection_refused', 2)).toMatchObject({ kind: 'failure', why: 'exhausted' });
+  expect(resultOf('connection_refused', 2)).toMatchObject({ verdict: 'exhausted' });
 });
 
 test('an attempt has the time at which its request began, by the clock of the database', () => {

@@ -1,17 +1,17 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, HIDDEN, isCredential } from '../../domain/config/credential-headers.ts';
-import { CONFIRMED, httpOutcome, type Leased } from '../../domain/delivery.ts';
+import { CONFIRMED, httpOutcome, type LeasedSingle } from '../../domain/delivery.ts';
 import { hideSecrets } from '../../routing/hidden-variables.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { judgeOutcome } from './judge-outcome.ts';
-import { handedBack, type Sent, triedAs } from './sent.ts';
+import { back, type Sent } from './sent.ts';
 
 /** The result of a request: its outcome judged and recorded. A fault of ours leaves no attempt. */
-export function requestResult(
-  delivery: Leased,
+export function requestResult<T extends LeasedSingle>(
+  delivery: T,
   made: {
     request: BuiltRequest;
     outcome: Outcome;
@@ -22,22 +22,23 @@ export function requestResult(
     isStrain: boolean;
   },
   at: { attemptId: string; nowMs: number; finalCodes: readonly number[] },
-): Sent {
+): Sent<Finish<T>> {
   const { request, outcome, owner, trace, isStrain } = made;
-  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, { ...at, random: Math.random() });
+  const judged = judgeOutcome(delivery, outcome, { ...at, random: Math.random() });
   const isOurs = outcome.kind === 'error' && outcome.ours;
-  const succeeded = verdict === 'success';
-  const attempt = isOurs ? null : attemptRecord(at, request, { outcome, owner, succeeded });
-  return triedAs(
-    // A request that our client refuses to send says nothing of the endpoint either. It is tried and recorded as any other.
-    isOurs || isUnsendable(outcome) ? 'ours' : verdict,
-    { ...handedBack(delivery, null), ...judgement, ...made.made, attempt },
-    { exchange: { outcome, requestBytes: request.body.length, trace }, isStrain },
-  );
+  const succeeded = judged.verdict === 'success';
+  // A request that our client refuses to send says nothing of the endpoint either. It is tried and recorded as any other.
+  const isUnsendable = outcome.kind === 'error' && outcome.code === 'invalid_request';
+  return {
+    ...back(delivery),
+    ...judged,
+    verdict: isOurs || isUnsendable ? 'untried' : judged.verdict,
+    ...made.made,
+    attempt: isOurs ? null : attemptRecord(at, request, { outcome, owner, succeeded }),
+    exchange: { outcome, requestBytes: request.body.length, trace },
+    isStrain,
+  };
 }
-
-const isUnsendable = (outcome: Outcome): boolean =>
-  outcome.kind === 'error' && outcome.code === 'invalid_request';
 
 /** The stored record of an attempt. Values of credential headers are stored as `***`. */
 export function attemptRecord(

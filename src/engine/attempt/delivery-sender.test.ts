@@ -75,10 +75,14 @@ function worldOf(fields: Partial<World>) {
 
 /** Nothing used up, due at once. */
 const BACK = {
-  kind: 'untried',
-  finish: { status: 'Scheduled', delayMs: 0, numTrials: 0, attempt: null, description: null },
+  verdict: 'untried',
+  status: 'Scheduled',
+  delayMs: 0,
+  numTrials: 0,
+  attempt: null,
+  description: null,
 };
-const OUR_FAULT = { kind: 'untried', finish: { status: 'Scheduled', delayMs: 5_000, numTrials: 0 } };
+const OUR_FAULT = { verdict: 'untried', status: 'Scheduled', delayMs: 5_000, numTrials: 0 };
 const open = { state: 'open', trips: 1, probes: 0, changedAtMs: NOON } as const;
 
 describe('before a request is made', () => {
@@ -88,16 +92,16 @@ describe('before a request is made', () => {
     ['endpoint is inactive', { endpoint: { status: 'inactive' } }, 'The endpoint is inactive'],
   ])('a delivery whose %s is discarded', async (_, config, description) => {
     const { requests, send } = worldOf({ config });
-    const { kind, finish } = await send();
-    expect([kind, finish.status, finish.delayMs]).toEqual(['untried', 'Discarded', null]);
-    expect(finish.description).toContain(description);
+    const sent = await send();
+    expect([sent.verdict, sent.status, sent.delayMs]).toEqual(['untried', 'Discarded', null]);
+    expect(sent.description).toContain(description);
     expect(requests).toEqual([]);
   });
 
   test('a delivery that goes at most once and was begun before is not sent again', async () => {
     const { requests, send } = worldOf({});
-    const { finish } = await send({ isStarted: true, deliveryMode: 'at_most_once' });
-    expect(finish).toMatchObject({ status: 'Failure', attempt: null });
+    const sent = await send({ isStarted: true, deliveryMode: 'at_most_once' });
+    expect(sent).toMatchObject({ status: 'Failure', attempt: null });
     expect(requests).toEqual([]);
   });
 
@@ -110,15 +114,15 @@ describe('before a request is made', () => {
     async (_, config) => {
       const { requests, send } = worldOf({ config });
       expect(await send()).toMatchObject(BACK);
-      const { finish } = await send({ key: 'deleted', subscriptionId: 'deleted' });
-      expect(finish).toMatchObject({ ...BACK.finish, key: 'e' });
+      const sent = await send({ key: 'deleted', subscriptionId: 'deleted' });
+      expect(sent).toMatchObject({ ...BACK, key: 'e' });
       expect(requests).toEqual([]);
     },
   );
 
   test('a probe is sent though the breaker is open', async () => {
     const { send } = worldOf({ config: { breaker: open } });
-    expect(await send({ probeFence: '1' })).toMatchObject({ kind: 'success' });
+    expect(await send({ probeFence: '1' })).toMatchObject({ verdict: 'success' });
   });
 
   test('a delivery whose secrets cannot be opened waits for 5 s, without running its function', async () => {
@@ -140,7 +144,7 @@ describe('before a request is made', () => {
     const { requests, done, send } = worldOf({ config: { subscription: { function: 'code' } } });
     const sent = await send({ functionRequest: stored.toString('base64') });
     expect(sent).toMatchObject(OUR_FAULT);
-    expect(sent.finish.description).toMatch(/request that its function made cannot be opened/);
+    expect(sent.description).toMatch(/request that its function made cannot be opened/);
     expect([requests, done]).toEqual([[], []]);
   });
 
@@ -152,7 +156,7 @@ describe('before a request is made', () => {
 
   test('a delivery that goes at most once is marked first, and goes back where it is not ours', async () => {
     const ours = worldOf({});
-    expect(await ours.send({ deliveryMode: 'at_most_once' })).toMatchObject({ kind: 'success' });
+    expect(await ours.send({ deliveryMode: 'at_most_once' })).toMatchObject({ verdict: 'success' });
     expect(ours.done).toEqual(['mark started']);
     const lost = worldOf({ isStillOurs: false });
     expect(await lost.send({ deliveryMode: 'at_most_once' })).toMatchObject(BACK);
@@ -168,14 +172,14 @@ describe('the function of a subscription', () => {
 
   test('makes the body, and it is kept for later tries', async () => {
     const { requests, send } = worldOf({ config, outcome: answered(500) });
-    const { finish } = await send();
+    const sent = await send();
     expect(requests[0]?.body.toString()).toBe('{"made":1}');
-    expect(finish.body?.toString()).toBe('{"made":1}');
+    expect(sent.body?.toString()).toBe('{"made":1}');
   });
 
   test('does not run for a delivery that has its body', async () => {
     const { requests, done, send } = worldOf({ config });
-    expect((await send({ hasOwnBody: true })).finish.body).toBeNull();
+    expect((await send({ hasOwnBody: true })).body).toBeNull();
     expect(requests[0]?.body.toString()).toBe('{"a":1}');
     expect(done).toEqual([]);
   });
@@ -183,7 +187,7 @@ describe('the function of a subscription', () => {
   test('ends its delivery where it fails', async () => {
     const failed = { ok: false, ours: false, message: 'thrown' } as FunctionResult;
     const { requests, send } = worldOf({ config, function: failed });
-    expect((await send()).finish).toMatchObject({ status: 'Failure', delayMs: null, attempt: null });
+    expect(await send()).toMatchObject({ status: 'Failure', delayMs: null, attempt: null });
     expect(requests).toEqual([]);
   });
 
@@ -207,23 +211,23 @@ describe('credentials', () => {
   test('are sent, and not recorded', async () => {
     const auth: AuthResult = { kind: 'headers', headers: [['X-Mine', 'value']] };
     const { requests, send } = worldOf({ config, auth });
-    const { finish } = await send();
+    const sent = await send();
     expect(requests[0]?.headers).toContainEqual(['X-Mine', 'value']);
     expect(requests[0]?.clientCertificate).toEqual({ cert: 'cert', key: 'key' });
-    expect(finish.attempt?.requestHeaders).not.toContain('value');
+    expect(sent.attempt?.requestHeaders).not.toContain('value');
   });
 
   test('that cannot be had are asked for again after the interval, with the body kept', async () => {
     const { requests, send } = worldOf({ config, auth: failed({}) });
-    const { kind, finish } = await send();
-    expect([kind, finish.delayMs, finish.description]).toEqual(['untried', 10_000, 'no token']);
-    expect(finish.body?.toString()).toBe('{"made":1}');
+    const sent = await send();
+    expect([sent.verdict, sent.delayMs, sent.description]).toEqual(['untried', 10_000, 'no token']);
+    expect(sent.body?.toString()).toBe('{"made":1}');
     expect(requests).toEqual([]);
   });
 
   test('that never can be had end the delivery', async () => {
     const { send } = worldOf({ config, auth: failed({ permanent: true }) });
-    expect((await send()).finish).toMatchObject({ status: 'Failure', delayMs: null });
+    expect(await send()).toMatchObject({ status: 'Failure', delayMs: null });
   });
 
   test('that our own fault keeps away are asked for again in 5 s', async () => {
@@ -271,8 +275,8 @@ describe('the request', () => {
 describe('the outcome', () => {
   test('of a success is recorded with its attempt', async () => {
     const sent = await worldOf({}).send();
-    expect(sent).toMatchObject({ kind: 'success', finish: { status: 'Success', numTrials: 1, body: null } });
-    expect(sent.finish.attempt).toMatchObject({ httpStatus: '200 Some', succeeded: true });
+    expect(sent).toMatchObject({ verdict: 'success', status: 'Success', numTrials: 1, body: null });
+    expect(sent.attempt).toMatchObject({ httpStatus: '200 Some', succeeded: true });
   });
 
   test.each<[number | ErrorCode, boolean]>([
@@ -290,30 +294,31 @@ describe('the outcome', () => {
   ])('%s shows strain: %j', async (what, isStrain) => {
     const outcome = typeof what === 'number' ? answered(what) : unanswered(what);
     const sent = await worldOf({ outcome }).send();
-    expect(sent).toMatchObject({ kind: 'failure', isStrain, finish: { numTrials: 1 } });
-    expect(sent.finish.attempt).toMatchObject({ succeeded: false });
+    expect(sent).toMatchObject({ verdict: 'failed', isStrain, numTrials: 1 });
+    expect(sent.attempt).toMatchObject({ succeeded: false });
   });
 
   test('of our own fault is no attempt', async () => {
     const outcome = unanswered('local_resource', { ours: true });
     expect(await worldOf({ outcome }).send()).toMatchObject({
       ...OUR_FAULT,
-      finish: { ...OUR_FAULT.finish, attempt: null },
+      ...OUR_FAULT,
+      attempt: null,
     });
   });
 
   test('of a dropped connection is an attempt, and says nothing of the endpoint', async () => {
     const outcome = unanswered('connection_reset', { dropped: true });
     const sent = await worldOf({ outcome }).send();
-    expect(sent).toMatchObject({ kind: 'dropped', finish: { isSecondRequest: true, numTrials: 0 } });
-    expect(sent.finish.attempt).not.toBeNull();
+    expect(sent).toMatchObject({ verdict: 'dropped', isSecondRequest: true, numTrials: 0 });
+    expect(sent.attempt).not.toBeNull();
   });
 
   test('of a request that a stop cut off is tried again, except at most once', async () => {
     const outcome = unanswered('aborted', { ours: true });
     expect(await worldOf({ outcome }).send()).toMatchObject(BACK);
     const once = await worldOf({ outcome }).send({ deliveryMode: 'at_most_once' });
-    expect(once.finish).toMatchObject({ status: 'Failure', delayMs: null, attempt: null });
+    expect(once).toMatchObject({ status: 'Failure', delayMs: null, attempt: null });
   });
 });
 
@@ -328,7 +333,7 @@ test.each([{}, limited])(
   async (config) => {
     const expiresAtMs = NOON + 1_000;
     const description = 'Expired at 2026-06-01T12:00:01.000Z before it was delivered.';
-    const ended = { kind: 'untried', finish: { status: 'Discarded', attempt: null, description } };
+    const ended = { verdict: 'untried', status: 'Discarded', attempt: null, description };
     const late = worldOf({ config, group: groupOf(), nowMs: expiresAtMs });
     expect([await late.send({ expiresAtMs }), late.requests]).toMatchObject([ended, []]);
     for (const passes of [999, 1_000]) {
@@ -340,7 +345,7 @@ test.each([{}, limited])(
           return askTurn(request);
         },
       });
-      expect(await send({ expiresAtMs })).toMatchObject(passes === 999 ? { kind: 'success' } : ended);
+      expect(await send({ expiresAtMs })).toMatchObject(passes === 999 ? { verdict: 'success' } : ended);
     }
   },
 );
@@ -356,12 +361,12 @@ describe('under a rate limit', () => {
 
   test('a delivery that goes back waits under the key of a subscription with a limit of its own', async () => {
     const subscription = { rate_limit_config: { count: 1, duration: 1 } };
-    expect((await worldOf({ config: { subscription } }).send()).finish.key).toBe('s');
+    expect((await worldOf({ config: { subscription } }).send()).key).toBe('s');
   });
 
   test('a send is counted when its turn comes', async () => {
     const { world, send } = worldOf({ config, group: groupOf(), outcome: askTurn });
-    expect(await send()).toMatchObject({ kind: 'success' });
+    expect(await send()).toMatchObject({ verdict: 'success' });
     const asked = { wanted: 1, taken: new Map(), endpointId: 'e' };
     const limits = [{ key: 'e', limit: { count: 1, durationMs: 60_000 } }];
     expect(world.group?.allowance(limits, asked).count).toBe(0);
@@ -378,7 +383,7 @@ describe('under a rate limit', () => {
     });
     const sent = await send();
     expect(sent).toMatchObject(BACK);
-    expect(sent.finish.body?.toString()).toBe('{"made":1}');
+    expect(sent.body?.toString()).toBe('{"made":1}');
   });
 
   test.each([
@@ -393,7 +398,7 @@ describe('under a rate limit', () => {
         return askTurn(request);
       },
     });
-    expect((await send()).finish).toMatchObject({ status: 'Discarded', delayMs: null, body: null });
+    expect(await send()).toMatchObject({ status: 'Discarded', delayMs: null, body: null });
   });
 
   test('a delivery goes back where the lease of the node ended while it waited', async () => {

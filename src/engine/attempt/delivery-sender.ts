@@ -3,8 +3,7 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { finalCodesOf, isExpired } from '../../domain/config/endpoint.ts';
 import { isBatch, type LeasedDelivery } from '../../domain/delivery.ts';
-import type { EndpointId, IdFactory } from '../../domain/ids.ts';
-import type { Sealer } from '../../platform/sealer.ts';
+import type { EndpointId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
@@ -12,7 +11,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
-import type { Tracer } from '../../tracing/tracer.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
 import { requestResult, withoutCredentials } from './attempt-record.ts';
 import {
@@ -27,31 +26,17 @@ import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './de
 import { type Made, makeBody } from './make-body.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
 import { sendBuilt, type Ways } from './send-built.ts';
-import {
-  back,
-  ENDPOINT_DELETED,
-  ended,
-  expired,
-  handedBack,
-  ourFault,
-  PROJECT_DELETED,
-  type Sent,
-  untried,
-} from './sent.ts';
+import { back, ENDPOINT_DELETED, ended, expired, ourFault, PROJECT_DELETED, type Sent } from './sent.ts';
 
 /**
  * One attempt of one delivery, from the current config to the record of its outcome. First attempt and retry
  * are the same; the number of attempts so far is data. Stages: gate, body, credentials, request, turn (under
  * rate limits), outcome, judgement. Each may end the attempt early with a record.
  */
-export interface DeliverySenderDeps extends Ways {
+export interface DeliverySenderDeps extends Ways, EnginePart<'sealer' | 'ids' | 'now' | 'tracer'> {
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
   auth: Pick<EndpointAuth, 'headers' | 'invalidate'>;
   sandbox: Pick<Sandbox, 'run'>;
-  sealer: Sealer;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
   /**
    * Records in the database that an at-most-once delivery is about to be sent. False: this node no longer
    * leases it.
@@ -60,8 +45,6 @@ export interface DeliverySenderDeps extends Ways {
   /** Whether this node may still send. Functions and credentials take time, in which the lease may expire. */
   maySend(): boolean;
   rateLeases: TurnLeases;
-  /** Null: tracing is off. */
-  tracer: Tracer | null;
 }
 
 const INTERRUPTED = 'The request was interrupted. The delivery mode is at most once, so it is not retried.';
@@ -102,26 +85,11 @@ export class DeliverySender {
     const { endpointId, subscriptionId, probeFence } = delivery;
     const key = routing.keyOf(endpointId, subscriptionId);
     const row = { key, probeFence, ...(isBatch(delivery) && { lane: delivery.lane }) };
-    switch (gateOf(routing, row, this.#deps.now()).kind) {
-      case 'gone':
-        return ended(delivery, 'Discarded', ENDPOINT_DELETED);
-      case 'inactive':
-        return ended(delivery, 'Discarded', this.#whyInactive(routing, endpointId));
-      case 'pull':
-      case 'batch':
-      case 'moving':
-      case 'pending':
-      case 'paused':
-      case 'order':
-      case 'breaker':
-      case 'probe':
-      case 'due':
-      case 'delayed':
-        return notOurs(delivery, routing);
-      case 'open':
-      case 'limited':
-        return null;
-    }
+    const { kind } = gateOf(routing, row, this.#deps.now());
+    if (kind === 'open' || kind === 'limited') return null;
+    if (kind === 'gone') return ended(delivery, 'Discarded', ENDPOINT_DELETED);
+    if (kind === 'inactive') return ended(delivery, 'Discarded', this.#whyInactive(routing, endpointId));
+    return notOurs(delivery, routing);
   }
 
   #whyInactive(routing: ProjectRouting, endpointId: EndpointId): string {
@@ -264,7 +232,7 @@ function authFailed(
   if (auth.ours) return ourFault(delivery, auth.message);
   if (auth.permanent) return ended(delivery, 'Failure', auth.message);
   const delayMs = delivery.retry.intervalSeconds * 1000;
-  return untried({ ...handedBack(delivery, auth.message), delayMs, ...made });
+  return { ...back(delivery, auth.message), delayMs, ...made };
 }
 
 /**
@@ -273,7 +241,7 @@ function authFailed(
  */
 export function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent {
   const key = routing.keyOf(delivery.endpointId, delivery.subscriptionId);
-  return untried({ ...handedBack(delivery, null), key });
+  return { ...back(delivery), key };
 }
 
 /** The result of a delivery that was cancelled before its request was written. Null: there is an outcome to judge. */
@@ -289,7 +257,7 @@ function unwritten(
   }
   const sent = turn.refusal ?? back(delivery);
   // The request from a function is kept for the next attempt.
-  return sent.finish.delayMs === null ? sent : { ...sent, finish: { ...sent.finish, ...made } };
+  return sent.delayMs === null ? sent : { ...sent, ...made };
 }
 
 function limitsOn(delivery: LeasedDelivery, routing: ProjectRouting): NamedLimit[] {

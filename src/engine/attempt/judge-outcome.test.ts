@@ -52,7 +52,7 @@ describe('a fault on our side', () => {
       status: 'Retry',
       numTrials: 2,
       delayMs: 5_000,
-      verdict: 'ours',
+      verdict: 'untried',
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { LANE, type Leased } from '../../domain/delivery.ts';
+import { LANE, type LeasedSingle } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish, NextState } from '../../store/queue/finish.ts';
 import { finalReason } from './receiver-wishes.ts';
@@ -7,7 +7,7 @@ import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 import { OUR_FAULT_DELAY_MS, stateAsBefore, type Verdict } from './sent.ts';
 
 /** The effect of an outcome on its delivery. */
-export type Judgement = NextState &
+type Judgement = NextState &
   Pick<Finish, 'description' | 'numTrials' | 'lane' | 'latencyMs' | 'isSecondRequest'> & {
     verdict: Verdict;
   };
@@ -34,7 +34,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 export function judgeOutcome(
-  delivery: Leased,
+  delivery: LeasedSingle,
   outcome: Outcome,
   /** `finalCodes`: the statuses that end a delivery. */
   context: { nowMs: number; random: number; finalCodes: readonly number[] },
@@ -53,7 +53,7 @@ export function judgeOutcome(
   if (outcome.kind === 'error' && outcome.ours && isYoung() && !(isOnce && outcome.mayHaveArrived)) {
     return {
       ...asBefore,
-      verdict: 'ours',
+      verdict: 'untried',
       description: `Not sent: ${outcome.message}`,
       delayMs: OUR_FAULT_DELAY_MS,
       isSecondRequest: delivery.isSecondRequest,

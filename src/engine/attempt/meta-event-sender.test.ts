@@ -33,14 +33,14 @@ async function sent({ expires }: { expires: boolean }) {
     now: () => NOON,
     maySend: () => isFresh,
   });
-  const { kind, finish } = await sender.send(event, new AbortController().signal);
-  return { kind, urls, delayMs: finish.delayMs };
+  const { verdict, delayMs } = await sender.send(event, new AbortController().signal);
+  return { verdict, urls, delayMs };
 }
 
 test('a meta event is sent under a fresh lease', async () => {
-  expect(await sent({ expires: false })).toEqual({ kind: 'success', urls: [url], delayMs: null });
+  expect(await sent({ expires: false })).toEqual({ verdict: 'success', urls: [url], delayMs: null });
 });
 
 test('a meta event goes back to the queue unsent where the lease expired while its config was read', async () => {
-  expect(await sent({ expires: true })).toEqual({ kind: 'untried', urls: [], delayMs: 0 });
+  expect(await sent({ expires: true })).toEqual({ verdict: 'untried', urls: [], delayMs: 0 });
 });

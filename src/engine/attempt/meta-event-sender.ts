@@ -3,22 +3,20 @@ import type { HttpClient } from '../../dispatch/client/http-client.ts';
 import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { DEFAULT_REQUEST_ID_HEADER, DEFAULT_SIGNATURE_HEADER } from '../../domain/config/project-config.ts';
 import type { LeasedMetaEvent } from '../../domain/delivery.ts';
-import type { IdFactory } from '../../domain/ids.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { compileSigner, type Signer } from '../../signing/sign-delivery.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { requestResult } from './attempt-record.ts';
 import { type BuiltRequest, MAX_RESPONSE_BYTES } from './build-request.ts';
 import { back, ended, ourFault, type Sent } from './sent.ts';
 
 /** One try of one meta event: a request to the URL of the project's own config. */
-export interface MetaEventSenderDeps {
+export interface MetaEventSenderDeps extends EnginePart<'ids' | 'now'> {
   cache: Pick<ConfigCache, 'getOrNull'>;
   http: Pick<HttpClient, 'send'>;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
   /** Whether this node may still send. Reading the config takes time, in which the lease may expire. */
   maySend(): boolean;
 }
@@ -33,7 +31,7 @@ export class MetaEventSender {
     this.#deps = deps;
   }
 
-  async send(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent> {
+  async send(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent<Finish<LeasedMetaEvent>>> {
     const { cache, http, ids, now, maySend } = this.#deps;
     const routing = await cache.getOrNull(event.projectId);
     if (routing?.project.config.meta_event.is_enabled !== true)

@@ -2,14 +2,20 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { LANE, type Leased, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import {
+  type AnyFinish,
+  type Finish,
+  isOfBatch,
+  isOfMetaEvent,
+  ofDeliveries,
+} from '../../store/queue/finish.ts';
 import type { OpenSpan, Tracer } from '../../tracing/tracer.ts';
-import type { Exchange, Sent } from './sent.ts';
+import { type Exchange, isTried, type Sent } from './sent.ts';
 
 /** Counts the outcomes of deliveries once they are recorded. Meta events are not counted. */
-export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, moved: boolean): void {
-  if (delivery.kind === 'meta') return;
-  if (sent.kind !== 'untried') {
+export function countOutcome(metrics: Metrics, sent: Sent<AnyFinish>, moved: boolean): void {
+  if (isOfMetaEvent(sent)) return;
+  if (sent.verdict !== 'untried' && sent.exchange !== null) {
     metrics.attempts[outcomeClass(sent.exchange.outcome)].inc();
     metrics.attemptDuration.observe(sent.exchange.outcome.timings.totalMs / 1000);
   }
@@ -17,10 +23,11 @@ export function countOutcome(metrics: Metrics, delivery: Leased, sent: Sent, mov
     metrics.lateOutcomes.inc();
     return;
   }
-  for (const finish of sent.finish.group?.members ?? [sent.finish]) countState(metrics, finish, sent);
+  const isFailure = isTried(sent) && sent.verdict !== 'success';
+  for (const finish of ofDeliveries(sent)) countState(metrics, finish, isFailure);
 }
 
-function countState(metrics: Metrics, { status, latencyMs }: Finish, sent: Sent): void {
+function countState(metrics: Metrics, { status, latencyMs }: Finish, isFailure: boolean): void {
   if (latencyMs !== null) metrics.deliveryLatency.observe(Math.max(0, latencyMs) / 1000);
   switch (status) {
     case 'Success':
@@ -31,7 +38,7 @@ function countState(metrics: Metrics, { status, latencyMs }: Finish, sent: Sent)
       return metrics.deliveriesFinished.discarded.inc();
     case 'Retry':
     case 'Scheduled':
-      if (sent.kind === 'failure') metrics.retriesPlanned.inc();
+      if (isFailure) metrics.retriesPlanned.inc();
   }
 }
 
@@ -61,20 +68,22 @@ function outcomeClass(outcome: Outcome): keyof Metrics['attempts'] {
  * comparison. It names hosts and addresses, never a URL (webhook URLs may contain tokens), a header or a
  * body.
  */
-export function logAttempt(log: Logger, delivery: Leased, sent: Sent, moved: boolean): void {
-  if (sent.exchange === null || delivery.kind === 'meta' || !log.isLevelEnabled('debug')) return;
+export function logAttempt(log: Logger, sent: Sent<AnyFinish>, moved: boolean): void {
+  if (sent.exchange === null || !log.isLevelEnabled('debug')) return;
+  const [first] = ofDeliveries(sent);
+  if (first === undefined) return;
   const { exchange } = sent;
-  if (delivery.kind === 'delivery') return logOne(log, delivery, { exchange, finish: sent.finish, moved });
-  const [first] = sent.finish.group?.members ?? [];
-  const of = log.child({ batch: delivery.id, deliveries: delivery.deliveryIds.length });
-  if (first !== undefined) logOne(of, first.delivery, { exchange, finish: first, moved });
+  if (!isOfBatch(sent)) return logOne(log, first, { exchange, moved });
+  const { id, deliveryIds } = sent.delivery;
+  logOne(log.child({ batch: id, deliveries: deliveryIds.length }), first, { exchange, moved });
 }
 
 function logOne(
   log: Logger,
-  delivery: LeasedDelivery,
-  { exchange, finish, moved }: { exchange: Exchange; finish: Finish; moved: boolean },
+  finish: Finish,
+  { exchange, moved }: { exchange: Exchange; moved: boolean },
 ): void {
+  const { delivery } = finish;
   const { outcome, requestBytes, trace } = exchange;
   log.debug(
     {

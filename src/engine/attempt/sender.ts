@@ -1,12 +1,11 @@
 import { LANE, type Leased, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
-import type { ObserverGuard } from '../../metrics/observer-guard.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import { type AnyFinish, type BatchFinish, type Finish, ofDeliveries } from '../../store/queue/finish.ts';
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { DeliverySender } from './delivery-sender.ts';
 import type { MetaEventSender } from './meta-event-sender.ts';
 import type { Sent } from './sent.ts';
@@ -15,17 +14,13 @@ import type { Sent } from './sent.ts';
  * Sends what this node leases, deliveries and meta events. An outcome of a delivery that is worth a meta event gets
  * one on the way back; that of a meta event never does.
  */
-export interface SenderDeps {
+export interface SenderDeps extends EnginePart<'cache' | 'guard' | 'now'> {
   deliveries: Pick<DeliverySender, 'send'>;
-  batches: { send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> };
+  batches: { send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent<BatchFinish>> };
   /** The lease of a consumer of a pull endpoint ended. */
   leaseEnded(delivery: LeasedDelivery): Promise<Sent>;
   metaEvents: Pick<MetaEventSender, 'send'>;
   recorder: MetaEventRecorder;
-  cache: ConfigCache;
-  guard: ObserverGuard;
-  /** The database's time in milliseconds. */
-  now(): number;
 }
 
 export class Sender {
@@ -35,34 +30,27 @@ export class Sender {
     this.#deps = deps;
   }
 
-  async send(leased: Leased, signal: AbortSignal): Promise<Sent> {
-    const { deliveries, leaseEnded, metaEvents, guard, cache } = this.#deps;
-    if (leased.kind === 'meta') return metaEvents.send(leased, signal);
-    if (leased.kind === 'batch') return this.#sendBatch(leased, signal);
-    const sent =
-      leased.lane === LANE.leased ? await leaseEnded(leased) : await deliveries.send(leased, signal);
+  async send(leased: Leased, signal: AbortSignal): Promise<Sent<AnyFinish>> {
+    const { guard, cache } = this.#deps;
+    const sent = await this.#sendOf(leased, signal);
     if (cache.peek(leased.projectId)?.project.config.meta_event.is_enabled === false) return sent;
     // It has been sent. From here on its outcome is recorded in any case.
-    const { finish } = sent;
-    return guard.settle('meta_event', () => this.#withMetaEvents([{ delivery: leased, finish }], sent), sent);
+    return guard.settle('meta_event', () => this.#withMetaEvents(sent), sent);
   }
 
-  async #sendBatch(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
-    const { batches, guard } = this.#deps;
-    const sent = await batches.send(batch, signal);
-    const of = sent.finish.group?.members.map((finish) => ({ delivery: finish.delivery, finish })) ?? [];
-    return guard.settle('meta_event', () => this.#withMetaEvents(of, sent), sent);
+  #sendOf(leased: Leased, signal: AbortSignal): Promise<Sent<AnyFinish>> {
+    const { deliveries, batches, leaseEnded, metaEvents } = this.#deps;
+    if (leased.kind === 'meta') return metaEvents.send(leased, signal);
+    if (leased.kind === 'batch') return batches.send(leased, signal);
+    return leased.lane === LANE.leased ? leaseEnded(leased) : deliveries.send(leased, signal);
   }
 
-  async #withMetaEvents(
-    of: readonly { delivery: LeasedDelivery; finish: Finish }[],
-    sent: Sent,
-  ): Promise<Sent> {
+  async #withMetaEvents(sent: Sent<AnyFinish>): Promise<Sent<AnyFinish>> {
     const { cache, recorder, now } = this.#deps;
-    const routing = await cache.getOrNull(sent.finish.delivery.projectId);
+    const routing = await cache.getOrNull(sent.delivery.projectId);
     if (routing === null || !routing.project.config.meta_event.is_enabled) return sent;
-    for (const { delivery, finish } of of)
-      finish.metaEvent = outcomeMetaEvent(recorder, routing.project, { delivery, finish, nowMs: now() });
+    for (const finish of ofDeliveries(sent))
+      finish.metaEvent = outcomeMetaEvent(recorder, routing.project, finish, now());
     return sent;
   }
 }
@@ -71,9 +59,10 @@ export class Sender {
 export function outcomeMetaEvent(
   recorder: MetaEventRecorder,
   project: ProjectRow,
-  { delivery, finish, nowMs }: { delivery: LeasedDelivery; finish: Finish; nowMs: number },
+  finish: Finish,
+  nowMs: number,
 ): NewMetaEvent | null {
-  const { status, description, numTrials, attempt } = finish;
+  const { delivery, status, description, numTrials, attempt } = finish;
   const type = finish.delayMs === null ? endingType(status) : undefined;
   if (type === undefined) return null;
   const made = recorder.prepare(project, type, () =>

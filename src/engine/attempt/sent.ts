@@ -3,38 +3,38 @@ import type { LastFailure } from '../../domain/alert.ts';
 import {
   type EndedStatus,
   LANE,
-  type Leased,
   type LeasedDelivery,
+  type LeasedSingle,
   type OpenStatus,
 } from '../../domain/delivery.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import type { AnyFinish, Finish } from '../../store/queue/finish.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
 
-/** The result of an attempt, with its record. */
-export type Sent =
-  | Tried
-  /** The endpoint dropped the connection of the first request. The second request will say how the endpoint does. */
-  | { kind: 'dropped'; finish: Finish; exchange: Exchange }
-  /** No request was made, or it failed by our fault: it says nothing of the endpoint. */
-  | { kind: 'untried'; finish: Finish; exchange: Exchange | null };
+/**
+ * The judgement of an outcome, and of an attempt without one.
+ * untried   -> no request was made, or it failed by our fault: it says nothing of the endpoint, and nothing is used up;
+ * dropped   -> the endpoint dropped the connection of the first request. It is sent once more, which will say how it does;
+ * gone      -> the endpoint wants no more deliveries;
+ * exhausted -> no tries are left;
+ * failed    -> any other failure.
+ */
+export type Verdict = 'untried' | 'dropped' | TriedVerdict;
+type TriedVerdict = 'success' | 'gone' | 'exhausted' | 'failed';
+
+/** The finish of an attempt, with its verdict and the request that was made. */
+export type Sent<F extends AnyFinish = Finish> = F & {
+  verdict: Verdict;
+  /** Null: no request was made. */
+  exchange: Exchange | null;
+  /** The endpoint may be overloaded: fewer requests at a time help. */
+  isStrain: boolean;
+};
 
 /** A request was made, and says how the endpoint does. */
-export type Tried =
-  | { kind: 'success'; finish: Finish; exchange: Exchange }
-  | {
-      kind: 'failure';
-      finish: Finish;
-      exchange: Exchange;
-      why: Extract<Verdict, 'gone' | 'exhausted' | 'failed'>;
-      /** The endpoint may be overloaded: fewer requests at a time help. */
-      isStrain: boolean;
-    };
+export type Tried<F extends AnyFinish = Finish> = Sent<F> & { verdict: TriedVerdict; exchange: Exchange };
 
-/**
- * The judgement of an outcome. `ours`: our fault, nothing used up; `dropped`: to be sent once more; `gone`: 410, the endpoint
- * wants no more; `exhausted`: no tries are left; `failed`: any other failure.
- */
-export type Verdict = 'success' | 'ours' | 'dropped' | 'gone' | 'exhausted' | 'failed';
+export const isTried = <F extends AnyFinish>(sent: Sent<F>): sent is Tried<F> =>
+  sent.verdict !== 'untried' && sent.verdict !== 'dropped';
 
 /** The data of a request. */
 export interface Exchange {
@@ -51,13 +51,17 @@ export const PROJECT_DELETED = 'The project was deleted.';
 export const ENDPOINT_DELETED = 'The endpoint was deleted.';
 
 /** The state of a delivery that was not tried: what its tries so far made it. */
-export function stateAsBefore({ numTrials }: Leased): OpenStatus {
+export function stateAsBefore({ numTrials }: LeasedSingle): OpenStatus {
   return numTrials === 0 ? 'Scheduled' : 'Retry';
 }
 
 /** An end without a request. */
-export function ended(delivery: Leased, status: Exclude<EndedStatus, 'Success'>, description: string): Sent {
-  return untried({ ...handedBack(delivery, description), status, delayMs: null });
+export function ended<T extends LeasedSingle>(
+  delivery: T,
+  status: Exclude<EndedStatus, 'Success'>,
+  description: string,
+): Sent<Finish<T>> {
+  return { ...back(delivery, description), status, delayMs: null };
 }
 
 /** The end of a delivery that is too late to be sent at this time, in the database's time. Null: it is not. */
@@ -71,45 +75,19 @@ export function expired(delivery: LeasedDelivery, nowMs: number): Sent | null {
   );
 }
 
-/** Back to the queue: a gate is closed, or this node may not send. The reason is computed on read. */
-export function back(delivery: Leased): Sent {
-  return untried(handedBack(delivery, null));
-}
-
 /** A fault of ours: retried soon, without using a retry. */
-export function ourFault(delivery: Leased, reason: string): Sent {
-  return untried({ ...handedBack(delivery, `Not sent: ${reason}`), delayMs: OUR_FAULT_DELAY_MS });
+export function ourFault<T extends LeasedSingle>(delivery: T, reason: string): Sent<Finish<T>> {
+  return { ...back(delivery, `Not sent: ${reason}`), delayMs: OUR_FAULT_DELAY_MS };
 }
 
-/** The result of a request. */
-export function triedAs(
-  verdict: Verdict,
-  finish: Finish,
-  { exchange, isStrain }: { exchange: Exchange; isStrain: boolean },
-): Sent {
-  switch (verdict) {
-    case 'success':
-      return { kind: 'success', finish, exchange };
-    case 'dropped':
-      return { kind: 'dropped', finish, exchange };
-    case 'ours':
-      return { kind: 'untried', finish, exchange };
-    case 'gone':
-    case 'exhausted':
-    case 'failed':
-      return { kind: 'failure', finish, exchange, why: verdict, isStrain };
-  }
-}
-
-export function untried(finish: Finish): Sent {
-  return { kind: 'untried', finish, exchange: null };
-}
-
-/** Back to the queue, due at once, without using a retry: a gate closed, or this node is stopping. */
-export function handedBack<T extends Leased>(
+/**
+ * Back to the queue, due at once, without using a retry: a gate is closed, or this node may not send. Without a description
+ * the reason is computed on read.
+ */
+export function back<T extends LeasedSingle>(
   delivery: T,
-  description: string | null,
-): Extract<Finish<T>, { status: OpenStatus }> {
+  description: string | null = null,
+): Extract<Sent<Finish<T>>, { status: OpenStatus }> {
   return {
     delivery,
     status: stateAsBefore(delivery),
@@ -124,14 +102,17 @@ export function handedBack<T extends Leased>(
     attempt: null,
     isSecondRequest: delivery.isSecondRequest,
     metaEvent: null,
+    verdict: 'untried',
+    exchange: null,
+    isStrain: false,
   };
 }
 
 /** The text of a failed attempt for people. */
-export function lastFailure({ finish }: Pick<Tried, 'finish'>): LastFailure {
+export function lastFailure({ delivery, attempt, description }: Finish): LastFailure {
   return {
-    deliveryId: finish.delivery.id,
-    status: finish.attempt?.httpStatus ?? null,
-    reason: finish.description ?? finish.attempt?.error ?? 'unknown',
+    deliveryId: delivery.id,
+    status: attempt?.httpStatus ?? null,
+    reason: description ?? attempt?.error ?? 'unknown',
   };
 }

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { OneProject, routingOf } from '../../../test/support/samples/routing.ts';
+import { LANE } from '../../domain/delivery.ts';
 import { asId, IdFactory, type SubscriptionId } from '../../domain/ids.ts';
 import type { RoutedSubscription } from '../../routing/routed-subscription.ts';
 import type { Seen } from '../../store/batching/look-at-collected.ts';
@@ -55,9 +56,10 @@ function formerOf(max: number, answer: { seen: Seen | Error; made?: number }) {
     clock,
     looks,
     forms,
-    found: (key: string, projectId = 'p') => former.found(projectId, keyOf(key)),
+    found: (key: string, projectId = 'p') => former.found({ projectId, key: keyOf(key), lane: LANE.first }),
     stored: (key: string, rows: number, bytes = 1) => {
-      for (let n = 0; n < rows; n++) former.stored('p', keyOf(key), bytes);
+      for (let n = 0; n < rows; n++)
+        former.stored({ projectId: 'p', key: keyOf(key), lane: LANE.first }, bytes);
     },
     claimed: (key: string) => former.claimed(keyOf(key)),
   };

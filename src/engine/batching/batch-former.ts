@@ -1,11 +1,7 @@
 import type { Batch } from '../../domain/config/batch.ts';
-import type { QueueKey } from '../../domain/delivery.ts';
-import { LANE } from '../../domain/delivery.ts';
-import type { IdFactory } from '../../domain/ids.ts';
+import { BATCH_LANE, LANE, type Place, type QueueKey } from '../../domain/delivery.ts';
 import { asId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import { formBatches } from '../../store/batching/form-batches.ts';
@@ -16,7 +12,7 @@ import {
   mostRows,
   type Seen,
 } from '../../store/batching/look-at-collected.ts';
-import type { Database } from '../../store/database/database.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { DueKeys } from '../queue/due-keys.ts';
 import { decide, isEnough, longestWaitMs, rowsOf, type Waiting } from './waiting.ts';
 
@@ -30,17 +26,10 @@ import { decide, isEnough, longestWaitMs, rowsOf, type Waiting } from './waiting
  *   paused  -> eight batches of it wait for a node. It is looked at after this node claims one, and after 1 s, 2 s and so on.
  * Nodes need not agree: two that make batches at the same time take different rows.
  */
-export interface BatchFormerDeps {
-  db: Database;
-  nodeId: string;
+export interface BatchFormerDeps extends EnginePart<'db' | 'nodeId' | 'ids' | 'now' | 'clock' | 'log'> {
   cache: Pick<ConfigCache, 'peek'>;
-  ids: IdFactory;
   /** A batch waits for a node. */
-  formed(projectId: string, key: QueueKey): void;
-  /** The database's time in milliseconds. */
-  now(): number;
-  clock: Clock;
-  log: Logger;
+  formed(place: Place): void;
 }
 
 /** A look reads about so many rows, of each lane. Half as many after one that failed, as it may have taken too long. */
@@ -83,15 +72,15 @@ export class BatchFormer {
   }
 
   /** Whether rows of this key wait for their batch. */
-  collects(projectId: string, { key, lane }: { key: QueueKey; lane: number }): boolean {
-    return this.#gate(projectId, key, lane) === 'batch';
+  collects(place: Place): boolean {
+    return this.#gate(place) === 'batch';
   }
 
   /** This node has stored a due row there. */
-  stored(projectId: string, key: QueueKey, bytes: number): void {
-    const batch = this.#batchOf(projectId, key);
+  stored(place: Place, bytes: number): void {
+    const batch = this.#batchOf(place);
     if (batch === null) return;
-    const waiting = this.#get(projectId, key, batch);
+    const waiting = this.#get(place, batch);
     waiting.rows += 1;
     waiting.bytes += bytes;
     if (isEnough(waiting, batch)) this.#lookNow(waiting);
@@ -99,10 +88,10 @@ export class BatchFormer {
   }
 
   /** Rows wait there, of whatever node. */
-  found(projectId: string, key: QueueKey): void {
-    const batch = this.#batchOf(projectId, key);
+  found(place: Place): void {
+    const batch = this.#batchOf(place);
     if (batch === null) return;
-    const waiting = this.#get(projectId, key, batch);
+    const waiting = this.#get(place, batch);
     waiting.isFound = true;
     if (waiting.pauseMs === 0) this.#lookNow(waiting);
   }
@@ -115,7 +104,7 @@ export class BatchFormer {
     if (waiting.pauseMs > 0) this.#lookNow(waiting);
   }
 
-  #get(projectId: string, key: QueueKey, batch: Batch): Waiting {
+  #get({ projectId, key }: Place, batch: Batch): Waiting {
     const known = this.#keys.get(LANE.first, key);
     if (known !== undefined) return known;
     const dueAt = this.#deps.clock.elapsed() + longestWaitMs(batch);
@@ -131,13 +120,13 @@ export class BatchFormer {
     this.#planAt(now);
   }
 
-  #gate(projectId: string, key: string, lane: number): string | undefined {
+  #gate({ projectId, key, lane }: Place): string | undefined {
     const routing = this.#deps.cache.peek(asId(projectId));
     if (routing?.subscriptions.has(key) !== true) return undefined;
     return gateOf(routing, { key, lane }, this.#deps.now()).kind;
   }
 
-  #batchOf(projectId: string, key: string): Batch | null {
+  #batchOf({ projectId, key }: Place): Batch | null {
     const routing = this.#deps.cache.peek(asId(projectId));
     const subscription = routing?.subscriptions.get(key);
     return subscription === undefined ? null : (routing?.batchOf(subscription) ?? null);
@@ -187,8 +176,8 @@ export class BatchFormer {
   }
 
   /** Behind another closed gate nothing is made: a batch that is made later is fuller. A sweep finds the rows again. */
-  #wanted({ projectId, key }: Waiting): Batch | null {
-    return this.#gate(projectId, key, LANE.first) === 'batch' ? this.#batchOf(projectId, key) : null;
+  #wanted(waiting: Waiting): Batch | null {
+    return this.collects(waiting) ? this.#batchOf(waiting) : null;
   }
 
   #begin(waiting: Waiting): void {
@@ -233,7 +222,7 @@ export class BatchFormer {
       const { seen, batch, waiting } = one;
       const { projectId, key } = waiting;
       const deliveries = made.get(key) ?? 0;
-      if (deliveries > 0) formed(projectId, key);
+      if (deliveries > 0) formed({ projectId, key, lane: BATCH_LANE.formed });
       // Other nodes took its rows just now, or they wait for their turn.
       if (deliveries === 0) this.#again(one, NOTHING_MADE_MS);
       else this.#again(one, deliveries < seen.count || seen.count >= mostRows(batch) ? 0 : NOTHING_LEFT);

@@ -26,8 +26,8 @@ async function steps(payloadBytes: number, taken: typeof members | null, hasRoom
       take: (_batch, hasBodies) => note(hasBodies ? 'read' : 'read without bodies', taken),
     },
   } as Partial<BatchSenderDeps> as BatchSenderDeps);
-  const { finish } = await sender.send(batch, new AbortController().signal);
-  return { noted, finish, parts: finish.group?.parts.map((part) => part.deliveryIds) };
+  const finish = await sender.send(batch, new AbortController().signal);
+  return { noted, finish, parts: finish.parts.map((part) => part.deliveryIds) };
 }
 
 /** The bytes of three deliveries, without their payloads. */
@@ -47,5 +47,5 @@ test('a batch that is larger than any may be is read without its payloads, and h
 test('a batch that a stop meets while it waits for room is not read, and goes back as it is', async () => {
   const { noted, finish } = await steps(0, members, false);
   expect(noted).toEqual(['measured', `room for ${REST} bytes of b`]);
-  expect(finish).toMatchObject({ delayMs: 0, lane: BATCH_LANE.formed, group: { members: [], parts: [] } });
+  expect(finish).toMatchObject({ delayMs: 0, lane: BATCH_LANE.formed, members: [], parts: [] });
 });

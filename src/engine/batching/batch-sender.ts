@@ -1,19 +1,18 @@
 import { batchRefusal, MAX_BATCH_BYTES } from '../../domain/config/batch.ts';
 import { BATCH_LANE, LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
-import type { IdFactory } from '../../domain/ids.ts';
-import type { Sealer } from '../../platform/sealer.ts';
 import type { Room } from '../../platform/shared-room.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { BatchSize } from '../../store/batching/take-batch.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import type { BatchFinish, Finish } from '../../store/queue/finish.ts';
 import type { DeliverySender } from '../attempt/delivery-sender.ts';
 import { makeBody } from '../attempt/make-body.ts';
-import { handedBack, type Sent, untried } from '../attempt/sent.ts';
+import { back, type Sent } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { batchBody } from './batch-body.ts';
 import { keepOrder } from './keep-order.ts';
-import { groupFinish, halves, regrouped, tooLate } from './regroup.ts';
+import { groupFinish, halves, regrouped, tooLate, unsent } from './regroup.ts';
 import { representativeOf } from './representative.ts';
 import { spread } from './spread-outcome.ts';
 
@@ -25,7 +24,7 @@ import { spread } from './spread-outcome.ts';
  * have expired, or a function has ended them. It goes back to the queue in that case, as it does after its functions ran:
  * their results are stored before the first request. If they are larger than any batch may be, each half goes on.
  */
-export interface BatchSenderDeps {
+export interface BatchSenderDeps extends EnginePart<'sealer' | 'ids' | 'now'> {
   stored: {
     measure(batch: LeasedBatch): Promise<BatchSize>;
     /** Null: another node has some of the deliveries. */
@@ -36,10 +35,6 @@ export interface BatchSenderDeps {
   deliveries: Pick<DeliverySender, 'send'>;
   cache: Pick<ConfigCache, 'peek' | 'getOrNull'>;
   sandbox: Pick<Sandbox, 'run'>;
-  sealer: Sealer;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
 }
 
 /** A payload is in its delivery, and in the body that is made of all. */
@@ -59,26 +54,24 @@ export class BatchSender {
     this.#deps = deps;
   }
 
-  async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
+  async send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent<BatchFinish>> {
     const sent = await this.#attempt(batch, signal);
     const subscriptions = this.#deps.cache.peek(batch.projectId)?.subscriptions;
     const isHeld = (id: string | null) => subscriptions?.get(id ?? '')?.row.ordering?.on_failure === 'hold';
-    return { ...sent, finish: keepOrder(sent.finish, isHeld) };
+    return keepOrder(sent, isHeld);
   }
 
-  async #attempt(batch: LeasedBatch, signal: AbortSignal): Promise<Sent> {
+  async #attempt(batch: LeasedBatch, signal: AbortSignal): Promise<Sent<BatchFinish>> {
     const { cache, stored, room, deliveries, ids } = this.#deps;
     const size = await stored.measure(batch);
     const isTooLarge = size.payloadBytes > MAX_BATCH_BYTES && batch.deliveryIds.length > 1;
     const bytes = memoryOf(batch, isTooLarge ? { ...size, payloadBytes: 0 } : size);
     if (!(await room.enter({ id: batch.id, sharer: batch.projectId }, bytes, signal)))
-      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: 0 }));
+      return unsent(untaken(batch, 0));
     const members = await stored.take(batch, !isTooLarge);
-    if (members === null)
-      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: BUSY_MS }));
-    if (members.length === 0)
-      return untried(groupFinish(batch, { members: [], parts: [] }, { delayMs: null }));
-    if (isTooLarge && !batch.isStarted) return untried(halves(batch, members.map(again), ids));
+    if (members === null) return unsent(untaken(batch, BUSY_MS));
+    if (members.length === 0) return unsent(untaken(batch, null));
+    if (isTooLarge && !batch.isStarted) return unsent(halves(batch, members.map(again), ids));
     const { projectId } = batch;
     const routing = cache.peek(projectId) ?? (await cache.getOrNull(projectId));
     const [first] = members as [LeasedDelivery];
@@ -86,7 +79,7 @@ export class BatchSender {
     const endpoint = routing?.endpoints.get(first.endpointId);
     const isSendable = routing !== null && endpoint !== undefined && !batch.isStarted;
     const content = isSendable ? await this.#content(batch, members, { routing, endpoint }) : NO_CONTENT;
-    if ('kind' in content) return content;
+    if ('verdict' in content) return content;
     const representative = representativeOf(batch, members, {
       ...content,
       routing,
@@ -101,18 +94,18 @@ export class BatchSender {
     batch: LeasedBatch,
     members: readonly LeasedDelivery[],
     { routing, endpoint }: { routing: ProjectRouting; endpoint: RoutedEndpoint },
-  ): Promise<Sent | { body: Buffer; contentType: string }> {
+  ): Promise<Sent<BatchFinish> | { body: Buffer; contentType: string }> {
     if (batchRefusal(endpoint.row) !== null) return this.#dissolved(batch, members, routing);
     const { ids, now } = this.#deps;
     const late = tooLate(members, now());
     if (late.length > 0 || members.length < batch.deliveryIds.length)
-      return untried(regrouped(batch, { members, results: late }, ids));
+      return unsent(regrouped(batch, { members, results: late }, ids));
     const made = await this.#made(members, { routing, endpoint });
-    if (made.length > 0) return untried(regrouped(batch, { members, results: made }, ids));
+    if (made.length > 0) return unsent(regrouped(batch, { members, results: made }, ids));
     const content = batchBody(members, endpoint.row, this.#deps);
     const most = endpoint.row.max_body_bytes;
     return most > 0 && content.body.length > most && members.length > 1
-      ? untried(halves(batch, members.map(again), ids))
+      ? unsent(halves(batch, members.map(again), ids))
       : content;
   }
 
@@ -136,9 +129,9 @@ export class BatchSender {
       const results = await Promise.all(some.map((member) => makeBody(this.#deps, member, at)));
       for (const [index, making] of results.entries()) {
         const member = some[index] as LeasedDelivery;
-        if (making.kind === 'not made') finishes.push(making.sent.finish);
+        if (making.kind === 'not made') finishes.push(making.sent);
         else if (member.functionRequest === null) {
-          finishes.push({ ...handedBack(member, null), ...making.made });
+          finishes.push({ ...back(member), ...making.made });
           bytes += making.made.body?.length ?? 0;
         }
       }
@@ -147,13 +140,17 @@ export class BatchSender {
   }
 
   /** The endpoint takes no batches any more. */
-  #dissolved(batch: LeasedBatch, members: readonly LeasedDelivery[], routing: ProjectRouting): Sent {
+  #dissolved(
+    batch: LeasedBatch,
+    members: readonly LeasedDelivery[],
+    routing: ProjectRouting,
+  ): Sent<BatchFinish> {
     const singles = members.map((member) => ({
       ...again(member),
       lane: member.numTrials === 0 ? LANE.first : LANE.retry,
       key: routing.keyOf(member.endpointId, member.subscriptionId),
     }));
-    return untried(groupFinish(batch, { members: singles, parts: [] }, { delayMs: null }));
+    return unsent(groupFinish(batch, { members: singles, parts: [] }, { delayMs: null }));
   }
 }
 
@@ -163,9 +160,12 @@ const memoryOf = (
   { payloadBytes, textBytes }: BatchSize,
 ): number => deliveryIds.length * DELIVERY_BYTES + textBytes + payloadBytes * COPIES;
 
+const untaken = (batch: LeasedBatch, delayMs: number | null) =>
+  groupFinish(batch, { members: [], parts: [] }, { delayMs });
+
 const NO_CONTENT = { body: Buffer.alloc(0), contentType: 'application/json' };
 
-const again = (member: LeasedDelivery): Finish<LeasedDelivery> => ({
-  ...handedBack(member, null),
+const again = (member: LeasedDelivery): Finish => ({
+  ...back(member),
   lane: BATCH_LANE.member,
 });

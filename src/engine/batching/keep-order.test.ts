@@ -8,7 +8,7 @@ import {
   WAITS_FOR_TURN,
 } from '../../domain/delivery.ts';
 import type { Finish } from '../../store/queue/finish.ts';
-import { handedBack } from '../attempt/sent.ts';
+import { back } from '../attempt/sent.ts';
 import { keepOrder } from './keep-order.ts';
 import { groupFinish } from './regroup.ts';
 
@@ -32,26 +32,24 @@ const member = (name: string, over: Partial<Finish> = {}, fields: Partial<Leased
     lane: BATCH_LANE.member,
   } as never);
   return {
-    ...handedBack(delivery, null),
+    ...back(delivery),
     lane: BATCH_LANE.member,
     delayMs: 0,
     ...over,
-  } as Finish<LeasedDelivery>;
+  } as Finish;
 };
 
 function kept(
-  members: Finish<LeasedDelivery>[],
+  members: Finish[],
   parts: string[][],
   { delayMs = null, holds = true }: { delayMs?: number | null; holds?: boolean } = {},
 ) {
   const named = parts.map((deliveryIds, n) => ({ id: `part ${n}` as never, deliveryIds }));
-  const { group } = keepOrder(groupFinish(batch, { members, parts: named }, { delayMs }), () => holds);
+  const kept = keepOrder(groupFinish(batch, { members, parts: named }, { delayMs }), () => holds);
   return {
-    parts: group?.parts.map(({ deliveryIds }) => deliveryIds.join(' ')),
-    waiting: group?.members
-      .filter(({ lane }) => lane !== BATCH_LANE.member)
-      .map(({ delivery }) => delivery.id),
-    members: group?.members ?? [],
+    parts: kept.parts.map(({ deliveryIds }) => deliveryIds.join(' ')),
+    waiting: kept.members.filter(({ lane }) => lane !== BATCH_LANE.member).map(({ delivery }) => delivery.id),
+    members: kept.members,
   };
 }
 

@@ -1,5 +1,5 @@
-import { LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import { LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import type { BatchFinish, Finish } from '../../store/queue/finish.ts';
 import { stateAsBefore } from '../attempt/sent.ts';
 
 /**
@@ -8,13 +8,17 @@ import { stateAsBefore } from '../attempt/sent.ts';
  * again, which uses no tries. If a failure holds their key, one that would fail for good behind the first waits too: it
  * fails when it is the first, and holds its key then. At most once ends all, because all were sent.
  */
-export function keepOrder(finish: Finish, isHeld: (subscriptionId: string | null) => boolean): Finish {
-  const { group, delayMs } = finish;
-  if (group === undefined || delayMs !== null || !group.members.some(isBehind)) return finish;
-  const partOf = new Map(group.parts.flatMap(({ id, deliveryIds }) => deliveryIds.map((each) => [each, id])));
+export function keepOrder<T extends BatchFinish>(
+  finish: T,
+  isHeld: (subscriptionId: string | null) => boolean,
+): T {
+  if (finish.delayMs !== null || !finish.members.some(isBehind)) return finish;
+  const partOf = new Map(
+    finish.parts.flatMap(({ id, deliveryIds }) => deliveryIds.map((each) => [each, id])),
+  );
   /** By key: the part that those before have stayed in. */
   const staysIn = new Map<string, string | undefined>();
-  const members = group.members.map((own) => {
+  const members = finish.members.map((own) => {
     const { id, orderingId } = own.delivery;
     if (orderingId === null) return own;
     const part = own.delayMs === null ? undefined : partOf.get(id);
@@ -26,24 +30,24 @@ export function keepOrder(finish: Finish, isHeld: (subscriptionId: string | null
     return own;
   });
   const left = new Set<string>(
-    members.filter((own, n) => own !== group.members[n]).map(({ delivery }) => delivery.id),
+    members.filter((own, n) => own !== finish.members[n]).map(({ delivery }) => delivery.id),
   );
-  const parts = group.parts
+  const parts = finish.parts
     .map(({ id, deliveryIds }) => ({ id, deliveryIds: deliveryIds.filter((each) => !left.has(each)) }))
     .filter(({ deliveryIds }) => deliveryIds.length > 0);
-  return { ...finish, group: { members, parts } };
+  return { ...finish, members, parts };
 }
 
-const isBehind = ({ delivery }: Finish<LeasedDelivery>): boolean => delivery.isBehind === true;
+const isBehind = ({ delivery }: Finish): boolean => delivery.isBehind === true;
 
 const endsHere = (
-  { status, delayMs, delivery }: Finish<LeasedDelivery>,
+  { status, delayMs, delivery }: Finish,
   isHeld: (subscriptionId: string | null) => boolean,
 ): boolean =>
   delayMs === null &&
   (status !== 'Failure' || delivery.deliveryMode === 'at_most_once' || !isHeld(delivery.subscriptionId));
 
-const waitsAgain = (own: Finish<LeasedDelivery>): Finish<LeasedDelivery> => ({
+const waitsAgain = (own: Finish): Finish => ({
   ...own,
   status: stateAsBefore(own.delivery),
   numTrials: own.delivery.numTrials,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { leasedDelivery, NOON } from '../../../test/support/samples/leased-delivery.ts';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
-import { ended, handedBack, OUR_FAULT_DELAY_MS, ourFault } from '../attempt/sent.ts';
+import { back, ended, OUR_FAULT_DELAY_MS, ourFault } from '../attempt/sent.ts';
 import { regrouped } from './regroup.ts';
 
 const ids = new IdFactory(() => NOON);
@@ -15,8 +15,8 @@ const batch = {
   lane: BATCH_LANE.formed,
   deliveryIds,
 } as unknown as LeasedBatch;
-const held = (member: LeasedDelivery) => ourFault(member, 'its function cannot run').finish;
-const made = (member: LeasedDelivery) => ({ ...handedBack(member, null), body: Buffer.from('{}') });
+const held = (member: LeasedDelivery) => ourFault(member, 'its function cannot run');
+const made = (member: LeasedDelivery) => ({ ...back(member), body: Buffer.from('{}') });
 
 function after(
   results: ReturnType<typeof held>[],
@@ -24,13 +24,13 @@ function after(
 ) {
   const { numTrials = 0, ...sent } = tried;
   const all = members.map((member) => ({ ...member, numTrials }));
-  const { group, delayMs } = regrouped({ ...batch, ...sent }, { members: all, results }, ids);
-  return { parts: group?.parts.map((part) => part.deliveryIds), delayMs };
+  const { parts, delayMs } = regrouped({ ...batch, ...sent }, { members: all, results }, ids);
+  return { parts: parts.map((part) => part.deliveryIds), delayMs };
 }
 
 test('deliveries whose function cannot run wait in a batch of their own, and the others go on at once', () => {
   const [first, second, third] = members as [LeasedDelivery, LeasedDelivery, LeasedDelivery];
-  expect(after([made(first), held(second), ended(third, 'Failure', 'no').finish])).toEqual({
+  expect(after([made(first), held(second), ended(third, 'Failure', 'no')])).toEqual({
     parts: [['d0', 'd3'], ['d1']],
     delayMs: null,
   });

@@ -1,14 +1,10 @@
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
-import type { Finish, Group } from '../../store/queue/finish.ts';
-import { expired, handedBack } from '../attempt/sent.ts';
+import type { BatchFinish, Finish } from '../../store/queue/finish.ts';
+import { back, expired, type Sent } from '../attempt/sent.ts';
 
 /** Two batches, due at once, instead of one. */
-export function halves(
-  batch: LeasedBatch,
-  members: readonly Finish<LeasedDelivery>[],
-  ids: IdFactory,
-): Finish {
+export function halves(batch: LeasedBatch, members: readonly Finish[], ids: IdFactory): BatchFinish {
   const parts = partsOf(ids, inHalves(members));
   return groupFinish(
     batch,
@@ -23,10 +19,7 @@ export function inHalves<T>(all: readonly T[]): T[][] {
 }
 
 /** Batches of those that go on. Each has a new id, because its body is another. */
-export function partsOf(
-  ids: IdFactory,
-  groups: readonly (readonly Finish<LeasedDelivery>[])[],
-): Group['parts'] {
+export function partsOf(ids: IdFactory, groups: readonly (readonly Finish[])[]): BatchFinish['parts'] {
   return groups
     .filter((group) => group.length > 0)
     .map((group) => ({
@@ -44,11 +37,11 @@ export function regrouped(
   batch: LeasedBatch,
   { members, results }: { members: readonly LeasedDelivery[]; results: readonly Finish[] },
   ids: IdFactory,
-): Finish {
+): BatchFinish {
   const byId = new Map(results.map((finish) => [finish.delivery.id as string, finish]));
   const finishes = members.map(
-    (delivery): Finish<LeasedDelivery> => ({
-      ...(byId.get(delivery.id) ?? handedBack(delivery, null)),
+    (delivery): Finish => ({
+      ...(byId.get(delivery.id) ?? back(delivery)),
       delivery,
       lane: BATCH_LANE.member,
       key: batch.key,
@@ -67,15 +60,22 @@ export function regrouped(
 
 /** Ends the deliveries that are too late to be sent. */
 export const tooLate = (members: readonly LeasedDelivery[], nowMs: number): Finish[] =>
-  members.flatMap((member) => expired(member, nowMs)?.finish ?? []);
+  members.flatMap((member) => expired(member, nowMs) ?? []);
 
 /** The finish of a batch. It goes on as it is after `delayMs`, or its row goes. */
 export function groupFinish(
   batch: LeasedBatch,
-  group: Group,
-  state: { delayMs: number | null; isSecondRequest?: boolean; key?: Finish['key'] },
-): Finish {
-  const { delayMs, isSecondRequest = batch.isSecondRequest, key = batch.key } = state;
-  const row = { ...handedBack(batch, null), lane: batch.lane, isSecondRequest, key, group };
-  return delayMs === null ? { ...row, status: 'Success', delayMs } : { ...row, delayMs };
+  group: Pick<BatchFinish, 'members' | 'parts'>,
+  state: Pick<BatchFinish, 'delayMs'> & Partial<Pick<BatchFinish, 'isSecondRequest' | 'key'>>,
+): BatchFinish {
+  const { lane, key, isSecondRequest } = batch;
+  return { delivery: batch, lane, key, isSecondRequest, ...state, ...group };
 }
+
+/** That of one that was not sent. */
+export const unsent = (finish: BatchFinish): Sent<BatchFinish> => ({
+  ...finish,
+  verdict: 'untried',
+  exchange: null,
+  isStrain: false,
+});

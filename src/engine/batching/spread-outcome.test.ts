@@ -3,8 +3,9 @@ import { leasedDelivery, NOON } from '../../../test/support/samples/leased-deliv
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { BATCH_LANE, type LeasedBatch } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
+import type { BatchFinish } from '../../store/queue/finish.ts';
 import { judgeOutcome } from '../attempt/judge-outcome.ts';
-import { handedBack, type Sent, triedAs } from '../attempt/sent.ts';
+import { back, type Sent } from '../attempt/sent.ts';
 import { spread } from './spread-outcome.ts';
 
 const deps = { ids: new IdFactory(() => NOON), now: () => NOON };
@@ -13,7 +14,7 @@ const answered = (status: number, headers: Record<string, string[]> = {}) =>
   ({ kind: 'response', status, statusText: `${status}`, headers }) as Outcome;
 
 /** Deliveries with three tries each, of which some are used. */
-function outcomeFor(used: readonly number[], outcome: Outcome): Sent {
+function outcomeFor(used: readonly number[], outcome: Outcome): Sent<BatchFinish> {
   const members = used.map((numTrials, n) =>
     leasedDelivery({ id: `d${n}`, numTrials, lane: BATCH_LANE.member }),
   );
@@ -26,23 +27,14 @@ function outcomeFor(used: readonly number[], outcome: Outcome): Sent {
     lane: BATCH_LANE.formed,
     deliveryIds,
   } as unknown as LeasedBatch;
-  const { verdict, ...state } = judgeOutcome(representative, outcome, {
-    nowMs: NOON,
-    random: 0,
-    finalCodes: [400],
-  });
-  const exchange = { outcome, requestBytes: 1, trace: null };
-  const sent = triedAs(
-    verdict,
-    { ...handedBack(representative, null), ...state },
-    { exchange, isStrain: false },
-  );
+  const judged = judgeOutcome(representative, outcome, { nowMs: NOON, random: 0, finalCodes: [400] });
+  const sent = { ...back(representative), ...judged, exchange: { outcome, requestBytes: 1, trace: null } };
   return spread({ batch, members, representative }, sent, deps);
 }
 
-const states = ({ finish }: Sent) => finish.group?.members.map((own) => [own.status, own.numTrials]);
-const delays = ({ finish }: Sent) => finish.group?.members.map(({ delayMs }) => delayMs);
-const parts = ({ finish }: Sent) => finish.group?.parts.map(({ deliveryIds }) => deliveryIds);
+const states = ({ members }: BatchFinish) => members.map((own) => [own.status, own.numTrials]);
+const delays = ({ members }: BatchFinish) => members.map(({ delayMs }) => delayMs);
+const parts = ({ parts }: BatchFinish) => parts.map(({ deliveryIds }) => deliveryIds);
 
 test('without a connection only the deliveries without tries end, and the others are tried again after their delay', () => {
   const sent = outcomeFor([2, 0, 1], REFUSED);
@@ -52,14 +44,14 @@ test('without a connection only the deliveries without tries end, and the others
     ['Retry', 2],
   ]);
   expect(parts(sent)).toEqual([['d1', 'd2']]);
-  const { members = [] } = sent.finish.group ?? {};
+  const { members } = sent;
   expect(members.map(({ delayMs }) => delayMs !== null && delayMs >= 10_000)).toEqual([false, true, true]);
   expect(members.map(({ description }) => description)).toEqual([
     'refused; all 3 attempts are used up',
     'refused',
     'refused',
   ]);
-  expect(sent).toMatchObject({ why: 'exhausted', finish: { delayMs: null } });
+  expect(sent).toMatchObject({ verdict: 'exhausted', delayMs: null });
 });
 
 test('after an answer the deliveries without tries go on in halves, without those that have some', () => {
@@ -71,12 +63,12 @@ test('after an answer the deliveries without tries go on in halves, without thos
     ['Retry', 1],
     ['Retry', 2],
   ]);
-  expect(sent).toMatchObject({ why: 'failed' });
+  expect(sent).toMatchObject({ verdict: 'failed' });
   expect(states(outcomeFor([2], answered(503)))).toEqual([['Failure', 3]]);
 });
 
 test('those halves wait as after a first failure, so that an endpoint that fails all gets no burst of requests', () => {
-  const { members = [] } = outcomeFor([2, 2], answered(503)).finish.group ?? {};
+  const { members } = outcomeFor([2, 2], answered(503));
   for (const { delayMs, description } of members) {
     expect(description).toBe('The endpoint answered 503');
     expect(delayMs).toBeGreaterThanOrEqual(10_000);

@@ -2,70 +2,63 @@ import type { Outcome } from '../../dispatch/connection/outcome.ts';
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import type { BatchFinish, Finish } from '../../store/queue/finish.ts';
 import { judgeOutcome } from '../attempt/judge-outcome.ts';
 import { asksToAbort } from '../attempt/receiver-wishes.ts';
-import { expired, handedBack, type Sent, stateAsBefore } from '../attempt/sent.ts';
+import { back, expired, isTried, type Sent, stateAsBefore, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { groupFinish, halves, inHalves, partsOf, regrouped, tooLate } from './regroup.ts';
 
-interface Tried {
+interface TriedBatch {
   batch: LeasedBatch;
   members: readonly LeasedDelivery[];
   /** It stood for all of them. */
   representative: LeasedDelivery;
 }
 
-type Failure = Extract<Sent, { kind: 'failure' }>;
-
-interface Deps {
-  ids: IdFactory;
-  now(): number;
-}
+type Deps = EnginePart<'ids' | 'now'>;
 
 const PAYLOAD_TOO_LARGE = 413;
 /** So much of a response is kept with each delivery of a batch. */
 const KEPT_RESPONSE_BYTES = 1_024;
 
 /** The outcome of a batch as that of each of its deliveries. Each has an attempt of its own in its list. */
-export function spread(tried: Tried, sent: Sent, deps: Deps): Sent {
+export function spread(tried: TriedBatch, sent: Sent, deps: Deps): Sent<BatchFinish> {
   const { batch, members, representative } = tried;
-  const { finish } = sent;
-  const outcomes = members.map((member) => outcomeOf(member, tried, { finish, deps }));
-  if (sent.kind === 'failure') {
-    if (isSplit(tried, sent))
-      return { ...sent, why: 'failed', finish: halves(batch, outcomes.map(untriedAlone), deps.ids) };
-    if (sent.why === 'exhausted') return usedUp(tried, { sent, outcomes }, deps);
+  const { exchange, isStrain } = sent;
+  const outcomes = members.map((member) => outcomeOf(member, tried, { sent, deps }));
+  const of = (finish: BatchFinish, verdict = sent.verdict) => ({ ...finish, verdict, exchange, isStrain });
+  if (isTried(sent)) {
+    if (isSplit(tried, sent)) return of(halves(batch, outcomes.map(untriedAlone), deps.ids), 'failed');
+    if (sent.verdict === 'exhausted') {
+      const { finish, verdict } = usedUp(tried, { sent, outcomes }, deps);
+      return of(finish, verdict);
+    }
   }
   const nowMs = deps.now();
-  if (
-    finish.status === 'Discarded' &&
-    expired(representative, nowMs)?.finish.description === finish.description
-  )
-    return { ...sent, finish: regrouped(batch, { members, results: tooLate(members, nowMs) }, deps.ids) };
-  const { delayMs, isSecondRequest, key } = finish;
-  return {
-    ...sent,
-    finish: groupFinish(batch, { members: outcomes, parts: [] }, { delayMs, isSecondRequest, key }),
-  };
+  if (sent.status === 'Discarded' && expired(representative, nowMs)?.description === sent.description)
+    return of(regrouped(batch, { members, results: tooLate(members, nowMs) }, deps.ids));
+  const { delayMs, isSecondRequest, key } = sent;
+  return of(groupFinish(batch, { members: outcomes, parts: [] }, { delayMs, isSecondRequest, key }));
 }
 
 function outcomeOf(
   member: LeasedDelivery,
-  { representative }: Tried,
-  { finish, deps }: { finish: Finish; deps: Deps },
-): Finish<LeasedDelivery> {
-  const tries = finish.numTrials - representative.numTrials;
+  { representative }: TriedBatch,
+  { sent, deps }: { sent: Sent; deps: Deps },
+): Finish {
+  const tries = sent.numTrials - representative.numTrials;
   const own = {
-    ...handedBack(member, finish.description),
+    ...back(member, sent.description),
     numTrials: member.numTrials + tries,
     lane: BATCH_LANE.member,
-    key: finish.key,
-    isSecondRequest: finish.isSecondRequest,
-    latencyMs: finish.status === 'Success' ? Math.max(0, deps.now() - member.acceptedAtMs) : null,
-    attempt: finish.attempt && attemptOf(finish.attempt, deps.ids),
+    key: sent.key,
+    isSecondRequest: sent.isSecondRequest,
+    latencyMs: sent.status === 'Success' ? Math.max(0, deps.now() - member.acceptedAtMs) : null,
+    attempt: sent.attempt && attemptOf(sent.attempt, deps.ids),
   };
-  if (finish.delayMs === null) return { ...own, status: finish.status, delayMs: null };
-  return { ...own, status: tries > 0 ? 'Retry' : stateAsBefore(member), delayMs: finish.delayMs };
+  if (sent.delayMs === null) return { ...own, status: sent.status, delayMs: null };
+  return { ...own, status: tries > 0 ? 'Retry' : stateAsBefore(member), delayMs: sent.delayMs };
 }
 
 function attemptOf(attempt: Attempt, ids: IdFactory): Attempt {
@@ -79,13 +72,13 @@ function attemptOf(attempt: Attempt, ids: IdFactory): Attempt {
  * failure: an endpoint that fails all gets no more requests in that time than it would of deliveries without batches.
  */
 function usedUp(
-  { batch, representative }: Tried,
-  { sent, outcomes }: { sent: Failure; outcomes: readonly Finish<LeasedDelivery>[] },
+  { batch, representative }: TriedBatch,
+  { sent, outcomes }: { sent: Tried; outcomes: readonly Finish[] },
   { ids, now }: Deps,
-): Sent {
+): { finish: BatchFinish; verdict: 'failed' | 'exhausted' } {
   const { outcome } = sent.exchange;
   const context = { nowMs: now(), random: Math.random(), finalCodes: [] };
-  const judged = outcomes.map((own): Finish<LeasedDelivery> => {
+  const judged = outcomes.map((own): Finish => {
     const { isSecondRequest } = representative;
     const {
       verdict: _,
@@ -98,15 +91,15 @@ function usedUp(
   const mostMs = Math.max(0, ...open.map(({ delayMs }) => delayMs ?? 0));
   const mayBeOthers =
     outcome.kind === 'response' && outcomes.length > 1 && representative.deliveryMode !== 'at_most_once';
-  const members = judged.map((own): Finish<LeasedDelivery> => {
+  const members = judged.map((own): Finish => {
     if (own.delayMs !== null) return { ...own, delayMs: mostMs };
     return mayBeOthers ? { ...untriedAlone(own), ...afterFirst(representative, outcome, context) } : own;
   });
   const ended = judged.filter(({ delayMs }) => delayMs === null);
   const parts = partsOf(ids, [open, ...(mayBeOthers ? inHalves(ended) : [])]);
-  const { key } = sent.finish;
+  const { key } = sent;
   const finish = groupFinish(batch, { members, parts }, { delayMs: null, key });
-  return { ...sent, why: mayBeOthers ? 'failed' : 'exhausted', finish };
+  return { finish, verdict: mayBeOthers ? 'failed' : 'exhausted' };
 }
 
 /** The next try as if this were the first failure of two tries. */
@@ -125,7 +118,7 @@ function afterFirst(
 }
 
 /** It goes on without others of its batch. That uses none of its tries. */
-const untriedAlone = (own: Finish<LeasedDelivery>) => ({
+const untriedAlone = (own: Finish) => ({
   ...own,
   status: stateAsBefore(own.delivery),
   numTrials: own.delivery.numTrials,
@@ -133,11 +126,11 @@ const untriedAlone = (own: Finish<LeasedDelivery>) => ({
 });
 
 /** One of them may be at fault, or all together too large: each half goes on by itself. */
-function isSplit({ members, representative }: Tried, sent: Failure): boolean {
+function isSplit({ members, representative }: TriedBatch, { verdict, delayMs, exchange }: Tried): boolean {
   if (members.length === 1 || representative.deliveryMode === 'at_most_once') return false;
-  const { outcome } = sent.exchange;
-  if (sent.why === 'gone' || asksToAbort(outcome)) return false;
-  const isFinal = sent.why === 'failed' && sent.finish.delayMs === null;
+  const { outcome } = exchange;
+  if (verdict === 'success' || verdict === 'gone' || asksToAbort(outcome)) return false;
+  const isFinal = verdict === 'failed' && delayMs === null;
   return isTooLarge(outcome) || (isFinal && outcome.kind === 'response');
 }
 

@@ -1,16 +1,14 @@
 import { type BreakerMoves, type MovedBreakers, moveBreakers } from '../../control/breaker-moves.ts';
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange } from '../../control/config-changes.ts';
 import { type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
 import type { StateChange, StateItem } from '../../control/state-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
 import { opensBreaker, probesToClose } from '../../domain/config/circuit-breaker.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { attemptsSince, type SeenAttempts } from '../../store/counts/read-counts.ts';
-import type { Database } from '../../store/database/database.ts';
 import { countProbes, type Probe, releaseProbes } from '../../store/limits/breakers.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Moves circuit breakers (domain/config/circuit-breaker.ts has the states) and makes endpoints inactive. All
@@ -18,12 +16,8 @@ import { countProbes, type Probe, releaseProbes } from '../../store/limits/break
  * version. All nodes share the counts. States are written under row locks, so one of two nodes moves a
  * breaker. They reach other nodes with the project's version, like any config.
  */
-export interface BreakerChangesDeps {
-  db: Database;
-  cache: ConfigCache;
-  changes: ConfigChanges;
+export interface BreakerChangesDeps extends EnginePart<'db' | 'cache' | 'changes' | 'log'> {
   restartCap(endpointId: string): void;
-  log: Logger;
 }
 
 /**

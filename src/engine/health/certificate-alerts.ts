@@ -1,14 +1,12 @@
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange } from '../../control/config-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Watches the certificates of deliveries: the endpoint's own and our client certificate. States of each
@@ -21,13 +19,10 @@ import type { Tried } from '../attempt/sent.ts';
  * Nodes learn the states with the project's version. Certificates are read once per connection. An attempt
  * costs two comparisons, plus lookups in memory while its project has such an alert.
  */
-export interface CertificateAlertsDeps {
-  cache: ConfigCache;
-  changes: ConfigChanges;
+export interface CertificateAlertsDeps extends EnginePart<'cache' | 'changes' | 'log'> {
   databaseClock: Pick<OffsetClock, 'now'>;
   /** How long before its expiry a certificate raises its alert. 0: never. */
   config: { certificateDays: number };
-  log: Logger;
 }
 
 interface Sighting {
@@ -53,7 +48,7 @@ export class CertificateAlerts {
     this.#moves = deps.changes.states.kind((id, moves) => this.#move(id, moves));
   }
 
-  attempted({ projectId, endpointId }: LeasedDelivery, { exchange }: Tried): void {
+  attempted({ delivery: { projectId, endpointId }, exchange }: Tried): void {
     const { certificates } = exchange.outcome;
     if (!certificates) return;
     const routing = this.#deps.cache.peek(projectId);

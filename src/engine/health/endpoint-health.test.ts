@@ -6,21 +6,20 @@ import { answered } from '../../../test/support/samples/outcomes.ts';
 import { OneProject, type RoutingFields, routingOf } from '../../../test/support/samples/routing.ts';
 import { StateChanges } from '../../control/state-changes.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
-import { handedBack, type Tried } from '../attempt/sent.ts';
+import { back, type Tried } from '../attempt/sent.ts';
 import type { Finding } from './breaker-changes.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 
 const last = { deliveryId: leasedDelivery().id, status: null, reason: 'it broke' };
 const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
-const failedBy = (why: 'gone' | 'exhausted' | 'failed', reason = 'it broke'): Tried => ({
-  kind: 'failure',
-  finish: handedBack(leasedDelivery(), reason),
+const failedBy = (verdict: 'gone' | 'exhausted' | 'failed', reason = 'it broke'): Tried => ({
+  ...back(leasedDelivery(), reason),
   exchange,
-  why,
+  verdict,
   isStrain: false,
 });
 const FAILED = failedBy('failed');
-const SUCCEEDED: Tried = { kind: 'success', finish: handedBack(leasedDelivery(), null), exchange };
+const SUCCEEDED: Tried = { ...back(leasedDelivery()), verdict: 'success', exchange };
 const probe = { probeFence: '3' };
 /** Every 30 s a failing endpoint is looked at. */
 const SAMPLE_MS = 30_000;
@@ -43,7 +42,7 @@ function healthOf(fields: RoutingFields | undefined) {
   const health = new EndpointHealth({ cache, changes, clock, log: quietLog });
   health.start();
   const attempted = (what: Tried, delivery: Partial<LeasedDelivery> = {}) =>
-    health.attempted(leasedDelivery(delivery), what);
+    health.attempted({ ...what, delivery: leasedDelivery(delivery) });
   /** The findings within a time. */
   const after = async (ms: number) => {
     await clock.advance(ms);

@@ -1,15 +1,13 @@
 import type { StateKind } from '../../control/state-changes.ts';
 import type { LastFailure } from '../../domain/alert.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
 import { asksToDisable } from '../attempt/receiver-wishes.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';
 import type { Finding } from './breaker-changes.ts';
 
@@ -22,12 +20,10 @@ import type { Finding } from './breaker-changes.ts';
  * breaker has opened too often in a row, or when a delivery used up its retries and no other succeeded. A receiver
  * that wants no more deliveries always makes it inactive: 410, or a header of its answer, also of a success.
  */
-export interface EndpointHealthDeps {
+export interface EndpointHealthDeps extends EnginePart<'clock' | 'log'> {
   cache: Pick<ConfigCache, 'peek'>;
   /** Breakers move and endpoints are disabled where the findings of a project ask for it. */
   changes: StateKind<Finding>;
-  clock: Clock;
-  log: Logger;
 }
 
 interface Watched {
@@ -45,7 +41,7 @@ function unwanted(sent: Tried): { reason: string; last: LastFailure } {
   const isAsked = asksToDisable(sent.exchange.outcome);
   const reason = isAsked ? 'it answered with webhook-delivery: disable' : 'it answered 410 Gone';
   const last = lastFailure(sent);
-  return { reason, last: sent.kind === 'success' ? { ...last, reason: 'The delivery succeeded' } : last };
+  return { reason, last: sent.verdict === 'success' ? { ...last, reason: 'The delivery succeeded' } : last };
 }
 
 const TICK_MS = 1_000;
@@ -75,19 +71,19 @@ export class EndpointHealth implements OutcomeListener {
     return this.#loop.stop();
   }
 
-  attempted(delivery: LeasedDelivery, sent: Tried): void {
+  attempted(sent: Tried): void {
+    const { delivery, verdict } = sent;
     const { endpointId, projectId } = delivery;
-    const succeeded = sent.kind === 'success';
-    const why = sent.kind === 'failure' ? sent.why : null;
+    const succeeded = verdict === 'success';
     const routing = this.#deps.cache.peek(projectId);
     const at = { projectId, endpointId, seen: routing?.endpoints.get(endpointId)?.row.version };
-    if (why === 'gone' || asksToDisable(sent.exchange.outcome))
+    if (verdict === 'gone' || asksToDisable(sent.exchange.outcome))
       this.#deps.changes.add({ ...at, kind: 'gone', key: `gone ${endpointId}`, ...unwanted(sent) });
     if (routing === undefined) return;
     const probe = probeOf(delivery);
     if (probe !== null)
       this.#deps.changes.add({ ...at, kind: 'probed', probe, failure: succeeded ? null : lastFailure(sent) });
-    if (why === 'exhausted' && routing.project.config.disable_endpoint)
+    if (verdict === 'exhausted' && routing.project.config.disable_endpoint)
       this.#deps.changes.add({
         ...at,
         kind: 'exhausted',

@@ -1,12 +1,11 @@
 import { lookAtOrdering } from '../../control/alert-changes.ts';
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange } from '../../control/config-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type LastFailure, orderingSubject } from '../../domain/alert.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import { lastFailure } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Watches the ordering keys of subscriptions. States of each subscription:
@@ -16,11 +15,7 @@ import { lastFailure } from '../attempt/sent.ts';
  * Looks are made after the commit of the end. The janitor makes those that a node did not live to make, and those after
  * ends that no node sees, such as a removal by age.
  */
-export interface OrderingAlertsDeps {
-  cache: ConfigCache;
-  changes: ConfigChanges;
-  log: Logger;
-}
+export type OrderingAlertsDeps = EnginePart<'cache' | 'changes' | 'log'>;
 
 interface Look extends StateItem {
   subscriptionId: string;
@@ -39,7 +34,7 @@ export class OrderingAlerts {
   /** A delivery ended, and this is committed. */
   ended(finish: Finish): void {
     const { delivery, status } = finish;
-    if (delivery.kind !== 'delivery' || delivery.orderingId === null || finish.delayMs !== null) return;
+    if (delivery.orderingId === null || finish.delayMs !== null) return;
     const { projectId, subscriptionId } = delivery;
     const routing = this.#deps.cache.peek(projectId);
     const subscription = routing?.subscriptions.get(subscriptionId ?? '');
@@ -47,7 +42,7 @@ export class OrderingAlerts {
     const isRaised = routing.alerts.get(orderingSubject(subscriptionId))?.isRaised === true;
     if (status === 'Failure') {
       if (!isRaised && subscription.row.ordering?.on_failure === 'hold')
-        this.look({ projectId, subscriptionId }, lastFailure({ finish }));
+        this.look({ projectId, subscriptionId }, lastFailure(finish));
     } else if (isRaised) this.look({ projectId, subscriptionId });
   }
 

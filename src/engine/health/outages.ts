@@ -1,18 +1,15 @@
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange } from '../../control/config-changes.ts';
 import { type DisableCause, disableEndpoints, outageEnded } from '../../control/endpoint-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, type LastFailure, OUTAGE, outageSubject } from '../../domain/alert.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import type { OffsetClock } from '../../platform/time/offset-clock.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Outage, outagesOf } from '../../store/counts/outages.ts';
-import type { Database } from '../../store/database/database.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Disables endpoints at which no attempt succeeded for `disable_after` of their project. States of each:
@@ -24,12 +21,8 @@ import { lastFailure, type Tried } from '../attempt/sent.ts';
  *
  * The start is in the alert, because the counts may be kept for a shorter time than `disable_after`.
  */
-export interface OutagesDeps {
-  db: Database;
-  cache: ConfigCache;
-  changes: ConfigChanges;
+export interface OutagesDeps extends EnginePart<'db' | 'cache' | 'changes' | 'log'> {
   databaseClock: Pick<OffsetClock, 'now'>;
-  log: Logger;
 }
 
 interface Look extends StateItem {
@@ -54,11 +47,12 @@ export class Outages {
     this.#looks = deps.changes.states.kind((id, looks) => this.#settle(id, looks));
   }
 
-  attempted({ projectId, endpointId }: LeasedDelivery, sent: Tried): void {
+  attempted(sent: Tried): void {
+    const { projectId, endpointId } = sent.delivery;
     const routing = this.#deps.cache.peek(projectId);
     if (routing === undefined) return;
     const seen = routing.endpoints.get(endpointId)?.row.version;
-    if (sent.kind === 'success') {
+    if (sent.verdict === 'success') {
       if (routing.alerts.size > 0 && routing.alerts.get(outageSubject(endpointId))?.isRaised === true)
         this.#looks.add({ projectId, endpointId, seen, last: null, key: `success ${endpointId}` });
       return;

@@ -2,7 +2,7 @@ import { isFetched } from '../../domain/config/endpoint.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ObserverGuard } from '../../metrics/observer-guard.ts';
 import { systemClock } from '../../platform/time/clock.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import { type AnyFinish, ofDeliveries } from '../../store/queue/finish.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';
 import { BreakerChanges, type BreakerChangesDeps } from './breaker-changes.ts';
@@ -49,25 +49,25 @@ export class OutcomeWatch implements OutcomeListener {
     await this.#deps.changes.states.drain();
   }
 
-  attempted(delivery: LeasedDelivery, sent: Tried): void {
-    if (!this.#isPulled(delivery)) {
-      this.#health.attempted(delivery, sent);
-      this.#outages.attempted(delivery, sent);
+  attempted(sent: Tried): void {
+    if (!this.#isPulled(sent.delivery)) {
+      this.#health.attempted(sent);
+      this.#outages.attempted(sent);
     }
-    this.reported(delivery, sent);
-    this.#deps.guard.run('alert', () => this.#certificates.attempted(delivery, sent), undefined);
+    this.reported(sent);
+    this.#deps.guard.run('alert', () => this.#certificates.attempted(sent), undefined);
   }
 
   /** A consumer said what came of a delivery that it pulled. */
-  reported(delivery: LeasedDelivery, sent: Tried): void {
-    this.#deps.guard.run('alert', () => this.#alerts.attempted(delivery, sent), undefined);
+  reported(sent: Tried): void {
+    this.#deps.guard.run('alert', () => this.#alerts.attempted(sent), undefined);
   }
 
   /** The outcomes of a batch were committed, those that `moved` names. Only ordered deliveries are of interest here. */
-  recorded(finishes: readonly Finish[], moved: ReadonlySet<string>): void {
-    for (const finish of finishes.flatMap((one): readonly Finish[] => one.group?.members ?? [one])) {
+  recorded(finishes: readonly AnyFinish[], moved: ReadonlySet<string>): void {
+    for (const finish of finishes.flatMap(ofDeliveries)) {
       const { delivery } = finish;
-      if (delivery.kind === 'delivery' && delivery.orderingId !== null && moved.has(delivery.id))
+      if (delivery.orderingId !== null && moved.has(delivery.id))
         this.#deps.guard.run('alert', () => this.ordering.ended(finish), undefined);
     }
   }

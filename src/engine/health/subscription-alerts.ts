@@ -1,15 +1,12 @@
-import type { ConfigChange, ConfigChanges } from '../../control/config-changes.ts';
+import type { ConfigChange } from '../../control/config-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import type { Alert, LastFailure } from '../../domain/alert.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
-import type { Database } from '../../store/database/database.ts';
 import { countFailures, forgetFailures } from '../../store/limits/alert-failures.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Watches the subscriptions that have an alert_config. States of each:
@@ -19,12 +16,7 @@ import { lastFailure, type Tried } from '../attempt/sent.ts';
  *
  * An attempt that succeeds while nothing is raised costs two lookups in memory.
  */
-export interface SubscriptionAlertsDeps {
-  db: Database;
-  cache: ConfigCache;
-  changes: ConfigChanges;
-  log: Logger;
-}
+export type SubscriptionAlertsDeps = EnginePart<'db' | 'cache' | 'changes' | 'log'>;
 
 interface Uncounted {
   failures: number;
@@ -47,13 +39,14 @@ export class SubscriptionAlerts {
     this.#asked = deps.changes.states.kind((id, asked) => this.#look(id, asked));
   }
 
-  attempted(delivery: LeasedDelivery, sent: Tried): void {
+  attempted(sent: Tried): void {
+    const { delivery } = sent;
     const id = delivery.subscriptionId;
     const routing = id === null ? undefined : this.#deps.cache.peek(delivery.projectId);
     if (id === null || routing === undefined) return;
     const { projectId } = delivery;
     const isRaised = routing.alerts.get(id)?.isRaised === true;
-    if (sent.kind === 'success') {
+    if (sent.verdict === 'success') {
       if (isRaised) this.#asked.add({ projectId, id, kind: 'clear', key: `clear ${id}` });
       return;
     }

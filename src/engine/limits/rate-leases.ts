@@ -1,15 +1,13 @@
-import type { Logger } from '../../platform/logger.ts';
+import type { Place } from '../../domain/delivery.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
-import type { Database } from '../../store/database/database.ts';
 import {
-  type DuePlace,
   dropRateLeases,
   notifyDueAnywhere,
   returnRateLeases,
   type TakenLease,
   takeRateLeases,
 } from '../../store/limits/rate-leases.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { RateGroup } from './rate-group.ts';
 
 /**
@@ -25,17 +23,13 @@ import { RateGroup } from './rate-group.ts';
  * One statement at a time, for all endpoints together. An answer that crossed a suspension is void. After a
  * statement whose answer was lost its endpoints rest until it can no longer run.
  */
-export interface RateLeasesDeps {
-  db: Database;
-  nodeId: string;
+export interface RateLeasesDeps extends EnginePart<'db' | 'nodeId' | 'clock' | 'log'> {
   /** The rows of a place can be claimed now, or requested again in so many milliseconds. */
-  waiting(place: DuePlace, inMs: number): void;
-  clock: Clock;
-  log: Logger;
+  waiting(place: Place, inMs: number): void;
 }
 
 interface Asked {
-  places: Map<string, DuePlace & { isTold: boolean }>;
+  places: Map<string, Place & { isTold: boolean }>;
 }
 
 const AFTER_ERROR_MS = 500;
@@ -80,7 +74,7 @@ export class RateLeases {
   }
 
   /** Requests a lease. `isTold`: if another node has it, that node is notified of the place. */
-  ask(endpointId: string, place: DuePlace, isTold: boolean): void {
+  ask(endpointId: string, place: Place, isTold: boolean): void {
     if (this.#loop.isStopped) return;
     let asked = this.#asked.get(endpointId);
     if (asked === undefined) {

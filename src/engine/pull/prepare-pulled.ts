@@ -1,6 +1,5 @@
 import { HIDDEN, isCredential, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { LeasedDelivery } from '../../domain/delivery.ts';
-import type { Sealer } from '../../platform/sealer.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
@@ -10,6 +9,7 @@ import { buildRequest, credentialNames, secretHeaders } from '../attempt/build-r
 import { cloudContent } from '../attempt/content-form.ts';
 import { encodeBody, type Made, makeBody } from '../attempt/make-body.ts';
 import { ended, expired, type Sent } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /** The request that a push would have been, for a consumer. Or why there is none. */
 export type Prepared =
@@ -27,10 +27,8 @@ export type Prepared =
     }
   | { kind: 'not ready'; sent: Sent };
 
-export interface PrepareDeps {
+export interface PrepareDeps extends EnginePart<'sealer' | 'now'> {
   sandbox: Pick<Sandbox, 'run'>;
-  sealer: Sealer;
-  now(): number;
 }
 
 const INTERRUPTED = 'It was sent before. The delivery mode is at most once, so it is not retried.';

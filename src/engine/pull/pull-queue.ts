@@ -1,18 +1,19 @@
 import { isFetched } from '../../domain/config/endpoint.ts';
-import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
+import { LANE, type LeasedDelivery, type Place, type QueueKey } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { PulledDelivery, PullRequest } from '../../domain/pull-service.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { Sealer } from '../../platform/sealer.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
+import type {
+  PulledDelivery,
+  PullRequest,
+  PullResult,
+  PullService,
+  ResultState,
+} from '../../domain/pull-service.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import { Turns } from '../../platform/turns.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import type { Database } from '../../store/database/database.ts';
 import {
   dueRows,
   handOutDeliveries,
@@ -21,9 +22,11 @@ import {
 } from '../../store/queue/pull-deliveries.ts';
 import { notOurs } from '../attempt/delivery-sender.ts';
 import type { Sent } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { leaseToken, readLease } from './lease-token.ts';
 import { type Prepared, preparePulled } from './prepare-pulled.ts';
 import { PullLimits } from './pull-limits.ts';
+import { PullResults, type PullResultsDeps } from './pull-results.ts';
 import { PullWaiters } from './pull-waiters.ts';
 
 /**
@@ -34,20 +37,10 @@ import { PullWaiters } from './pull-waiters.ts';
  * A call that finds nothing waits (pull-waiters.ts), for as long as its caller is there. It ends on time: a call whose
  * time is over leaves the line of those that want to take.
  */
-export interface PullQueueDeps {
-  db: Database;
-  cache: ConfigCache;
+export interface PullQueueDeps extends PullResultsDeps, EnginePart<'clock' | 'log'> {
   sandbox: Pick<Sandbox, 'run'>;
-  sealer: Sealer;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
-  clock: Clock;
-  log: Logger;
-  /** Records what ended or failed before it was handed out. */
-  record(sent: readonly Sent[]): Promise<unknown>;
   /** Leases under a key end after so long. */
-  leased(projectId: string, where: { key: QueueKey; lane: number }, inMs: number): void;
+  leased(place: Place, inMs: number): void;
 }
 
 const LANES = [LANE.first, LANE.retry, LANE.replay];
@@ -63,8 +56,9 @@ const MAX_CALLS = 10_000;
 
 type Ready = Extract<Prepared, { kind: 'ready' }>;
 
-export class PullQueue {
+export class PullQueue implements PullService {
   readonly #deps: PullQueueDeps;
+  readonly #results: PullResults;
   readonly #limits: PullLimits;
   readonly #waiters: PullWaiters;
   readonly #turns = new Turns(TAKES_AT_A_TIME);
@@ -75,6 +69,7 @@ export class PullQueue {
 
   constructor(deps: PullQueueDeps) {
     this.#deps = deps;
+    this.#results = new PullResults(deps);
     this.#limits = new PullLimits(deps);
     this.#waiters = new PullWaiters({ ...deps, due: (places) => dueRows(deps.db, places), lanes: LANES });
   }
@@ -82,6 +77,18 @@ export class PullQueue {
   /** This node stored a row that waits. */
   stored(key: string): void {
     this.#waiters.stored(key);
+  }
+
+  report(
+    at: { projectId: ProjectId; endpointId: EndpointId },
+    results: readonly PullResult[],
+  ): Promise<ResultState[]> {
+    return this.#results.report(at, results);
+  }
+
+  /** The result of a delivery whose lease ended. */
+  leaseEnded(delivery: LeasedDelivery): Promise<Sent> {
+    return this.#results.leaseEnded(delivery);
   }
 
   stop(): Promise<void> {
@@ -148,7 +155,8 @@ export class PullQueue {
 
   async #take(request: PullRequest, routing: ProjectRouting, signal: AbortSignal): Promise<PulledDelivery[]> {
     if (signal.aborted || this.#isStopped) return [];
-    const { db, record } = this.#deps;
+    const { db } = this.#deps;
+    const record = (sent: readonly Sent[]) => this.#results.record(sent);
     const taken = await takeForConsumer(db, {
       wants: this.#wants(routing, request.endpointId),
       max: request.max,
@@ -194,7 +202,7 @@ export class PullQueue {
     }));
     const until = await handOutDeliveries(db, { leaseSeconds, rows });
     for (const key of new Set(ready.map(({ delivery }) => delivery.key)))
-      leased(projectId, { key, lane: LANE.leased }, leaseSeconds * 1000);
+      leased({ projectId, key, lane: LANE.leased }, leaseSeconds * 1000);
     return ready.flatMap(({ delivery, headers, secretHeaders, body }) => {
       const leasedUntilMs = until.get(delivery.id);
       if (leasedUntilMs === undefined) return [];

@@ -1,23 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
-import type { EndpointId, IdFactory, ProjectId } from '../../domain/ids.ts';
+import type { LeasedDelivery, Place } from '../../domain/delivery.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { PullResult, ResultState } from '../../domain/pull-service.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
-import type { ObserverGuard } from '../../metrics/observer-guard.ts';
-import type { Sealer } from '../../platform/sealer.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
 import { projectMoving, refuseMoving } from '../../store/config/projects.ts';
-import type { Database } from '../../store/database/database.ts';
-import type { Released } from '../../store/ordering/release-next.ts';
-import { finishPulledBatch } from '../../store/queue/claim-and-finish.ts';
 import type { Finish } from '../../store/queue/finish.ts';
-import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
-import { type AttemptResult, countedAttempts, reportedDeliveries } from '../../store/queue/pull-results.ts';
+import { finishPulledRows } from '../../store/queue/finish-rows.ts';
+import {
+  type AttemptResult,
+  countedAttempts,
+  reportedDeliveries,
+} from '../../store/queue/pull-deliveries.ts';
 import { countOutcome } from '../attempt/observe-outcome.ts';
 import { outcomeMetaEvent } from '../attempt/sender.ts';
-import { ENDPOINT_DELETED, ended, PROJECT_DELETED, type Sent, type Tried } from '../attempt/sent.ts';
+import { ENDPOINT_DELETED, ended, isTried, PROJECT_DELETED, type Sent, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { type PullLease, readLease } from './lease-token.ts';
 import { leaseEnded, reported } from './reported.ts';
 
@@ -26,21 +24,13 @@ import { leaseEnded, reported } from './reported.ts';
  * request. A result whose lease has ended is stored as a stale attempt and changes nothing. The attempt's id is in the
  * lease, so a result that comes again adds nothing. Another result for the lease is a conflict.
  */
-export interface PullResultsDeps {
-  db: Database;
+export interface PullResultsDeps
+  extends EnginePart<'db' | 'cache' | 'sealer' | 'metaEvents' | 'metrics' | 'guard' | 'ids' | 'now'> {
   templates: AttemptTemplates;
-  cache: ConfigCache;
-  sealer: Sealer;
-  metaEvents: MetaEventRecorder;
-  metrics: Metrics;
-  guard: ObserverGuard;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
   /** A consumer's attempt, for alerts. */
-  attempted(delivery: LeasedDelivery, sent: Tried): void;
+  attempted(sent: Tried): void;
   /** The next deliveries of ordering keys are due. */
-  released(places: readonly Released[]): void;
+  released(places: readonly Place[]): void;
   /** These outcomes were committed. */
   recorded(finishes: readonly Finish[], moved: ReadonlySet<string>): void;
   /** A delivery waits for its next try, or a meta event was stored. */
@@ -136,7 +126,7 @@ export class PullResults {
         if (moved.has(result.id)) return [result.lease, 'recorded'];
         const before = counted.get(lease.attemptId);
         if (before === undefined) return [result.lease, 'late'];
-        return [result.lease, isSame(before, sent[n]?.finish.attempt) ? 'recorded' : 'conflict'];
+        return [result.lease, isSame(before, sent[n]?.attempt) ? 'recorded' : 'conflict'];
       }),
     );
   }
@@ -146,28 +136,24 @@ export class PullResults {
     if (outcomes.length === 0) return new Set();
     const { db, templates, metrics, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
-    const finishes = withMeta.map(({ finish }) => finish as Finish<LeasedDelivery>);
-    const { moved, released } = await finishPulledBatch(db, templates, finishes);
+    const { moved, released } = await finishPulledRows(db, templates, withMeta);
     this.#deps.released(released);
-    this.#deps.recorded(finishes, moved);
+    this.#deps.recorded(withMeta, moved);
     for (const sent of withMeta) {
-      const delivery = sent.finish.delivery as LeasedDelivery;
-      const hasMoved = moved.has(delivery.id);
-      countOutcome(metrics, delivery, sent, hasMoved);
+      const hasMoved = moved.has(sent.delivery.id);
+      countOutcome(metrics, sent, hasMoved);
       if (!hasMoved) continue;
       waiting(sent);
-      if (sent.kind === 'success' || sent.kind === 'failure') attempted(delivery, sent);
+      if (isTried(sent)) attempted(sent);
     }
     return moved;
   }
 
   #withMetaEvent(sent: Sent): Sent {
     const { cache, metaEvents, now } = this.#deps;
-    const delivery = sent.finish.delivery as LeasedDelivery;
-    const project = cache.peek(delivery.projectId)?.project;
-    if (project === undefined || !project.config.meta_event.is_enabled) return sent;
-    const { finish } = sent;
-    finish.metaEvent = outcomeMetaEvent(metaEvents, project, { delivery, finish, nowMs: now() });
+    const project = cache.peek(sent.delivery.projectId)?.project;
+    if (project?.config.meta_event.is_enabled === true)
+      sent.metaEvent = outcomeMetaEvent(metaEvents, project, sent, now());
     return sent;
   }
 }

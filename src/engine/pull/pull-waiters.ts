@@ -1,6 +1,5 @@
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Consumers of this node that wait for deliveries. One query per tick looks for all of them, however many wait:
@@ -11,12 +10,10 @@ import type { Clock } from '../../platform/time/clock.ts';
  * A consumer that is called looks for itself, and waits again if another was faster. So a call too many or too few costs
  * a query or a tick.
  */
-export interface PullWaitersDeps {
+export interface PullWaitersDeps extends EnginePart<'clock' | 'log'> {
   /** How many rows are due, by key, at most `most` of each place. */
   due(places: readonly { key: string; lane: number; most: number }[]): Promise<ReadonlyMap<string, number>>;
   lanes: readonly number[];
-  clock: Clock;
-  log: Logger;
 }
 
 interface Waiter {

@@ -5,7 +5,7 @@ import type { LocalAnswer, PullResult } from '../../domain/pull-service.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import { judgeOutcome } from '../attempt/judge-outcome.ts';
-import { handedBack, type Sent, triedAs, untried } from '../attempt/sent.ts';
+import { back, type Sent } from '../attempt/sent.ts';
 
 /**
  * The outcome of an attempt that a consumer made: what it reported, or that it reported nothing within its lease. It is
@@ -25,7 +25,7 @@ export function leaseEnded(delivery: LeasedDelivery, context: Context): Sent {
   if (delivery.pulled === null) {
     const lane = delivery.numTrials === 0 ? LANE.first : LANE.retry;
     const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
-    return untried({ ...handedBack(delivery, null), lane, key });
+    return { ...back(delivery), lane, key };
   }
   return attempted(
     delivery,
@@ -60,18 +60,15 @@ function attempted(
 ): Sent {
   const { outcome } = made;
   const endpoint = context.routing.endpoints.get(delivery.endpointId)?.row;
-  const { verdict, ...judgement } = judgeOutcome(delivery, outcome, {
+  const judged = judgeOutcome(delivery, outcome, {
     nowMs: context.nowMs,
     random: Math.random(),
     finalCodes: finalCodesOf(endpoint, context.routing.project.config),
   });
   const key = context.routing.keyOf(delivery.endpointId, delivery.subscriptionId);
-  const attempt = record(delivery, { ...made, succeeded: verdict === 'success' }, context);
-  const finish = { ...handedBack(delivery, null), ...judgement, key, attempt };
-  return triedAs(verdict, finish, {
-    exchange: { outcome, requestBytes: delivery.body.length, trace: null },
-    isStrain: false,
-  });
+  const attempt = record(delivery, { ...made, succeeded: judged.verdict === 'success' }, context);
+  const exchange = { outcome, requestBytes: delivery.body.length, trace: null };
+  return { ...back(delivery), ...judged, key, attempt, exchange };
 }
 
 /** `isBare`: reported without an answer, so there is none to show. */

@@ -1,7 +1,7 @@
 import { BATCH_LANE, LANE } from '../../domain/delivery.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
-import type { Want } from '../../store/queue/lease-due.ts';
+import type { Want } from '../../store/queue/claim.ts';
 import type { RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Dispatcher } from './dispatcher.ts';

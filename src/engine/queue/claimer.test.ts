@@ -48,8 +48,8 @@ test('a key that becomes due while a round is choosing gets the next round, with
       if (key === 'busy') while (performance.now() <= nextDueAt);
       else resolve(claimer.stop());
     });
-    claimer.waiting('project', { key: asId<EndpointId>('busy'), lane: 0 }, 0);
-    claimer.waiting('project', { key: asId<EndpointId>('next'), lane: 0 }, 20);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>('busy'), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>('next'), lane: 0 }, 20);
     nextDueAt = performance.now() + 20;
   });
   await answered;
@@ -71,12 +71,12 @@ test('a key behind a closed gate is checked once, however often others are due',
     });
   const lastShut = askedAbout('shut 999');
   for (let n = 0; n < 1_000; n += 1)
-    claimer.waiting('project', { key: asId<EndpointId>(`shut ${n}`), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>(`shut ${n}`), lane: 0 }, 0);
   await lastShut;
   for (let n = 0; n < 20; n += 1) {
     const next = askedAbout(`other ${n}`);
-    claimer.waiting('other', { key: asId<EndpointId>(`other ${n}`), lane: 0 }, 0);
-    claimer.waiting('project', { key: asId<EndpointId>('shut 7'), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'other', key: asId<EndpointId>(`other ${n}`), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>('shut 7'), lane: 0 }, 0);
     claimer.roomFreed();
     await next;
   }
@@ -104,7 +104,7 @@ test('a round checks a bounded number of due keys, and later rounds the rest', a
     if (asked === 3_000) all.resolve();
   });
   for (let n = 0; n < 3_000; n += 1)
-    claimer.waiting('project', { key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
   await all.promise;
   expect(most).toBeLessThanOrEqual(500);
   await claimer.stop();
@@ -118,8 +118,8 @@ test('a key of one project does not wait behind thousands of another', async () 
     if (key === 'other') other.resolve();
   });
   for (let n = 0; n < 3_000; n += 1)
-    claimer.waiting('project', { key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
-  claimer.waiting('another', { key: asId<EndpointId>('other'), lane: 0 }, 0);
+    claimer.waiting({ projectId: 'project', key: asId<EndpointId>(`key ${n}`), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'another', key: asId<EndpointId>('other'), lane: 0 }, 0);
   await other.promise;
   expect(asked.indexOf('other')).toBeLessThan(2);
   await claimer.stop();
@@ -157,8 +157,8 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
     decideGate: (place: { key: string }) => ({ ...openGate(place), isProbe: place.key === 'half-open' }),
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('half-open'), lane: 0 }, 0);
-  claimer.waiting('project', { key: asId<EndpointId>('closed'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('half-open'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('closed'), lane: 0 }, 0);
   const values = JSON.stringify(await claimed.promise);
   expect(values).toContain('closed');
   expect(values).not.toContain('half-open');
@@ -185,7 +185,7 @@ test('a key of which large rows were left is claimed again at once, until none w
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
     decideGate: openGate,
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('large'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('large'), lane: 0 }, 0);
   await again.promise;
   await claimer.stop();
   expect(claims).toBe(2);
@@ -210,7 +210,7 @@ test('a key whose due rows others hold is claimed again at once, then later each
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
     decideGate: openGate,
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('held'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('held'), lane: 0 }, 0);
   for (let ms = 0; ms < 2_000; ms += 10) {
     lease.confirmed(clock.now(), clock.elapsed());
     await clock.advance(10);
@@ -242,7 +242,7 @@ test('a slow round lets more rows under a rate limit be claimed ahead', async ()
     dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
     decideGate: (place: { key: string }) => ({ ...openGate(place), limits }),
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('limited'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('limited'), lane: 0 }, 0);
   await clock.advance(0);
   await asked.promise;
   expect(group.lookaheadMs).toBe(3_000);
@@ -283,7 +283,7 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
     lease,
     db: {
       hot: async (name: string) => {
-        if (name === 'release-if-leased') released.resolve();
+        if (name === 'release-rows') released.resolve();
         if (name !== 'claim-deliveries') return [];
         dispatcher.silences += 1;
         return [row];
@@ -294,7 +294,7 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
     log: quietLog,
     decideGate: openGate,
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('key'), lane: 0 }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('key'), lane: 0 }, 0);
   await released.promise;
   expect(started).toEqual([]);
   await claimer.stop();
@@ -328,7 +328,7 @@ test('those who make batches hear of each claim of batches, as it leaves room fo
     decideGate: openGate,
     batchesClaimed: notified.resolve,
   } as unknown as ClaimerDeps);
-  claimer.waiting('project', { key: asId<EndpointId>('key'), lane: BATCH_LANE.formed }, 0);
+  claimer.waiting({ projectId: 'project', key: asId<EndpointId>('key'), lane: BATCH_LANE.formed }, 0);
   expect(await notified.promise).toBe('key');
   await claimer.stop();
 });

@@ -1,15 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LANE, type QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, type Place, type QueueKey } from '../../domain/delivery.ts';
 import { placesOf, type QueueRowKey } from '../../domain/delivery-sink.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { claimWork } from '../../store/batching/claim-all-kinds.ts';
-import type { Database } from '../../store/database/database.ts';
 import { isUndone } from '../../store/database/pg-errors.ts';
-import type { DuePlace } from '../../store/limits/rate-leases.ts';
-import { waitingKeys } from '../../store/queue/claim-deliveries.ts';
-import type { Claim } from '../../store/queue/lease-due.ts';
+import { type Claim, claimRows } from '../../store/queue/claim.ts';
+import { waitingKeys } from '../../store/queue/queue-depth.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import { type Chosen, ClaimChoice, LANE_SHARES } from './claim-choice.ts';
 import { ClaimPace } from './claim-pace.ts';
@@ -38,20 +34,15 @@ import { ProbeClaims } from './probe-claims.ts';
  * rows (doubts.ts). Only a round may do that, and only while no probe is claimed: at any other time, rows just claimed
  * would look unknown.
  */
-export interface ClaimerDeps {
-  db: Database;
-  nodeId: string;
+export interface ClaimerDeps extends EnginePart<'db' | 'nodeId' | 'clock' | 'metrics' | 'log'> {
   dispatcher: Dispatcher;
   lease: Lease;
   decideGate(place: { projectId: string; key: string; lane: number }): GateDecision;
   rateLeases: RateLeases;
   /** Rows of this place wait for their batch. */
-  collects(place: DuePlace): void;
+  collects(place: Place): void;
   /** Batches of this key are claimed. */
   batchesClaimed(key: QueueKey): void;
-  clock: Clock;
-  metrics: Metrics;
-  log: Logger;
 }
 
 const SWEEP_MS = 5_000;
@@ -119,17 +110,17 @@ export class Claimer {
     await this.#probes.settled();
   }
 
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void {
-    this.#rowsDue({ projectId, ...where }, { dueInMs, isOwn: true });
+  waiting(place: Place, dueInMs: number): void {
+    this.#rowsDue(place, { dueInMs, isOwn: true });
   }
 
   /** Another node reports that rows wait there. */
-  onDue(place: DuePlace): void {
+  onDue(place: Place): void {
     this.#rowsDue(place, { dueInMs: 0, isOwn: false });
   }
 
   /** Rows of a place under a rate limit can be claimed, or its lease requested again, after this time. */
-  leased(place: DuePlace, inMs: number): void {
+  leased(place: Place, inMs: number): void {
     this.#rowsDue(place, { dueInMs: inMs, isOwn: false });
   }
 
@@ -143,10 +134,7 @@ export class Claimer {
     }
   }
 
-  #rowsDue(
-    { projectId, key, lane }: DuePlace,
-    { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean },
-  ): void {
+  #rowsDue({ projectId, key, lane }: Place, { dueInMs, isOwn }: { dueInMs: number; isOwn: boolean }): void {
     // Rows of batches, and those that wait for their turn, are released by others.
     if (!LANE_SHARES.has(lane)) return;
     const dueAt = this.#clock.elapsed() + Math.max(0, dueInMs);
@@ -196,8 +184,7 @@ export class Claimer {
     try {
       for (const [n, row] of (await waitingKeys(this.#deps.db)).entries()) {
         if (n % HEARD_AT_ONCE === HEARD_AT_ONCE - 1) await nextTurn();
-        const place = { projectId: row.project_id, key: row.key, lane: row.lane };
-        this.#rowsDue(place, { dueInMs: row.due_in_ms, isOwn: false });
+        this.#rowsDue(row, { dueInMs: row.dueInMs, isOwn: false });
       }
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'sweep failed; retrying in 5 s');
@@ -212,8 +199,7 @@ export class Claimer {
   async #reconcile(): Promise<void> {
     if (!this.#doubts.isDue()) return;
     await this.#probes.settled();
-    for (const { projectId, key, lane } of await this.#doubts.release())
-      this.waiting(projectId, { key, lane }, 0);
+    for (const place of await this.#doubts.release()) this.waiting(place, 0);
     // A walk goes on in the next round.
     if (this.#doubts.isDue()) this.wake();
   }
@@ -286,7 +272,7 @@ export class Claimer {
     const wants = chosen.map(({ want }) => want);
     const { db, nodeId, dispatcher } = this.#deps;
     const { silences, free } = dispatcher;
-    const claims = await claimWork(db, { nodeId, wants, free }).catch((error: unknown) => {
+    const claims = await claimRows(db, { nodeId, wants, free }).catch((error: unknown) => {
       if (!isUndone(error)) this.#doubts.claimLost();
       throw error;
     });
@@ -311,10 +297,12 @@ export class Claimer {
     if (due.lane === BATCH_LANE.formed && deliveries.length > 0) this.#deps.batchesClaimed(due.key);
     let started = 0;
     for (const delivery of deliveries) {
-      const { id, projectId, target, body } = delivery;
+      const { id, projectId, target } = delivery;
+      // The deliveries of a batch are read once there is room for them.
+      const bytes = delivery.kind === 'batch' ? 0 : delivery.body.length;
       const isOld = dispatcher.silences !== silences;
       const to = { projectId, endpointId: target };
-      if (isOld || !dispatcher.reserveClaimed(id, to, placesOf(body.length))) {
+      if (isOld || !dispatcher.reserveClaimed(id, to, placesOf(bytes))) {
         this.unsure([delivery]);
         continue;
       }

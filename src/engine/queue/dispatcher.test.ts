@@ -8,8 +8,8 @@ import type { Destination } from '../../domain/delivery-sink.ts';
 import { asId, type EndpointId, type SubscriptionId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
-import type { Finish } from '../../store/queue/finish.ts';
-import { handedBack, type Sent } from '../attempt/sent.ts';
+import type { AnyFinish } from '../../store/queue/finish.ts';
+import { back, type Sent } from '../attempt/sent.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Lease } from './lease.ts';
 
@@ -27,19 +27,20 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
   const beat = () => lease.confirmed(clock.now(), clock.elapsed());
   beat();
   const sending = new Map<string, Sending>();
-  const recorded: Finish[] = [];
+  const recorded: AnyFinish[] = [];
   const calls: unknown[][] = [];
   /** Deliveries that left, each followed by the word of their place. */
   const freed: string[] = [];
   const record = { answer: true as boolean | Error };
   const dispatcher = new Dispatcher({
     sender: {
-      send: ({ id }, signal) =>
+      send: (delivery, signal) =>
         new Promise((resolve, reject) => {
+          const { id } = delivery;
           const end = (sent: Sent | Error) => {
             sending.delete(id);
             if (sent instanceof Error) reject(sent);
-            else resolve(sent);
+            else resolve({ ...sent, delivery, ...(delivery.kind === 'batch' && NO_MEMBERS) } as Sent);
           };
           sending.set(id, { signal, end });
         }),
@@ -60,13 +61,13 @@ function dispatcherOf(options: { window?: number; endpointConcurrency?: number }
     endpointConcurrency: 100,
     sharesConnection: ({ endpointId }) => endpointId === BROKER,
     queue: {
-      waiting: (projectId, { key, lane }, dueInMs) =>
+      waiting: ({ projectId, key, lane }, dueInMs) =>
         void calls.push(['waiting', projectId, key, lane, dueInMs]),
       roomFreed: () => void freed.push('room'),
       unsure: (rows) => void calls.push(['unsure', ...rows.map(({ projectId, id }) => `${projectId} ${id}`)]),
     },
     outcomes: {
-      attempted: ({ id }) => void calls.push(['attempted', id]),
+      attempted: ({ delivery: { id } }) => void calls.push(['attempted', id]),
       notProbed: ({ id }) => void calls.push(['not probed', id]),
     },
     ...options,
@@ -93,23 +94,25 @@ const to = (projectId: string, endpointId: string): Destination => ({
   endpointId: asId<EndpointId>(endpointId),
 });
 
+const NO_MEMBERS = { members: [], parts: [] };
+
 /** How many of many tries to take a place succeeded. */
 const taken = (take: (id: string) => boolean) =>
   Array.from({ length: 100 }, (_, n) => take(`d${n}`)).filter(Boolean).length;
 
 const exchange = { outcome: answered(500), requestBytes: 7, trace: null };
 const metaEvent = { id: 'meta' } as NewMetaEvent;
-const finish = handedBack(leasedDelivery(), null);
-const ENDED: Sent = { kind: 'success', finish: { ...finish, status: 'Success', delayMs: null }, exchange };
-const UNTRIED: Sent = { kind: 'untried', finish, exchange: null };
+const finish = back(leasedDelivery());
+const ENDED: Sent = { ...finish, verdict: 'success', exchange, status: 'Success', delayMs: null };
+const UNTRIED: Sent = finish;
 const failedWith = (fields: Partial<typeof finish> = {}): Sent => ({
-  kind: 'failure',
-  finish: { ...finish, delayMs: 5_000, ...fields },
+  ...finish,
+  delayMs: 5_000,
+  ...fields,
+  verdict: 'failed',
   exchange,
-  why: 'failed',
-  isStrain: false,
 });
-const STRAINED: Sent = { ...failedWith(), kind: 'failure', exchange, why: 'failed', isStrain: true };
+const STRAINED: Sent = { ...failedWith(), isStrain: true };
 
 describe('the window', () => {
   test('has room for new events of many endpoints and projects in four fifths', () => {
@@ -261,9 +264,9 @@ describe('deliveries of an endpoint', () => {
 describe('an outcome', () => {
   test('is recorded, frees the place and notifies the listener', async () => {
     const { dispatcher, recorded, calls, start, end } = dispatcherOf();
-    start('a');
+    const delivery = start('a');
     await end('a', ENDED);
-    expect(recorded).toEqual([ENDED.finish]);
+    expect(recorded).toEqual([{ ...ENDED, delivery }]);
     expect(dispatcher.has('a')).toBe(false);
     expect(calls).toEqual([['attempted', 'a']]);
   });
@@ -281,7 +284,7 @@ describe('an outcome', () => {
   test('with a meta event tells that one waits', async () => {
     const { calls, start, end } = dispatcherOf();
     start('a');
-    await end('a', { ...ENDED, finish: { ...ENDED.finish, metaEvent } });
+    await end('a', { ...ENDED, metaEvent });
     expect(calls).toEqual([
       ['waiting', 'p', 'meta:p', LANE.first, 0],
       ['attempted', 'a'],
@@ -303,7 +306,7 @@ describe('an outcome', () => {
   test('of a dropped connection says nothing of the endpoint', async () => {
     const { calls, start, end } = dispatcherOf();
     start('a');
-    await end('a', { kind: 'dropped', finish, exchange });
+    await end('a', { ...finish, verdict: 'dropped', exchange });
     expect(calls).toEqual([['waiting', 'p', 'e', LANE.first, 0]]);
   });
 

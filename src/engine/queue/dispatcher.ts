@@ -1,15 +1,14 @@
-import { BATCH_LANE, LANE, type Leased, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
+import { BATCH_LANE, type Leased, type LeasedDelivery, type Place } from '../../domain/delivery.ts';
 import type { Destination, QueueRowKey } from '../../domain/delivery-sink.ts';
-import { metaQueueKey } from '../../domain/meta-event.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
+import { metaEventsOf } from '../../domain/meta-event.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { SharedRoom } from '../../platform/shared-room.ts';
 import { Tasks } from '../../platform/tasks.ts';
-import type { Clock } from '../../platform/time/clock.ts';
+import { type AnyFinish, isOfBatch, isOfDelivery, ofDeliveries } from '../../store/queue/finish.ts';
 import { countOutcome, countStart, logAttempt } from '../attempt/observe-outcome.ts';
 import type { Sender } from '../attempt/sender.ts';
-import type { Sent, Tried } from '../attempt/sent.ts';
+import { isTried, type Sent, type Tried } from '../attempt/sent.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { ConcurrencyCap } from './concurrency-cap.ts';
 import type { Finisher } from './finisher.ts';
 import type { Lease } from './lease.ts';
@@ -34,7 +33,7 @@ interface EndpointQueue {
   waiting: Leased[];
 }
 
-export interface DispatcherDeps {
+export interface DispatcherDeps extends EnginePart<'clock' | 'metrics' | 'log'> {
   sender: Pick<Sender, 'send'>;
   finisher: Pick<Finisher, 'finish'>;
   lease: Lease;
@@ -42,9 +41,6 @@ export interface DispatcherDeps {
   outcomes: OutcomeListener;
   /** A delivery is no longer leased. */
   left(deliveryId: string): void;
-  clock: Clock;
-  metrics: Metrics;
-  log: Logger;
   window: number;
   endpointConcurrency: number;
   /** Whether deliveries to it share a connection, as messages to a broker do. */
@@ -54,7 +50,7 @@ export interface DispatcherDeps {
 /** Events of the dispatcher for the rest of the engine. */
 interface QueueListener {
   /** Rows of a key wait in the queue, due in this many milliseconds. */
-  waiting(projectId: string, where: { key: QueueKey; lane: number }, dueInMs: number): void;
+  waiting(place: Place, dueInMs: number): void;
   /** A place in the window became free. */
   roomFreed(): void;
   /** This node may lease these rows without knowing it. */
@@ -62,7 +58,7 @@ interface QueueListener {
 }
 
 export interface OutcomeListener {
-  attempted(delivery: LeasedDelivery, sent: Tried): void;
+  attempted(sent: Tried): void;
   /** A probe was released, ended without an attempt, or its outcome could not be recorded. */
   notProbed(delivery: ProbedDelivery): void;
 }
@@ -258,7 +254,7 @@ export class Dispatcher {
   }
 
   async #send(delivery: Leased, queue: EndpointQueue): Promise<void> {
-    let sent: Sent | undefined;
+    let sent: Sent<AnyFinish> | undefined;
     const members = delivery.kind === 'batch' ? delivery.deliveryIds : [];
     for (const id of members) this.#members.set(id, delivery.id);
     try {
@@ -268,8 +264,8 @@ export class Dispatcher {
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to attempt a delivery');
     }
     queue.sending -= 1;
-    if (sent?.kind === 'success') this.#cap(delivery.target).succeeded();
-    if (sent?.kind === 'failure' && sent.isStrain)
+    if (sent?.verdict === 'success') this.#cap(delivery.target).succeeded();
+    else if (sent !== undefined && isTried(sent) && sent.isStrain)
       this.#cap(delivery.target).strained(this.#deps.clock.elapsed());
     this.#pump(delivery.target, queue);
     const isRecorded = sent !== undefined && (await this.#record(delivery, sent));
@@ -288,17 +284,16 @@ export class Dispatcher {
   }
 
   /** False: it was not recorded. The row stays leased, and the next reconciliation releases it. */
-  async #record(delivery: Leased, sent: Sent): Promise<boolean> {
-    const { finish } = sent;
+  async #record(delivery: Leased, sent: Sent<AnyFinish>): Promise<boolean> {
     let moved: boolean;
     try {
-      moved = await this.#deps.finisher.finish(finish);
+      moved = await this.#deps.finisher.finish(sent);
     } catch (error) {
       this.#deps.log.error({ err: error, delivery: delivery.id }, 'failed to record an outcome');
       return false;
     }
-    countOutcome(this.#deps.metrics, delivery, sent, moved);
-    logAttempt(this.#deps.log, delivery, sent, moved);
+    countOutcome(this.#deps.metrics, sent, moved);
+    logAttempt(this.#deps.log, sent, moved);
     if (!moved) {
       this.#deps.log.warn(
         { delivery: delivery.id },
@@ -306,26 +301,31 @@ export class Dispatcher {
       );
       // It may have been resent and claimed by this same node, which had no second place for it.
       this.#deps.queue.unsure(rowsOf(delivery));
-    } else if (finish.delayMs !== null) {
-      const where = { key: finish.key, lane: finish.lane };
-      this.#deps.queue.waiting(delivery.projectId, where, finish.delayMs);
-    }
-    if (moved && (finish.group?.parts.length ?? 0) > 0)
-      this.#deps.queue.waiting(delivery.projectId, { key: finish.key, lane: BATCH_LANE.formed }, 0);
-    if (moved && (finish.group?.members ?? [finish]).some(({ metaEvent }) => metaEvent !== null)) {
-      const where = { key: metaQueueKey(delivery.projectId), lane: LANE.first };
-      this.#deps.queue.waiting(delivery.projectId, where, 0);
-    }
-    if (sent.kind !== 'success' && sent.kind !== 'failure') this.#notProbed(delivery);
-    else if (delivery.kind === 'delivery') this.#deps.outcomes.attempted(delivery, sent);
-    else this.#attemptedFirst(sent);
+    } else this.#waits(sent);
+    if (!isTried(sent)) this.#notProbed(delivery);
+    else this.#attempted(sent);
     return true;
   }
 
+  /** Where rows wait after a finish. */
+  #waits(sent: AnyFinish): void {
+    const { projectId } = sent.delivery;
+    const { queue } = this.#deps;
+    const { key, lane, delayMs } = sent;
+    if (delayMs !== null) queue.waiting({ projectId, key, lane }, delayMs);
+    if (isOfBatch(sent) && sent.parts.length > 0)
+      queue.waiting({ projectId, key, lane: BATCH_LANE.formed }, 0);
+    if (ofDeliveries(sent).some(({ metaEvent }) => metaEvent !== null))
+      queue.waiting(metaEventsOf(projectId), 0);
+  }
+
   /** A batch is one attempt. Its first delivery stands for it. */
-  #attemptedFirst(sent: Tried): void {
-    const [first] = sent.finish.group?.members ?? [];
-    if (first !== undefined) this.#deps.outcomes.attempted(first.delivery, { ...sent, finish: first });
+  #attempted(sent: Tried<AnyFinish>): void {
+    const { outcomes } = this.#deps;
+    if (isOfDelivery(sent)) return outcomes.attempted(sent);
+    const [first] = ofDeliveries(sent);
+    const { verdict, exchange, isStrain } = sent;
+    if (first !== undefined) outcomes.attempted({ ...first, verdict, exchange, isStrain });
   }
 }
 

@@ -1,8 +1,8 @@
+import type { Place } from '../../domain/delivery.ts';
 import type { QueueRowKey } from '../../domain/delivery-sink.ts';
-import type { Clock } from '../../platform/time/clock.ts';
-import type { Database } from '../../store/database/database.ts';
-import { releaseIfLeased } from '../../store/queue/claim-deliveries.ts';
 import { leasedInPages } from '../../store/queue/nodes.ts';
+import { releaseRows } from '../../store/queue/release-rows.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Rows that this node may lease in the database without knowing it. States of each:
@@ -16,14 +16,9 @@ import { leasedInPages } from '../../store/queue/nodes.ts';
  * There is no index on the holder of a row, because accepting and claiming would have to maintain it. The reads here
  * therefore never ask for all rows of a node: with 2 million waiting rows that read 58,824 pages (0.5 s) per late outcome.
  */
-export interface DoubtsDeps {
-  db: Database;
-  nodeId: string;
+export interface DoubtsDeps extends EnginePart<'db' | 'nodeId' | 'clock'> {
   dispatcher: { has(deliveryId: string): boolean };
-  clock: Clock;
 }
-
-type Released = Awaited<ReturnType<typeof releaseIfLeased>>;
 
 const AGAIN_MS = 5_000;
 /** No statement of the hot path lives longer on the server, and no answer is awaited longer here. */
@@ -76,7 +71,7 @@ export class Doubts {
   }
 
   /** Releases rows in doubt that are due, and those on the next pages of a walk. Returns where they wait. */
-  async release(): Promise<Released> {
+  async release(): Promise<Place[]> {
     const now = this.#deps.clock.elapsed();
     const rows = [...this.#due(now), ...(await this.#walked(now))];
     return this.#releaseUnknown(rows);
@@ -113,13 +108,13 @@ export class Doubts {
     return rows;
   }
 
-  async #releaseUnknown(rows: readonly QueueRowKey[]): Promise<Released> {
+  async #releaseUnknown(rows: readonly QueueRowKey[]): Promise<Place[]> {
     const { db, nodeId, dispatcher } = this.#deps;
-    const released: Released = [];
+    const released: Place[] = [];
     const unknown = rows.filter(({ id }) => !dispatcher.has(id));
     for (let from = 0; from < unknown.length; from += ROWS_PER_STATEMENT) {
       const some = unknown.slice(from, from + ROWS_PER_STATEMENT);
-      released.push(...(await releaseIfLeased(db, nodeId, some)));
+      released.push(...(await releaseRows(db, nodeId, some)));
     }
     return released;
   }

@@ -1,7 +1,7 @@
-import type { QueueKey } from '../../domain/delivery.ts';
+import type { Place } from '../../domain/delivery.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HotQueryable } from '../../store/database/database.ts';
-import { type DuePlace, notifyDue } from '../../store/limits/rate-leases.ts';
+import { notifyDue } from '../../store/limits/rate-leases.ts';
 
 /** A sweep of the delivering nodes has found them by then. */
 const FOUND_BY_THEMSELVES_MS = 6_000;
@@ -12,16 +12,16 @@ const FOUND_BY_THEMSELVES_MS = 6_000;
  */
 export class DueNotifier {
   readonly #deps: { db: HotQueryable; log: Logger };
-  readonly #places = new Map<string, DuePlace>();
+  readonly #places = new Map<string, Place>();
   #notifying: Promise<void> | undefined;
 
   constructor(deps: { db: HotQueryable; log: Logger }) {
     this.#deps = deps;
   }
 
-  waiting(projectId: string, { key, lane }: { key: QueueKey; lane: number }, dueInMs: number): void {
+  waiting(place: Place, dueInMs: number): void {
     if (dueInMs > FOUND_BY_THEMSELVES_MS) return;
-    this.#places.set(`${lane} ${key}`, { projectId, key, lane });
+    this.#places.set(`${place.lane} ${place.key}`, place);
     this.#start();
   }
 

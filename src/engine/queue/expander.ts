@@ -1,15 +1,14 @@
 import { isProjectAway } from '../../domain/errors.ts';
-import type { IdFactory, ProjectId } from '../../domain/ids.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import type { AcceptedCounts } from '../../metrics/accepted-counts.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import { buildDelivery } from '../../routing/build-delivery.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
-import type { Database, Queryable } from '../../store/database/database.ts';
+import type { Queryable } from '../../store/database/database.ts';
 import { type Expansion, lockExpansion, removeExpansion, storeChunk } from '../../store/queue/expansions.ts';
 import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Expands fan-outs too large for one commit, a chunk per transaction. The deliveries of the chunk and the
@@ -21,17 +20,11 @@ import type { NewDelivery } from '../../store/queue/insert-deliveries.ts';
  * An expansion whose chunk fails waits, on this node, and those behind it go on. The wait doubles from 5 s to 5 min.
  * The expansion of a deleted project is dropped.
  */
-export interface ExpanderDeps {
-  db: Database;
-  cache: ConfigCache;
-  ids: IdFactory;
-  /** The database's time in milliseconds. */
-  now(): number;
+export interface ExpanderDeps extends EnginePart<'db' | 'cache' | 'ids' | 'now' | 'log'> {
   maxRetrySeconds: number;
   /** New rows wait in the queue. */
   sweep(): Promise<void>;
   counts: Pick<AcceptedCounts, 'made'>;
-  log: Logger;
 }
 
 const CHUNK = 1_000;

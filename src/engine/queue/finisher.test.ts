@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
-import type { LeasedDelivery } from '../../domain/delivery.ts';
+import type { LeasedBatch } from '../../domain/delivery.ts';
 import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
-import type { Finish } from '../../store/queue/finish.ts';
+import type { AnyFinish, BatchFinish, Finish } from '../../store/queue/finish.ts';
+import { groupFinish } from '../batching/regroup.ts';
 import { Finisher } from './finisher.ts';
 
 const attempt: Attempt = {
@@ -58,17 +59,19 @@ const REFUSED = '23502';
 const TIMEOUT = '57014';
 const AWAY = 'ECONNREFUSED';
 
+type Refused = Finish & Pick<BatchFinish, 'members'>;
+
 /** A store that fails a batch if it holds a finish that `refuse` names a code for. */
-function finisherWith(refuse: (finish: Finish) => string | null, takenOver: readonly string[] = []) {
+function finisherWith(refuse: (finish: Refused) => string | null, takenOver: readonly string[] = []) {
   const clock = new ManualClock();
   const tried: string[][] = [];
-  const stored: Finish[] = [];
+  const stored: AnyFinish[] = [];
   const warnings: string[] = [];
   const finisher = new Finisher({
     store: async (batch) => {
       tried.push(batch.map(({ delivery }) => delivery.id));
       for (const finish of batch) {
-        const code = refuse(finish);
+        const code = refuse(finish as Refused);
         if (code !== null) throw failure(code);
       }
       stored.push(...batch);
@@ -80,7 +83,8 @@ function finisherWith(refuse: (finish: Finish) => string | null, takenOver: read
       warn: (_: object, text: string) => void warnings.push(text),
     }) as Logger,
   });
-  const finishAll = (...finishes: Finish[]) => Promise.all(finishes.map((finish) => finisher.finish(finish)));
+  const finishAll = (...finishes: AnyFinish[]) =>
+    Promise.all(finishes.map((finish) => finisher.finish(finish)));
   return { clock, finisher, tried, stored, warnings, finishAll };
 }
 
@@ -281,9 +285,10 @@ test('large answers are shared out over batches of some 4 MB', async () => {
 });
 
 describe('outcomes of batches of deliveries', () => {
-  const groupOf = (id: string, count: number): Finish => {
+  const groupOf = (id: string, count: number): BatchFinish => {
     const members = Array.from({ length: count }, (_, n) => finishOf(`${id}${n}`));
-    return { ...finishOf(id), group: { members: members as Finish<LeasedDelivery>[], parts: [] } };
+    const batch = { ...leasedDelivery({ id }), kind: 'batch' } as unknown as LeasedBatch;
+    return groupFinish(batch, { members, parts: [] }, { delayMs: null });
   };
 
   test('are stored each by itself, apart from those of single deliveries', async () => {
@@ -298,8 +303,8 @@ describe('outcomes of batches of deliveries', () => {
 
   test.for([BAD_DATA, REFUSED])('lose their meta events before anything else, after %s', async (code) => {
     const group = groupOf('first', 2);
-    const [, second] = group.group?.members ?? [];
-    const refuse = ({ group }: Finish) => (group?.members.some((one) => one.metaEvent) ? code : null);
+    const [, second] = group.members;
+    const refuse = ({ members }: Refused) => (members.some((one) => one.metaEvent) ? code : null);
     const { stored, finishAll } = finisherWith(refuse);
     if (second !== undefined) second.metaEvent = metaEvent;
     await finishAll(group);

@@ -1,9 +1,7 @@
-import type { Metrics } from '../../metrics/metrics.ts';
 import { Batcher } from '../../platform/batcher.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import { isConnectionError, isDataError, isTimeout } from '../../store/database/pg-errors.ts';
-import type { Finish, Group } from '../../store/queue/finish.ts';
+import { type AnyFinish, type Finish, isOfBatch, ofDeliveries } from '../../store/queue/finish.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 
 /**
  * Records outcomes, many per commit, shared evenly by the projects. An outcome is never dropped. While the database is
@@ -12,12 +10,9 @@ import type { Finish, Group } from '../../store/queue/finish.ts';
  * and its description. If the reason is unknown, it is tried again by itself, less and less often, and the others go on.
  * Only a stopping node gives up, at the end of its grace.
  */
-export interface FinisherDeps {
+export interface FinisherDeps extends EnginePart<'clock' | 'metrics' | 'log'> {
   /** Stores a batch; returns the ids of the deliveries that this node still leased. */
-  store(batch: Finish[]): Promise<Set<string>>;
-  clock: Clock;
-  metrics: Metrics;
-  log: Logger;
+  store(batch: AnyFinish[]): Promise<Set<string>>;
 }
 
 const MAX_BATCH = 500;
@@ -30,31 +25,24 @@ const LONGEST_RETRY_MS = 30_000;
 const LOG_EVERY_MS = 10_000;
 const COULD_NOT_BE_STORED = 'The result of this attempt could not be stored.';
 
-function weightOf({ attempt, metaEvent, body }: Finish): number {
+function weightOf(finish: AnyFinish): number {
+  if (isOfBatch(finish)) return 1;
+  const { attempt, metaEvent, body } = finish;
   const bytes = (attempt?.responseBody?.length ?? 0) + (metaEvent?.payload.length ?? 0) + (body?.length ?? 0);
   return 1 + (bytes * MAX_BATCH) / MAX_BATCH_BYTES;
 }
 
-/** One of the deliveries of a batch has something that cannot be stored: all are recorded without it. */
-const bareGroup = ({ members, parts }: Group): Group => ({
-  parts,
-  members: members.map((member) => ({
-    ...member,
-    description: COULD_NOT_BE_STORED,
-    attempt: null,
-  })),
-});
+const hasMetaEvent = (finish: AnyFinish): boolean =>
+  ofDeliveries(finish).some(({ metaEvent }) => metaEvent !== null);
 
-const hasMetaEvent = ({ metaEvent, group }: Finish): boolean =>
-  metaEvent !== null || (group?.members ?? []).some(hasMetaEvent);
-
-const withoutMetaEvents = <T extends Finish>(finish: T): T => ({
-  ...finish,
-  metaEvent: null,
-  ...(finish.group && {
-    group: { ...finish.group, members: finish.group.members.map(withoutMetaEvents) },
-  }),
-});
+/** The finish with other fields. Of a batch each delivery gets them. */
+function changed(
+  finish: AnyFinish,
+  fields: Partial<Pick<Finish, 'description' | 'attempt' | 'metaEvent'>>,
+): AnyFinish {
+  if (!isOfBatch(finish)) return { ...finish, ...fields };
+  return { ...finish, members: finish.members.map((member) => ({ ...member, ...fields })) };
+}
 
 /** The parts removed so far from an outcome that the database refused. */
 type Shed = 'nothing' | 'response' | 'attempt';
@@ -64,9 +52,9 @@ type Moved = boolean | Promise<boolean>;
 
 export class Finisher {
   readonly #deps: FinisherDeps;
-  readonly #singles: Batcher<Finish, boolean>;
+  readonly #singles: Batcher<AnyFinish, boolean>;
   /** Each of them is a commit of its own, with up to a thousand deliveries: single outcomes do not wait for them. */
-  readonly #groups: Batcher<Finish, boolean>;
+  readonly #batches: Batcher<AnyFinish, boolean>;
   readonly #givenUp = Promise.withResolvers<void>();
   #hasGivenUp = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -75,10 +63,10 @@ export class Finisher {
     this.#deps = deps;
     this.#singles = this.#batcherOf(MAX_BATCH);
     // Each by itself: one that fails does not have another recorded again.
-    this.#groups = this.#batcherOf(1);
+    this.#batches = this.#batcherOf(1);
   }
 
-  #batcherOf(maxWeight: number): Batcher<Finish, boolean> {
+  #batcherOf(maxWeight: number): Batcher<AnyFinish, boolean> {
     return new Batcher({
       run: (batch) => this.#run(batch),
       weigh: weightOf,
@@ -91,8 +79,8 @@ export class Finisher {
   }
 
   /** Resolves once stored: true, or false if another node had claimed the delivery. */
-  finish(finish: Finish): Promise<boolean> {
-    return (finish.group === undefined ? this.#singles : this.#groups).add(finish);
+  finish(finish: AnyFinish): Promise<boolean> {
+    return (isOfBatch(finish) ? this.#batches : this.#singles).add(finish);
   }
 
   /** From now on this node records no outcome. */
@@ -101,7 +89,7 @@ export class Finisher {
     this.#givenUp.resolve();
   }
 
-  async #run(batch: Finish[], without: Shed = 'nothing'): Promise<Moved[]> {
+  async #run(batch: AnyFinish[], without: Shed = 'nothing'): Promise<Moved[]> {
     for (;;) {
       try {
         return await this.#store(batch);
@@ -118,14 +106,14 @@ export class Finisher {
     }
   }
 
-  async #store(batch: Finish[]): Promise<boolean[]> {
+  async #store(batch: AnyFinish[]): Promise<boolean[]> {
     const moved = await this.#deps.store(batch);
     this.#deps.metrics.batchSize.finish.observe(batch.length);
     return batch.map((finish) => moved.has(finish.delivery.id));
   }
 
   /** One outcome that is refused for an unknown reason: a fault of ours, or a right that the database user lacks. */
-  async #keepTrying(one: Finish[], without: Shed): Promise<boolean> {
+  async #keepTrying(one: AnyFinish[], without: Shed): Promise<boolean> {
     for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(LONGEST_RETRY_MS, 2 * pauseMs)) {
       await this.#pause(pauseMs);
       try {
@@ -150,31 +138,30 @@ export class Finisher {
     this.#deps.log.warn({ err: error, deliveries }, 'failed to record outcomes; retrying');
   }
 
-  async #split(batch: Finish[], without: Shed, error: unknown): Promise<Moved[]> {
+  async #split(batch: AnyFinish[], without: Shed, error: unknown): Promise<Moved[]> {
     if (batch.length > 1) {
       const half = Math.ceil(batch.length / 2);
       return [...(await this.#run(batch.slice(0, half))), ...(await this.#run(batch.slice(half)))];
     }
-    const [finish] = batch as [Finish];
+    const [finish] = batch as [AnyFinish];
     if (hasMetaEvent(finish)) {
       this.#deps.log.error(
         { err: error, delivery: finish.delivery.id },
         'failed to store a meta event; its delivery is recorded without it',
       );
-      return this.#run([withoutMetaEvents(finish)], without);
+      return this.#run([changed(finish, { metaEvent: null })], without);
     }
-    if (finish.group !== undefined && without === 'nothing')
-      return this.#run([{ ...finish, group: bareGroup(finish.group) }], 'attempt');
+    const bare = { description: COULD_NOT_BE_STORED, attempt: null };
+    // One of the deliveries of a batch has something that cannot be stored: all are recorded without it.
+    if (isOfBatch(finish) && without === 'nothing') return this.#run([changed(finish, bare)], 'attempt');
     this.#deps.log.error(
       { err: error, delivery: finish.delivery.id },
       'failed to store an attempt; stored without its response',
     );
-    if (without === 'attempt') throw error;
+    if (without === 'attempt' || isOfBatch(finish)) throw error;
     const { attempt } = finish;
-    const description = COULD_NOT_BE_STORED;
-    if (attempt === null || without === 'response')
-      return this.#run([{ ...finish, description, attempt: null }], 'attempt');
-    const bare = { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
-    return this.#run([{ ...finish, description, attempt: bare }], 'response');
+    if (attempt === null || without === 'response') return this.#run([changed(finish, bare)], 'attempt');
+    const cut = { ...attempt, responseHeaders: null, responseBody: null, error: COULD_NOT_BE_STORED };
+    return this.#run([changed(finish, { ...bare, attempt: cut })], 'response');
   }
 }

@@ -3,7 +3,7 @@ import type { RateLimit } from '../../domain/config/rate-limit.ts';
 import { BATCH_LANE } from '../../domain/delivery.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
-import { gateOf } from '../../routing/gate.ts';
+import { gateOf, gates } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 
 /** The meaning of the gate of a due key for a claim. */
@@ -50,35 +50,19 @@ export function decideGate(
   }
   const endpointId = routing.endpointOf(key);
   const gate = gateOf(routing, place, nowMs);
-  switch (gate.kind) {
-    case 'moving':
-    case 'pending':
-    case 'paused':
-    case 'order':
-      return shut(endpointId, ASK_AGAIN_MS);
-    case 'batch':
-      return { ...shut(endpointId, ASK_AGAIN_MS), isBatch: true };
-    case 'pull':
-      return leavesPull(routing, place) ? passed(endpointId) : shut(endpointId, ASK_AGAIN_MS);
-    case 'breaker':
-    case 'due':
-    case 'delayed':
-      return shut(endpointId, gate.untilMs - nowMs);
-    case 'gone':
-    case 'inactive':
-    case 'open':
-      return passed(endpointId);
-    case 'probe':
-    case 'limited':
-      return {
-        open: true,
-        endpointId,
-        limits: routing.limitsOf(endpointId, key),
-        isProbe: gate.kind === 'probe',
-        probeSeconds: gate.kind === 'probe' ? probeSeconds(routing, endpointId) : 0,
-        breakerChangedMs: gate.kind === 'probe' ? gate.changedMs : 0,
-      };
-  }
+  if (gate.kind === 'probe' || gate.kind === 'limited')
+    return {
+      open: true,
+      endpointId,
+      limits: routing.limitsOf(endpointId, key),
+      isProbe: gate.kind === 'probe',
+      probeSeconds: gate.kind === 'probe' ? probeSeconds(routing, endpointId) : 0,
+      breakerChangedMs: gate.kind === 'probe' ? gate.changedMs : 0,
+    };
+  if (gates[gate.kind].isOpen || (gate.kind === 'pull' && leavesPull(routing, place)))
+    return passed(endpointId);
+  const closed = shut(endpointId, 'untilMs' in gate ? gate.untilMs - nowMs : ASK_AGAIN_MS);
+  return gate.kind === 'batch' ? { ...closed, isBatch: true } : closed;
 }
 
 /** A batch is claimed under any key, and taken apart: consumers get single deliveries. */

@@ -1,9 +1,8 @@
 import type { InFlightIds } from '../../domain/in-flight-ids.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
-import type { ClockChange, OffsetClock } from '../../platform/time/offset-clock.ts';
+import type { ClockChange } from '../../platform/time/offset-clock.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
 import type { Claimer } from './claimer.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -16,20 +15,17 @@ import type { Lease } from './lease.ts';
  * silent    -> heartbeats fail; the lease expires and nothing is sent. If the silence lasted so long that others may
  *              have taken this node's rows, deliveries waiting in memory are released at the first confirmed one.
  */
-export interface HeartbeatDeps {
+export interface HeartbeatDeps extends EnginePart<'clock' | 'databaseClock' | 'log'> {
   /**
    * Says that this node is alive and commits no event with an id below the given one. Returns the database's clock in
    * milliseconds.
    */
   beat(inFlightFrom: string): Promise<number>;
   inFlight: Pick<InFlightIds, 'oldest'>;
-  clock: Clock;
-  databaseClock: OffsetClock;
   lease: Lease;
   dispatcher: Pick<Dispatcher, 'forgetUnsent' | 'resume'>;
   claimer: Pick<Claimer, 'unsure'>;
   rateLeases: Pick<RateLeases, 'suspend'>;
-  log: Logger;
 }
 
 const BEAT_MS = 2_000;

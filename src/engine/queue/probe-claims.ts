@@ -1,6 +1,5 @@
-import type { Logger } from '../../platform/logger.ts';
-import type { Database } from '../../store/database/database.ts';
 import { releaseProbes, takeProbes } from '../../store/limits/breakers.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { Chosen } from './claim-choice.ts';
 
 /**
@@ -8,8 +7,7 @@ import type { Chosen } from './claim-choice.ts';
  * started. These are up to three round trips, so they run outside of the claimer's rounds. In a round they would make
  * every other key wait, some 2 s with a database 500 ms away. One at a time, with all choices of one round.
  */
-export interface ProbeClaimsDeps {
-  db: Database;
+export interface ProbeClaimsDeps extends EnginePart<'db' | 'log'> {
   /** Claims the choices and starts what was claimed. Returns how many of each were started. */
   start(chosen: Chosen[]): Promise<number[]>;
   /** Another node has the probe of this choice. */
@@ -17,7 +15,6 @@ export interface ProbeClaimsDeps {
   /** Handles a failed claim. Does not throw. */
   failed(error: unknown): Promise<void>;
   ended(): void;
-  log: Logger;
 }
 
 export class ProbeClaims {

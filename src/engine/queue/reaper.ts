@@ -1,9 +1,7 @@
-import type { Metrics } from '../../metrics/metrics.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { Loop } from '../../platform/loop.ts';
-import type { Clock } from '../../platform/time/clock.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import type { SilentNode } from '../../store/queue/nodes.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { Claimer } from './claimer.ts';
 
 /**
@@ -29,14 +27,11 @@ export interface ReapedTable {
   freeStrayLeases(): Promise<void>;
 }
 
-export interface ReaperDeps {
+export interface ReaperDeps extends EnginePart<'clock' | 'metrics' | 'log'> {
   table: ReapedTable;
   /** How long this node has been connected without a break. */
   connectedMs(): number;
   claimer: Pick<Claimer, 'sweep'>;
-  clock: Clock;
-  metrics: Metrics;
-  log: Logger;
 }
 
 const REST = 4;

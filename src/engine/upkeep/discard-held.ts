@@ -1,12 +1,9 @@
+import type { Place } from '../../domain/delivery.ts';
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
-import type { ConfigCache } from '../../routing/config-cache.ts';
-import { type Gate, gateOf } from '../../routing/gate.ts';
+import { gateOf, gates } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { refuseMoving } from '../../store/config/projects.ts';
-import type { Database } from '../../store/database/database.ts';
 import { projectsWithHolds, skipHeldBefore } from '../../store/ordering/held-keys.ts';
-import type { Released } from '../../store/ordering/release-next.ts';
 import {
   endOpenMetaEvents,
   type LongOpenRow,
@@ -14,9 +11,9 @@ import {
   projectsHolding,
   removeEmptyBatches,
 } from '../../store/queue/held-deliveries.ts';
-import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { projectRetentions } from '../../store/upkeep/project-retention.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import type { Duty } from './duty.ts';
 
 /**
@@ -26,15 +23,11 @@ import type { Duty } from './duty.ts';
  * queue rows, and their meta events. Meta events end the same way, without another meta event. Ordering keys that have
  * been held for as long go on.
  */
-export interface DiscardHeldDeps {
-  db: Database;
-  cache: ConfigCache;
-  metaEvents: MetaEventRecorder;
-  metrics: Metrics;
+export interface DiscardHeldDeps extends EnginePart<'db' | 'cache' | 'metaEvents' | 'metrics'> {
   /** New meta events of a project may wait in the queue. */
   metaEventsStored(projectId: string): void;
   /** The next deliveries of ordering keys are due. */
-  released(places: readonly Released[]): void;
+  released(places: readonly Place[]): void;
   duty: Duty;
 }
 
@@ -91,7 +84,7 @@ interface Holding {
 async function discardChunk(deps: DiscardHeldDeps, holding: Holding): Promise<number> {
   const { projectId, heldMs, nowMs } = holding;
   const { metaEvents } = deps;
-  const released: Released[] = [];
+  const released: Place[] = [];
   const below = firstIdAt(nowMs - heldMs);
   const rows = await deps.db.transaction(async (tx) => {
     await refuseMoving(tx, projectId);
@@ -133,22 +126,7 @@ function describe(heldMs: number, reason: string): string {
 }
 
 function whyHeld({ routing, nowMs }: Holding, { key, lane }: LongOpenRow): string {
-  return routing === null ? 'the project was deleted' : reasons[gateOf(routing, { key, lane }, nowMs).kind];
+  return routing === null
+    ? 'the project was deleted'
+    : gates[gateOf(routing, { key, lane }, nowMs).kind].ended;
 }
-
-const reasons: Record<Gate['kind'], string> = {
-  moving: 'the project moved',
-  gone: 'the endpoint was deleted',
-  inactive: 'the endpoint is inactive',
-  pending: 'the endpoint has not answered the challenge',
-  paused: 'the endpoint is paused',
-  pull: 'no consumer took it',
-  breaker: 'the circuit breaker of the endpoint is open',
-  probe: 'the circuit breaker of the endpoint is open',
-  limited: 'it waited for the rate limit',
-  order: 'an earlier delivery of its ordering key had not ended',
-  batch: 'it waited for its batch',
-  due: 'it waited to be sent',
-  delayed: 'it waited to be sent',
-  open: 'it waited to be sent',
-};

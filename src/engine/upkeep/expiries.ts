@@ -1,15 +1,14 @@
 import type { ConfigChanges } from '../../control/config-changes.ts';
 import { tidyDevices } from '../../control/device-changes.ts';
 import { tellExpired } from '../../control/endpoint-changes.ts';
+import type { Place } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { unseenDevices } from '../../store/config/devices.ts';
 import type { Database } from '../../store/database/database.ts';
 import { dueExpiries, type Expiry, takeExpired } from '../../store/later/expiries.ts';
-import type { Released } from '../../store/ordering/release-next.ts';
-import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import { type Ended, endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { Duty, type DutyDeps } from './duty.ts';
 
 /** Deliveries and endpoints end with time, and so do devices that are not seen any more. Each has a loop of its own. */
@@ -19,14 +18,11 @@ const LOOK_MS = 1_000;
 const ENDPOINTS_EVERY_MS = 5_000;
 const NONE: Ended = { count: 0, released: [] };
 
-export interface ExpirerDeps extends DutyDeps {
-  db: Database;
-  metaEvents: MetaEventRecorder;
-  metrics: Metrics;
+export interface ExpirerDeps extends EnginePart<'db' | 'metaEvents' | 'metrics' | 'log'> {
   /** New meta events of a project may wait in the queue. */
   metaEventsStored(projectId: string): void;
   /** The next deliveries of ordering keys are due. */
-  released(places: readonly Released[]): void;
+  released(places: readonly Place[]): void;
 }
 
 /**

@@ -1,12 +1,12 @@
-import type { IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { Logger } from '../../platform/logger.ts';
+import type { Place } from '../../domain/delivery.ts';
+import type { ProjectId } from '../../domain/ids.ts';
 import { Loop, type LoopOptions } from '../../platform/loop.ts';
-import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import { healMembers, lostMembers } from '../../store/batching/heal-members.ts';
-import { wronglyAlerted } from '../../store/ordering/held-subscriptions.ts';
-import type { Place } from '../../store/ordering/stuck-keys.ts';
+import type { Database } from '../../store/database/database.ts';
+import { wronglyAlerted } from '../../store/ordering/held-keys.ts';
+import { healKeys, type KeyName, type StuckKey, stuckKeys } from '../../store/ordering/stuck-keys.ts';
+import type { EnginePart } from '../deps/engine-deps.ts';
 import { Duty, type DutyName } from './duty.ts';
-import { healStuckKeys } from './heal-keys.ts';
 import { type RetentionReport, type RetentionRunDeps, runRetention } from './retention-run.ts';
 
 /**
@@ -15,22 +15,21 @@ import { type RetentionReport, type RetentionRunDeps, runRetention } from './ret
  * wait for nothing. Both also run on each start, otherwise a node that never runs for long would never clean up. The next
  * run begins 10 min after the last one ended. A stop ends a run early. A duty that fails stops no other.
  */
-export interface JanitorDeps extends Omit<RetentionRunDeps, 'duty'> {
-  databaseClock: OffsetClock;
-  ids: IdFactory;
-  makePartitions(): Promise<void>;
+export interface JanitorDeps
+  extends Omit<RetentionRunDeps, 'duty'>,
+    EnginePart<'databaseClock' | 'ids' | 'makePartitions' | 'log'> {
   /** Raises and clears alerts of held ordering keys. */
   ordering: { look(at: { projectId: ProjectId; subscriptionId: string }): void };
-  log: Logger;
 }
 
 const EVERY_MS = 600_000;
+const PAGES_PER_RUN = 200;
 
 export class Janitor {
   readonly #deps: JanitorDeps;
   readonly #loops: readonly Loop[];
   /** Ordering keys up to here were looked at. */
-  #lookedUpTo: Place | null = null;
+  #lookedUpTo: KeyName | null = null;
 
   constructor(deps: JanitorDeps) {
     this.#deps = deps;
@@ -74,10 +73,32 @@ export class Janitor {
 
   async #lookAtOrder(duty: Duty, signal: AbortSignal): Promise<void> {
     const { db, ordering, log } = this.#deps;
-    const { lost, next } = await healStuckKeys({ ...this.#deps, duty }, this.#lookedUpTo, signal);
-    this.#lookedUpTo = next;
+    const lost = await this.#healKeys(duty, signal);
     if (lost > 0) log.error({ keys: lost }, 'released ordering keys that waited for a lost delivery');
     for (const found of await wronglyAlerted(db)) ordering.look(found);
+  }
+
+  /**
+   * Lets the next deliveries of keys go that would wait for ever. Returns how many keys had no head that could be sent. A
+   * run looks at so many keys at most, and the next one goes on from there.
+   */
+  async #healKeys(duty: Duty, signal: AbortSignal): Promise<number> {
+    const { db, released } = this.#deps;
+    let lost = 0;
+    for (let page = 0; page < PAGES_PER_RUN && !signal.aborted; page++) {
+      const { stuck, next } = await stuckKeys(db, this.#lookedUpTo);
+      await duty.eachProject({
+        find: async () => stuck,
+        act: async (_, keys) => {
+          released(await heal(db, keys));
+          lost += keys.filter(({ state }) => state === 'lost').length;
+        },
+        signal,
+      });
+      this.#lookedUpTo = next;
+      if (next === null) break;
+    }
+    return lost;
   }
 
   async #lookAtBatches(duty: Duty, signal: AbortSignal): Promise<void> {
@@ -108,4 +129,14 @@ export class Janitor {
     if (exportProblem !== null)
       log.error({ problem: exportProblem }, 'export failed: nothing is removed; retrying in 10 min');
   }
+}
+
+async function heal(db: Database, stuck: readonly StuckKey[]): Promise<Place[]> {
+  const places: Place[] = [];
+  for (let healed = stuck.length; healed > 0; ) {
+    const done = await db.transaction((tx) => healKeys(tx, stuck));
+    places.push(...done.released);
+    healed = done.healed;
+  }
+  return places;
 }

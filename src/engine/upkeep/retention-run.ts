@@ -5,7 +5,7 @@ import { removeTemplates } from '../../store/upkeep/expired-templates.ts';
 import { type ProjectRemoval, removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';
 import { removeLeftovers } from '../../store/upkeep/remove-leftovers.ts';
 import type { RemovedPartitions } from '../../store/upkeep/remove-partitions.ts';
-import { removeExpired } from '../../store/upkeep/retention.ts';
+import { removeExpired } from '../../store/upkeep/row-remover.ts';
 import { withUpkeepLock } from '../../store/upkeep/upkeep-lock.ts';
 import { type DiscardHeldDeps, discardHeld } from './discard-held.ts';
 import type { Duty, DutyName } from './duty.ts';

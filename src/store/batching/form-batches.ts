@@ -1,8 +1,15 @@
-import { BATCH_LANE, LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import {
+  BATCH_LANE,
+  LANE,
+  type LeasedDelivery,
+  type QueueKey,
+  WAITS_FOR_TURN,
+} from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { enterKeys } from '../ordering/enter-keys.ts';
+import { insertBatches } from '../queue/queue-rows.ts';
 import { type Collected, DUE, LANES } from './look-at-collected.ts';
 
 /**
@@ -153,9 +160,7 @@ with found as materialized (
   update delivery_queue q set lane = ${BATCH_LANE.member}, batch_id = members.batch_id
   from members where ${byKey('q.delivery_id', 'members.delivery_id')}
 )
-insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, delivery_ids)
-select batch_id, min(event_id), min(project_id), min(key), ${BATCH_LANE.formed}, 2, now(), array_agg(delivery_id order by delivery_id)
-from members group by batch_id order by batch_id
+${insertBatches()}
 returning key, cardinality(delivery_ids) as count`;
 
 /** Makes batches of each subscription that has enough rows. Returns how many deliveries each has. */
@@ -174,4 +179,23 @@ export async function formBatches(
     (sums, { key, count }) => sums.set(key, count + (sums.get(key) ?? 0)),
     new Map<string, number>(),
   );
+}
+
+const ALONE = `
+with members as (
+  update delivery_queue set lane = ${BATCH_LANE.member}, batch_id = $3
+  where project_id = $1 and delivery_id = $2 and lane = ${LANE.first} and node_id is null and due_at <= now()
+    and (ordering_id is null or place is not null)
+  returning delivery_id, event_id, project_id, key, batch_id
+)
+${insertBatches()}
+returning key`;
+
+/** Makes a batch of one delivery, which does not wait for others. Returns where it waits. Undefined: it has one already. */
+export async function formAlone(
+  db: Queryable,
+  { projectId, deliveryId, batchId }: { projectId: string; deliveryId: string; batchId: string },
+): Promise<QueueKey | undefined> {
+  const [made] = await db.query<{ key: QueueKey }>(ALONE, [projectId, deliveryId, batchId]);
+  return made?.key;
 }

@@ -1,8 +1,9 @@
-import { BATCH_LANE, LANE, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type Place, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { BatchId, ProjectId } from '../../domain/ids.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
-import { lockKeysOf, type Released } from '../ordering/release-next.ts';
+import { lockKeysOf } from '../ordering/release-next.ts';
+import { insertBatches } from '../queue/queue-rows.ts';
 
 /**
  * Deliveries of a batch that has no row: no node would ever claim them. Rows of a batch and of its deliveries change in one
@@ -57,17 +58,15 @@ with lost as materialized (
 ), members as (
   update delivery_queue q set batch_id = $4
   from lost where ${byKey('q.delivery_id', 'lost.delivery_id')} and not is_behind
-  returning q.delivery_id, q.event_id, q.key
+  returning q.delivery_id, q.event_id, q.project_id, q.key, q.batch_id
 )
-insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, is_started, delivery_ids)
-select $4, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, now(), $5, array_agg(delivery_id order by delivery_id)
-from members having count(*) > 0`;
+${insertBatches({ isStarted: '$5' })}`;
 
 /** By project, batch and mode of delivery. */
 export const lostMembers = (db: Database): Promise<Orphans[]> => db.query<Orphans>(FIND);
 
 /** Returns where the new batch waits. */
-export async function healMembers(db: Database, lost: Orphans, newId: BatchId): Promise<Released> {
+export async function healMembers(db: Database, lost: Orphans, newId: BatchId): Promise<Place> {
   const { projectId, key, ids, batch_id, is_at_most_once } = lost;
   await db.transaction(async (tx) => {
     await lockKeysOf(tx, projectId, { ids, among: 'open' });

@@ -1,7 +1,7 @@
 import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
-import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from '../queue/claim-deliveries.ts';
+import { CLAIMED_FIELDS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from '../queue/claimed-delivery.ts';
 
 const MINE = `q.batch_id = $2 and q.lane = ${BATCH_LANE.member}`;
 

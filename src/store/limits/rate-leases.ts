@@ -1,4 +1,4 @@
-import type { QueueKey } from '../../domain/delivery.ts';
+import type { Place, QueueKey } from '../../domain/delivery.ts';
 import { asId } from '../../domain/ids.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { FRESH_SECONDS, SILENT_SECONDS } from '../database/node-lease.ts';
@@ -16,17 +16,10 @@ import { type Column, Parameters } from '../database/parameters.ts';
  */
 export const DUE_CHANNEL = 'posthorn_due';
 
-/** A place in the queue that has due rows. */
-export interface DuePlace {
-  projectId: string;
-  key: QueueKey;
-  lane: number;
-}
-
 export interface LeaseRequest {
   endpointId: string;
   /** Where its rows wait. If another node has the lease, it is notified of these places. */
-  places: readonly DuePlace[];
+  places: readonly Place[];
 }
 
 export interface TakenLease {
@@ -41,7 +34,7 @@ export interface TakenLease {
 /** A notification has 8,000 bytes at most, a place about 60. */
 const PLACES_PER_NOTICE = 100;
 
-const placeColumns: readonly Column<DuePlace>[] = [
+const placeColumns: readonly Column<Place>[] = [
   ['project_id', 'id', (place) => place.projectId],
   ['key', 'id', (place) => place.key],
   ['lane', 'int', (place) => place.lane],
@@ -112,11 +105,11 @@ export async function takeRateLeases(
 
 const parseSends = (text: string): Record<string, number[]> => JSON.parse(text) as Record<string, number[]>;
 
-const tell = new Parameters<readonly DuePlace[]>();
+const tell = new Parameters<readonly Place[]>();
 const TELL = notify(tell.rows((due) => due, placeColumns).numbered('place', 'n'));
 
 /** Notifies every node where rows wait. */
-export async function notifyDue(db: HotQueryable, due: readonly DuePlace[]): Promise<void> {
+export async function notifyDue(db: HotQueryable, due: readonly Place[]): Promise<void> {
   await db.hot('tell-due', TELL, tell.values(due));
 }
 
@@ -128,7 +121,7 @@ export async function notifyDueAnywhere(db: HotQueryable): Promise<void> {
   await db.hot('tell-anywhere', `select pg_notify('${DUE_CHANNEL}', '${ANYWHERE}')`, []);
 }
 
-export function parseDue(payload: string): DuePlace[] {
+export function parseDue(payload: string): Place[] {
   return payload.split(',').flatMap((place) => {
     const [projectId, key, lane] = place.split(' ');
     return projectId && key && lane ? [{ projectId, key: asId<QueueKey>(key), lane: Number(lane) }] : [];

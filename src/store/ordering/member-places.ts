@@ -1,8 +1,7 @@
-import { BATCH_LANE, type LeasedDelivery, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, type LeasedDelivery, type Place, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-import type { Released } from './release-next.ts';
 
 /** Places of deliveries that are in a batch behind the head of their key. The keys are locked. */
 interface Members {
@@ -54,6 +53,6 @@ returning q.project_id as "projectId", q.key, q.lane`;
  * They wait for their turn again. If the head was cancelled while the node took the batch, the first of them is the head by
  * now, and nothing else would let it go.
  */
-export function releaseHeads(tx: HotQueryable, deliveries: readonly LeasedDelivery[]): Promise<Released[]> {
-  return tx.hot<Released>('release-heads', RELEASE, head.values({ deliveries }));
+export function releaseHeads(tx: HotQueryable, deliveries: readonly LeasedDelivery[]): Promise<Place[]> {
+  return tx.hot<Place>('release-heads', RELEASE, head.values({ deliveries }));
 }

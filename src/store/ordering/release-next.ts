@@ -1,14 +1,7 @@
-import { BATCH_LANE, type QueueKey, WAITS_FOR_TURN } from '../../domain/delivery.ts';
+import { BATCH_LANE, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-
-/** A place in the queue where a row became due. */
-export interface Released {
-  projectId: string;
-  key: QueueKey;
-  lane: number;
-}
 
 /**
  * Lets the next delivery of each ordering key go, as a part of the statements that end deliveries. `ended` has the columns

@@ -1,6 +1,7 @@
+import type { Place } from '../../domain/delivery.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import { type Released, releaseNext } from './release-next.ts';
+import { releaseNext } from './release-next.ts';
 
 /**
  * Keys whose deliveries would wait for ever. Every end of a head lets the next one go in the same commit, so that such a key
@@ -14,8 +15,8 @@ export interface StuckKey {
   state: 'lost' | 'expired';
 }
 
-/** Where a walk over all keys is. */
-export type Place = Pick<StuckKey, 'projectId' | 'id'>;
+/** One of them. A walk over all keys goes on behind it. */
+export type KeyName = Pick<StuckKey, 'projectId' | 'id'>;
 
 const STATE = `case
   when k.head_id is null then case when exists (
@@ -32,9 +33,9 @@ const PAGE = 1_000;
 /** The stuck keys of the next page. `next` is null after the last page. */
 export async function stuckKeys(
   db: Database,
-  after: Place | null,
-): Promise<{ stuck: StuckKey[]; next: Place | null }> {
-  const rows = await db.query<Place & { state: StuckKey['state'] | null; is_last: boolean }>(
+  after: KeyName | null,
+): Promise<{ stuck: StuckKey[]; next: KeyName | null }> {
+  const rows = await db.query<KeyName & { state: StuckKey['state'] | null; is_last: boolean }>(
     `with page as materialized (
        select project_id, id, head_id, held_at from ordering_keys
        where (project_id, id) > ($1, $2) order by project_id, id limit ${PAGE}
@@ -64,8 +65,8 @@ union all select project_id, key, lane, 0 from released`;
 /** Lets the next deliveries of those keys go that are still stuck. The next one may be lost too: repeat it until 0. */
 export async function healKeys(
   tx: Queryable,
-  keys: readonly Place[],
-): Promise<{ healed: number; released: Released[] }> {
+  keys: readonly KeyName[],
+): Promise<{ healed: number; released: Place[] }> {
   const names = [keys.map(({ projectId }) => projectId), keys.map(({ id }) => id)];
   await tx.query(`select from ${KEYS} order by k.project_id, k.id for update of k`, names);
   // A head that is not there, so that all keys end one.
@@ -74,7 +75,7 @@ export async function healKeys(
      where k.project_id = n.project_id and k.id = n.id and k.head_id is null and (${STATE}) is not null`,
     names,
   );
-  const rows = await tx.query<Released & { projectId: string | null; healed: number }>(HEAL, names);
+  const rows = await tx.query<Place & { projectId: string | null; healed: number }>(HEAL, names);
   const released = rows.flatMap(({ projectId, key, lane }) =>
     projectId === null ? [] : [{ projectId, key, lane }],
   );

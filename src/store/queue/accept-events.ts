@@ -3,7 +3,7 @@ import type { EndpointId, EventId, ProjectId, SourceId } from '../../domain/ids.
 import { byKey } from '../database/by-key.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-import { placeDeliveries } from '../ordering/place-deliveries.ts';
+import { placeDeliveries } from '../ordering/enter-keys.ts';
 import {
   DUE_AT,
   deliveryColumns,

@@ -1,14 +1,24 @@
-import type { LeasedDelivery, QueueKey } from '../../domain/delivery.ts';
+import type { Place, QueueKey } from '../../domain/delivery.ts';
 import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
+import type { PackedAttempt } from '../attempts/packed-attempt.ts';
 import { latencyBucket } from '../counts/latency.ts';
 import { isCounted } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { HotQueryable } from '../database/database.ts';
 import { type Column, namesOf, Parameters, type Rows } from '../database/parameters.ts';
-import { type Released, releaseNext } from '../ordering/release-next.ts';
-import { type Finish, type PackedBatch, type PackedFinish, packedBatch } from './finish.ts';
+import { releaseNext } from '../ordering/release-next.ts';
+import type { Finish } from './finish.ts';
 import { bothForms, type OnConflict } from './insert-twice.ts';
-import { LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
+import { inIdOrder, LEASED_BY_CONSUMER, leasedByNode, moveQueueRows } from './queue-rows.ts';
+
+/** A finish with its attempt as it is stored. Kept: with the delivery. */
+type PackedFinish = Finish & { record: PackedAttempt | null; isKept: boolean };
+
+interface PackedBatch {
+  finishes: readonly PackedFinish[];
+  /** The templates that its attempts use. */
+  templates: readonly StoredTemplate[];
+}
 
 /**
  * Records the outcomes of a batch of deliveries: the attempts, the deliveries' new states, and the queue
@@ -187,22 +197,44 @@ const NODE = { plain: ofNode(false), ordered: ofNode(true) };
 const CONSUMER = { plain: ofConsumer(false), ordered: ofConsumer(true) };
 
 /** Whether it lets the next delivery of its ordering key go, or holds the key. */
-export const endsInOrder = ({ delivery, delayMs }: Finish<LeasedDelivery>): boolean =>
+export const endsInOrder = ({ delivery, delayMs }: Finish): boolean =>
   delivery.orderingId !== null && delayMs === null;
 
-const formOf = (finishes: readonly Finish<LeasedDelivery>[]) =>
-  finishes.some(endsInOrder) ? 'ordered' : 'plain';
+const formOf = (finishes: readonly Finish[]) => (finishes.some(endsInOrder) ? 'ordered' : 'plain');
+
+/**
+ * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
+ * for that much more of each row (partitions.ts), so an end stays a HOT update.
+ */
+export const KEPT_BYTES = 176;
+
+function packedBatch(attempts: AttemptTemplates, finishes: readonly Finish[]): PackedBatch {
+  const templates = new Map<number, StoredTemplate>();
+  const packed = inIdOrder(finishes).map((finish): PackedFinish => {
+    const { attempt, delivery } = finish;
+    if (attempt === null) return { ...finish, record: null, isKept: false };
+    const { projectId, endpointId, id } = delivery;
+    const made = attempts.pack({ projectId, endpointId, deliveryId: id }, attempt);
+    if (made.template !== null) templates.set(made.template.id, made.template);
+    const texts = made.packed.record + (finish.description ?? '');
+    const bytes = Buffer.byteLength(texts) + (attempt.responseBody?.length ?? 0);
+    // A resend began after an end, which has kept its attempt.
+    const isKept = finish.delayMs === null && delivery.budgetFrom === 0 && bytes <= KEPT_BYTES;
+    return { ...finish, record: made.packed, isKept };
+  });
+  return { finishes: packed, templates: [...templates.values()] };
+}
 
 /** `moved`: ids of the deliveries that were moved. Other nodes had claimed the rest. `released`: where others are due now. */
 export interface Finished {
   moved: Set<string>;
-  released: Released[];
+  released: Place[];
 }
 
 export function finishDeliveries(
   db: HotQueryable,
   { nodeId, templates }: { nodeId: string; templates: AttemptTemplates },
-  finishes: readonly Finish<LeasedDelivery>[],
+  finishes: readonly Finish[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Finished> {
   const { texts, parameters } = NODE[formOf(finishes)];
@@ -213,7 +245,7 @@ export function finishDeliveries(
 export function finishPulled(
   db: HotQueryable,
   templates: AttemptTemplates,
-  finishes: readonly Finish<LeasedDelivery>[],
+  finishes: readonly Finish[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Finished> {
   const { texts, parameters } = CONSUMER[formOf(finishes)];

@@ -1,10 +1,13 @@
+import type { LeasedSingle } from '../../domain/delivery.ts';
 import type { Database } from '../database/database.ts';
 import { type Column, namesOf, Parameters } from '../database/parameters.ts';
 import type { Finish } from './finish.ts';
-import { inIdOrder, leasedByNode, moveQueueRows } from './move-queue-rows.ts';
+import { inIdOrder, leasedByNode, moveQueueRows } from './queue-rows.ts';
+
+type MetaFinish = Finish<LeasedSingle>;
 
 /** Records outcomes of meta events, under the same fence as deliveries. Only the last attempt is kept. */
-const attemptColumns: readonly Column<Finish>[] = [
+const attemptColumns: readonly Column<MetaFinish>[] = [
   ['http_status', 'text', ({ attempt }) => attempt?.httpStatus ?? null],
   ['error', 'text', ({ attempt }) => attempt?.error ?? null],
   ['request_headers', 'packed text', ({ attempt }) => asJson(attempt?.requestHeaders)],
@@ -14,7 +17,7 @@ const attemptColumns: readonly Column<Finish>[] = [
 
 const asJson = (headers: object | null | undefined) => (headers == null ? null : JSON.stringify(headers));
 
-const parameters = new Parameters<{ nodeId: string; finishes: readonly Finish[] }>();
+const parameters = new Parameters<{ nodeId: string; finishes: readonly MetaFinish[] }>();
 const node = parameters.one('text', (batch) => batch.nodeId);
 const f = parameters.rows(
   (batch) => batch.finishes,
@@ -51,7 +54,7 @@ returning m.id`;
 export async function finishMetaEvents(
   db: Database,
   nodeId: string,
-  finishes: readonly Finish[],
+  finishes: readonly MetaFinish[],
 ): Promise<Set<string>> {
   if (finishes.length === 0) return new Set();
   const values = parameters.values({ nodeId, finishes: inIdOrder(finishes) });

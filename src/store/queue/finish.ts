@@ -1,13 +1,18 @@
-import type { EndedStatus, Leased, LeasedDelivery, OpenStatus, QueueKey } from '../../domain/delivery.ts';
+import type {
+  EndedStatus,
+  LeasedBatch,
+  LeasedDelivery,
+  LeasedMetaEvent,
+  LeasedSingle,
+  OpenStatus,
+  QueueKey,
+} from '../../domain/delivery.ts';
 import type { BatchId } from '../../domain/ids.ts';
 import type { NewMetaEvent } from '../../domain/meta-event.ts';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { AttemptTemplates, StoredTemplate } from '../attempts/attempt-templates.ts';
-import type { PackedAttempt } from '../attempts/packed-attempt.ts';
-import { inIdOrder } from './move-queue-rows.ts';
 
 /** How an attempt at a delivery or a meta event ended, and what follows from it. */
-export type Finish<T extends Leased = Leased> = NextState & {
+export type Finish<T extends LeasedSingle = LeasedDelivery> = NextState & {
   delivery: T;
   description: string | null;
   numTrials: number;
@@ -23,50 +28,32 @@ export type Finish<T extends Leased = Leased> = NextState & {
   isSecondRequest: boolean;
   /** Stored with the outcome. Null: the project does not want it. */
   metaEvent: NewMetaEvent | null;
-  /** The deliveries, if it is that of a batch. */
-  group?: Group;
 };
-
-/** The outcomes of the deliveries of a batch, and the batches that some of them are in from now on. */
-export interface Group {
-  members: readonly Finish<LeasedDelivery>[];
-  parts: readonly { id: BatchId; deliveryIds: readonly string[] }[];
-}
 
 /** An open delivery is tried again after `delayMs`; an ended one is not. */
 export type NextState = { status: OpenStatus; delayMs: number } | { status: EndedStatus; delayMs: null };
 
-/** A finish with its attempt as it is stored. Kept: with the delivery. */
-export type PackedFinish = Finish<LeasedDelivery> & { record: PackedAttempt | null; isKept: boolean };
-
-export interface PackedBatch {
-  finishes: readonly PackedFinish[];
-  /** The templates that its attempts use. */
-  templates: readonly StoredTemplate[];
+/** The finish of a batch: what becomes of its row, the outcomes of its deliveries, and the batches that some are in from now on. */
+export interface BatchFinish {
+  delivery: LeasedBatch;
+  /** It goes on as it is after this time. Null: its row goes. */
+  delayMs: number | null;
+  lane: number;
+  key: QueueKey;
+  isSecondRequest: boolean;
+  members: readonly Finish[];
+  parts: readonly { id: BatchId; deliveryIds: readonly string[] }[];
 }
 
-/**
- * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
- * for that much more of each row (partitions.ts), so an end stays a HOT update.
- */
-export const KEPT_BYTES = 176;
+export type AnyFinish = Finish<LeasedSingle> | BatchFinish;
 
-export function packedBatch(
-  attempts: AttemptTemplates,
-  finishes: readonly Finish<LeasedDelivery>[],
-): PackedBatch {
-  const templates = new Map<number, StoredTemplate>();
-  const packed = inIdOrder(finishes).map((finish): PackedFinish => {
-    const { attempt, delivery } = finish;
-    if (attempt === null) return { ...finish, record: null, isKept: false };
-    const { projectId, endpointId, id } = delivery;
-    const made = attempts.pack({ projectId, endpointId, deliveryId: id }, attempt);
-    if (made.template !== null) templates.set(made.template.id, made.template);
-    const texts = made.packed.record + (finish.description ?? '');
-    const bytes = Buffer.byteLength(texts) + (attempt.responseBody?.length ?? 0);
-    // A resend began after an end, which has kept its attempt.
-    const isKept = finish.delayMs === null && delivery.budgetFrom === 0 && bytes <= KEPT_BYTES;
-    return { ...finish, record: made.packed, isKept };
-  });
-  return { finishes: packed, templates: [...templates.values()] };
+export const isOfBatch = (finish: AnyFinish): finish is BatchFinish => finish.delivery.kind === 'batch';
+export const isOfMetaEvent = (finish: AnyFinish): finish is Finish<LeasedMetaEvent> =>
+  finish.delivery.kind === 'meta';
+export const isOfDelivery = (finish: AnyFinish): finish is Finish => finish.delivery.kind === 'delivery';
+
+/** The finishes of the deliveries of one. */
+export function ofDeliveries(finish: AnyFinish): readonly Finish[] {
+  if (isOfBatch(finish)) return finish.members;
+  return isOfDelivery(finish) ? [finish] : [];
 }

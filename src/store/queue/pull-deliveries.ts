@@ -1,11 +1,19 @@
 import { LANE, type LeasedDelivery, type QueueKey } from '../../domain/delivery.ts';
 import type { DeliveryId, ProjectId } from '../../domain/ids.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import { attemptsByIds } from '../attempts/read-attempts.ts';
 import { byKey } from '../database/by-key.ts';
-import type { Database, HotQueryable } from '../database/database.ts';
+import type { Database, HotQueryable, Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
 import { inTheirPlaces } from '../ordering/enter-keys.ts';
-import { CLAIMED_COLUMNS, CLAIMED_JOIN, type ClaimedDeliveryRow, fromRow } from './claim-deliveries.ts';
-import { LEASED_BY_CONSUMER } from './move-queue-rows.ts';
+import {
+  CLAIMED_COLUMNS,
+  CLAIMED_FIELDS,
+  CLAIMED_JOIN,
+  type ClaimedDeliveryRow,
+  fromRow,
+} from './claimed-delivery.ts';
+import { LEASED_BY_CONSUMER } from './queue-rows.ts';
 
 /**
  * Rows of pull endpoints. States of a row, all without a node:
@@ -183,4 +191,41 @@ export async function dueRows(
 ): Promise<Map<string, number>> {
   const rows = await db.hot<{ key: string; due: number }>('due-rows', LOOK, look.values(places));
   return new Map(rows.map((row) => [row.key, row.due]));
+}
+
+/**
+ * The deliveries of an endpoint that results name, whether or not a lease still runs. Without its queue row a delivery
+ * has ended, and its result is late. The bodies are read only for meta events, because they may be large.
+ */
+export async function reportedDeliveries(
+  db: Queryable,
+  at: { projectId: string; endpointId: string; ids: readonly string[]; withBodies: boolean },
+): Promise<Map<string, LeasedDelivery>> {
+  const rows = await db.query<ClaimedDeliveryRow>(
+    `select leased.*, ${CLAIMED_FIELDS}, case when $4 then d.body end as body,
+       case when $4 then e.payload else '' end as payload
+     from (
+       select d.id as delivery_id, d.event_id, d.project_id, coalesce(q.key, d.endpoint_id) as key,
+         coalesce(q.lane, 0) as lane, coalesce(q.fence, 0) as fence, false as is_started, false as is_second_request,
+         q.pulled_at, q.pulled_headers, q.ordering_id, q.place, 0::float8 as late_ms
+       from event_deliveries d
+       left join delivery_queue q on ${byKey('q.delivery_id', 'd.id')}
+       where d.project_id = $1 and d.id = any($3) and d.endpoint_id = $2
+     ) leased ${CLAIMED_JOIN}`,
+    [at.projectId, at.endpointId, at.ids, at.withBodies],
+  );
+  return new Map(rows.map((row) => [row.delivery_id, fromRow(row)]));
+}
+
+/** The result in a stored attempt. */
+export type AttemptResult = Pick<Attempt, 'succeeded' | 'httpStatus' | 'error'>;
+
+/** The attempts that are recorded and count, by id. */
+export async function countedAttempts(
+  db: Queryable,
+  projectId: string,
+  attempts: readonly { deliveryId: string; attemptId: string }[],
+): Promise<Map<string, AttemptResult>> {
+  const recorded = await attemptsByIds(db, projectId, attempts);
+  return new Map(recorded.filter(({ isStale }) => !isStale).map((attempt) => [attempt.id, attempt]));
 }

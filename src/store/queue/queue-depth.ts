@@ -1,8 +1,32 @@
 import { fetchedKinds } from '../../domain/config/endpoint.ts';
-import { LANE } from '../../domain/delivery.ts';
+import { BATCH_LANE, LANE, type Place, WAITS_FOR_TURN } from '../../domain/delivery.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import { HOLDING } from '../ordering/held-subscriptions.ts';
-import { WAITING } from './claim-deliveries.ts';
+import { HOLDING } from '../ordering/held-keys.ts';
+
+/**
+ * Every (key, lane) with waiting rows and the due time of the first: one index probe per pair, for any number
+ * of waiting rows.
+ */
+const WAITING = `
+with recursive w as (
+  (select project_id, key, lane, due_at from delivery_queue where node_id is null order by key, lane, due_at limit 1)
+  union all
+  select n.* from w cross join lateral (
+    select project_id, key, lane, due_at from delivery_queue
+    where node_id is null and (key, lane) > (w.key, w.lane)
+    order by key, lane, due_at limit 1
+  ) n
+)
+select project_id as "projectId", key, lane, extract(epoch from due_at - now())::float8 * 1000 as "dueInMs" from w`;
+
+/** Without those whose rows wait for their turn in an ordering key, or are in a batch. */
+export function waitingKeys(db: Database): Promise<(Place & { dueInMs: number })[]> {
+  return db.hot(
+    'waiting-keys',
+    `${WAITING} where lane < ${WAITS_FOR_TURN} or lane = ${BATCH_LANE.formed}`,
+    [],
+  );
+}
 
 /** The state of the whole queue for monitoring, over all projects and without their names. */
 export interface QueueDepth {
@@ -19,8 +43,8 @@ const FETCHED = fetchedKinds.map((kind) => `'${kind}'`).join(', ');
 
 /** A lease that ended waits for a node. The key is an endpoint, or a subscription with a rate limit. */
 const IS_PULLED = `w.lane <> ${LANE.leased} and exists (
-    select from endpoints e where e.project_id = w.project_id and e.delivery in (${FETCHED}) and e.id = coalesce(
-      (select s.endpoint_id from subscriptions s where s.id = w.key and s.project_id = w.project_id), w.key))`;
+    select from endpoints e where e.project_id = w."projectId" and e.delivery in (${FETCHED}) and e.id = coalesce(
+      (select s.endpoint_id from subscriptions s where s.id = w.key and s.project_id = w."projectId"), w.key))`;
 
 const DEPTH = `
 select lane, sum(waiting)::int as waiting,
@@ -31,7 +55,7 @@ from (
   from (select lane from delivery_queue where node_id is null limit ${COUNTED_AT_MOST}) counted
   group by lane
   union all
-  select lane, 0, -due_in_ms, ${IS_PULLED} from (${WAITING}) w
+  select lane, 0, -"dueInMs", ${IS_PULLED} from (${WAITING}) w
 ) lanes
 group by lane`;
 

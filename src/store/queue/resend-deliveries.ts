@@ -1,13 +1,17 @@
-import { type DeliveryStatus, LANE, type QueueKey } from '../../domain/delivery.ts';
+import { type DeliveryStatus, LANE, type Place, type QueueKey } from '../../domain/delivery.ts';
+import { deliveryData, endingType } from '../../domain/delivery-data.ts';
 import type { EventId, ProjectId } from '../../domain/ids.ts';
+import { wantsMetaEvent } from '../../domain/meta-event.ts';
+import { getProjectConfig } from '../config/projects.ts';
 import { countEnds } from '../counts/recent-counts.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
-import type { StoredDelivery } from '../history/event-deliveries.ts';
+import { retryOf } from '../database/retry-columns.ts';
+import { deliveriesByIds, type StoredDelivery } from '../history/event-deliveries.ts';
 import { endHolds } from '../ordering/held-keys.ts';
-import { lockKeysOf, type Released, releaseNext } from '../ordering/release-next.ts';
-import { recordEndedMetaEvents } from './ended-meta-events.ts';
+import { lockKeysOf, releaseNext } from '../ordering/release-next.ts';
+import { insertMetaEvents } from './insert-meta-events.ts';
 import type { MetaEventRecorder } from './meta-event-recorder.ts';
 import { insertQueueRows } from './queue-rows.ts';
 
@@ -105,7 +109,7 @@ union all select null, key, lane from released`;
 export interface Ended {
   count: number;
   /** Where deliveries of ordering keys are due now. */
-  released: Released[];
+  released: Place[];
 }
 
 /** As `expired` of src/engine/attempt/sent.ts says it. */
@@ -146,4 +150,51 @@ export async function endOpenDeliveries(
   const outcome = { ids: ended.map((row) => row.id).sort(), status: end.status };
   await recordEndedMetaEvents({ tx, metaEvents }, projectId, outcome);
   return { count: ended.length, released };
+}
+
+/** Each loads its payload into memory, twice. */
+const SLICE = 20;
+
+/** Creates the meta events of deliveries that this transaction ended, if their project wants them. */
+async function recordEndedMetaEvents(
+  { tx, metaEvents }: { tx: Queryable; metaEvents: MetaEventRecorder },
+  projectId: ProjectId,
+  ended: { ids: readonly string[]; status: 'Discarded' | 'Failure' },
+): Promise<void> {
+  const type = endingType(ended.status);
+  const config = ended.ids.length === 0 ? undefined : await getProjectConfig(tx, projectId);
+  if (type === undefined || config === undefined) return;
+  if (!wantsMetaEvent(config.meta_event, type)) return;
+  for (let from = 0; from < ended.ids.length; from += SLICE) {
+    const rows = await deliveriesByIds(tx, projectId, ended.ids.slice(from, from + SLICE));
+    const made = rows.map((row) =>
+      metaEvents.prepare({ id: projectId, config }, type, () => storedData({ ...row, status: ended.status })),
+    );
+    await insertMetaEvents(
+      tx,
+      made.filter((event) => event !== undefined),
+    );
+  }
+}
+
+function storedData(row: StoredDelivery & { status: 'Discarded' | 'Failure' }): object {
+  return deliveryData({
+    id: row.id,
+    projectId: row.project_id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    subscriptionId: row.subscription_id,
+    eventType: row.event_type,
+    status: row.status,
+    description: row.description,
+    idempotencyKey: row.idempotency_key,
+    urlQueryParams: row.url_query_params,
+    body: row.body ?? row.payload,
+    contentType: row.body === null ? row.content_type : null,
+    numTrials: row.num_trials,
+    retry: retryOf(row),
+    attempt: null,
+    acknowledgedAtMs: row.acknowledged_at,
+    endedAtMs: row.updated_at,
+  });
 }

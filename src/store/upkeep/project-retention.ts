@@ -7,7 +7,7 @@ import { removeTemplatesOfProject } from './expired-templates.ts';
 import type { RemovalOptions } from './remove-partitions.ts';
 import { RowRemover } from './row-remover.ts';
 
-/** Removes data of projects with a shorter retention than the instance (retention.ts). */
+/** Removes data of projects with a shorter retention than the instance (row-remover.ts). */
 export interface ProjectRemoval extends RemovalOptions {
   /** The data of a project could not be removed. That of the others is. */
   failed(projectId: ProjectId, error: unknown): void;

@@ -1,16 +1,52 @@
+import { firstIdAt } from '../../domain/ids.ts';
+import { WriteError } from '../../platform/gzip-file.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { withinBytes } from './export-rows.ts';
 import { IS_COPIED_HERE } from './needed-partitions.ts';
 import { detachedPartitions, type Partition, partitionBounds } from './partitions.ts';
-import { REMOVABLE_ROWS, type RemovableRows } from './removable-rows.ts';
-import type { RemovalOptions } from './remove-partitions.ts';
+import { type RemovalOptions, type RemovedPartitions, removePartitions } from './remove-partitions.ts';
 import { RemovedRowFiles } from './removed-row-files.ts';
 import { pagesOfPartition, pagesOfProject, type RowKey } from './row-pages.ts';
 
 /**
+ * Which rows may be removed one by one. Rows stay that an open delivery needs, and those of a failed one that holds its
+ * ordering key, because a resend of it ends the hold. Events come after the deliveries, with which they stay.
+ */
+const ENDED = `e.status in ('Success', 'Failure', 'Discarded')`;
+/** The offset keeps the look-up by index: a join might read the deliveries of all partitions. */
+const UNUSED = `not exists (
+    select from event_deliveries d where d.event_id = e.id and d.project_id = e.project_id offset 0)
+  and not exists (select from expansions x where x.event_id = e.id and x.project_id = e.project_id)`;
+const HOLDS_NO_KEY = `not exists (select from ordering_keys k
+  where k.project_id = e.project_id and k.head_id = e.id and k.held_at is not null)`;
+
+interface RemovableRows {
+  table: 'event_deliveries' | 'events' | 'meta_events';
+  /** The size of a row `e`. */
+  bytes: string;
+  /** A row `e` that may go, as far as it is known without its lock. */
+  mayGo: string;
+  /** Asked under the lock, of a key `e`. */
+  isFree: string;
+}
+
+const REMOVABLE_ROWS: readonly RemovableRows[] = [
+  {
+    table: 'event_deliveries',
+    bytes: `coalesce(octet_length(e.body), 0) + coalesce((
+      select sum(octet_length(a.response_body)) from delivery_attempts a
+      where a.project_id = e.project_id and a.delivery_id = e.id), 0)`,
+    mayGo: ENDED,
+    isFree: HOLDS_NO_KEY,
+  },
+  { table: 'events', bytes: 'octet_length(e.payload)', mayGo: UNUSED, isFree: UNUSED },
+  { table: 'meta_events', bytes: 'octet_length(e.payload)', mayGo: ENDED, isFree: 'true' },
+];
+
+/**
  * Removes expired rows one by one, where the rows of a partition do not expire together: those of a project with its own
- * retention, and those of a partition in which other rows must stay (removable-rows.ts). Attempts go with their
+ * retention, and those of a partition in which other rows must stay. Attempts go with their
  * delivery, and idempotency keys with their event.
  *
  * Each page of rows is one transaction, which locks the rows that may go, so that none is reopened or replayed, asks
@@ -136,4 +172,24 @@ async function removeIdempotencyKeys(tx: Queryable, events: readonly RowKey[]): 
      where ${byKey('k.key', 'e.idempotency_key')} and k.event_id = e.id`,
     valuesOf(events),
   );
+}
+
+/**
+ * Removes data older than the retention. A partition goes as a whole if no open delivery needs it. Otherwise the rows go
+ * that none needs, so that a delivery that waits for weeks does not keep the history of all projects. An open delivery
+ * is never removed, nor its event and attempts.
+ */
+export async function removeExpired(
+  options: RemovalOptions,
+  before: { ms: number },
+): Promise<RemovedPartitions> {
+  const result = await removePartitions(options, firstIdAt(before.ms));
+  if (result.exportProblem !== null) return result;
+  try {
+    if (result.needed.length > 0) await (await RowRemover.open(options)).removeOfPartitions(result.needed);
+    return result;
+  } catch (error) {
+    if (error instanceof WriteError) return { ...result, exportProblem: error.message };
+    throw error;
+  }
 }

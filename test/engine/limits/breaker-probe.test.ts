@@ -182,7 +182,7 @@ test('while one probe is in flight no node sends a second', async () => {
   await of.send(10);
   await receiver.received(1, of.path);
   // The second node would see the rows within five seconds. Both look at a taken probe every second.
-  second.engine.sink.waiting(of.projectId, { key: of.endpointId, lane: LANE.first });
+  second.engine.sink.waiting({ projectId: of.projectId, key: of.endpointId, lane: LANE.first });
   const looks = countStatements(/set probe_until = now/);
   await eventually(looks, (count) => count >= 4);
   expect(receiver.at(of.path)).toHaveLength(1);

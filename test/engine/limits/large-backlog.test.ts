@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { asId, type EndpointId } from '../../../src/domain/ids.ts';
-import { claimDeliveries } from '../../../src/store/queue/claim-deliveries.ts';
+import { claimDeliveries } from '../../../src/store/queue/claim.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';

@@ -1,5 +1,5 @@
 import type { LeasedDelivery } from '../../../src/domain/delivery.ts';
-import { handedBack } from '../../../src/engine/attempt/sent.ts';
+import { back } from '../../../src/engine/attempt/sent.ts';
 import type { Finish } from '../../../src/store/queue/finish.ts';
 
 /** The outcome of a request as a node records it. */
@@ -7,9 +7,9 @@ export function finishOf(
   delivery: LeasedDelivery,
   attemptId: string,
   status: 'Success' | 'Failure' | 'Retry',
-): Finish<LeasedDelivery> {
+): Finish {
   return {
-    ...handedBack(delivery, null),
+    ...back(delivery),
     ...(status === 'Retry' ? { status, delayMs: 0 } : { status, delayMs: null }),
     numTrials: 1,
     attempt: {

@@ -1,9 +1,20 @@
-import type { Leased, QueueKey } from '../../domain/delivery.ts';
+import {
+  BATCH_LANE,
+  type Leased,
+  type LeasedBatch,
+  type LeasedDelivery,
+  type LeasedMetaEvent,
+  type QueueKey,
+} from '../../domain/delivery.ts';
 import { PLACE_BYTES } from '../../domain/delivery-sink.ts';
-import type { EventId, ProjectId } from '../../domain/ids.ts';
+import { asId, type DeliveryId, type EndpointId, idTime } from '../../domain/ids.ts';
+import { isMetaQueueKey } from '../../domain/meta-event.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Database } from '../database/database.ts';
 import { Parameters } from '../database/parameters.ts';
+import { type RetryColumns, retryFields, retryOf } from '../database/retry-columns.ts';
+import { inTheirPlaces } from '../ordering/enter-keys.ts';
+import { CLAIMED_COLUMNS, CLAIMED_JOIN, fromRow, type TakenRow } from './claimed-delivery.ts';
 
 /**
  * Claims due rows of the queue for this node: for each wanted (key, lane) the `count` longest due, with SKIP
@@ -38,25 +49,6 @@ export interface Claim<T extends Leased = Leased> {
   nextDueInMs: number | null;
 }
 
-/** A row of the queue that this node has taken. */
-export interface TakenRow {
-  /** The id of a delivery or a meta event. */
-  delivery_id: string;
-  event_id: EventId;
-  project_id: ProjectId;
-  key: QueueKey;
-  lane: number;
-  fence: number;
-  is_started: boolean;
-  is_second_request: boolean;
-  late_ms: number;
-  /** A consumer had taken it, and its lease ended. */
-  pulled_at: number | null;
-  pulled_headers: string | null;
-  ordering_id: string | null;
-  place: number | null;
-}
-
 const parameters = new Parameters<Wanted>();
 const node = parameters.one('text', (batch) => batch.nodeId);
 const want = parameters.rows(
@@ -89,11 +81,7 @@ const fitting = ({ bytes, join }: { bytes: string; join: string }): string => `s
  * `columns` of the tables that `join` adds to the claimed rows, which are named `leased`. `sizes`: the body of a picked row
  * and its tables, if rows may be large.
  */
-export const leaseStatement = (
-  columns: string,
-  join: string,
-  sizes?: { bytes: string; join: string },
-): string => `
+const leaseStatement = (columns: string, join: string, sizes?: { bytes: string; join: string }): string => `
 with picked as materialized (
   select want.n, want.places, q.*
   from ${want.numbered('want', 'n')}
@@ -129,7 +117,7 @@ left join (
 ) claimed on claimed.key = asked.key and claimed.lane = asked.lane`;
 
 /** `fromRow` takes the rows of its own statement. Only its caller knows the columns. */
-interface LeaseStatement<T extends Leased> {
+interface ClaimStatement<T extends Leased> {
   name: string;
   text: string;
   fromRow(row: never): T;
@@ -144,10 +132,10 @@ interface Answer {
 }
 
 /** One claim per want, in order. */
-export async function leaseDue<T extends Leased>(
+async function claimBy<T extends Leased>(
   db: Database,
   wanted: Wanted,
-  statement: LeaseStatement<T>,
+  statement: ClaimStatement<T>,
 ): Promise<Claim<T>[]> {
   const answers = await db.hot<Answer>(statement.name, statement.text, parameters.values(wanted));
   const claims = wanted.wants.map(
@@ -163,17 +151,120 @@ export async function leaseDue<T extends Leased>(
   return claims;
 }
 
+/** A row without its event is leased too, so that it does not stand before others for ever. */
+const DELIVERIES = leaseStatement(CLAIMED_COLUMNS, CLAIMED_JOIN, {
+  bytes: 'coalesce(d.body, e.payload)',
+  join: `left join event_deliveries d on ${byKey('d.id', 'picked.delivery_id')}
+  left join events e on ${byKey('e.id', 'picked.event_id')}`,
+});
+
+export const claimDeliveries = (db: Database, wanted: Wanted): Promise<Claim<LeasedDelivery>[]> =>
+  claimBy(db, wanted, { name: 'claim-deliveries', text: DELIVERIES, fromRow });
+
+/** Deliveries that only now take their places in ordering keys, and have to wait there, are left out. */
+async function claimInOrder(db: Database, wanted: Wanted): Promise<Claim<LeasedDelivery>[]> {
+  const claims = await claimDeliveries(db, wanted);
+  const placed = await inTheirPlaces(
+    db,
+    claims.flatMap(({ deliveries }) => deliveries),
+  );
+  return claims.map((claim) => {
+    const deliveries = claim.deliveries.filter((delivery) => placed.has(delivery));
+    // More rows may be due where some were left out.
+    return deliveries.length === claim.deliveries.length ? claim : { ...claim, deliveries, nextDueInMs: 0 };
+  });
+}
+
+interface MetaEventRow extends TakenRow, RetryColumns {
+  event_type: string;
+  payload: Buffer;
+  num_trials: number;
+  budget_from: number;
+}
+
+const META_EVENTS = leaseStatement(
+  `m.event_type, m.payload, ${retryFields('m')}, m.num_trials, m.budget_from`,
+  'join meta_events m on m.id = leased.delivery_id',
+);
+
+export const claimMetaEvents = (db: Database, wanted: Wanted): Promise<Claim<LeasedMetaEvent>[]> =>
+  claimBy(db, wanted, {
+    name: 'claim-meta-events',
+    text: META_EVENTS,
+    fromRow: (row: MetaEventRow): LeasedMetaEvent => ({
+      ...leasedRow(row),
+      kind: 'meta',
+      id: asId(row.delivery_id),
+      target: asId(row.key),
+      eventType: row.event_type,
+      deliveryMode: 'at_least_once',
+      retry: retryOf(row),
+      numTrials: row.num_trials,
+      budgetFrom: row.budget_from,
+      body: row.payload,
+      dueAt: null,
+    }),
+  });
+
+interface BatchRow extends TakenRow {
+  delivery_ids: DeliveryId[];
+  endpoint_id: EndpointId | null;
+}
+
+/** Its deliveries are all of one endpoint. A first one that has ended may be removed by now. */
+const BATCHES = leaseStatement(
+  `b.delivery_ids, (
+    select d.endpoint_id from event_deliveries d where d.project_id = b.project_id and d.id = b.delivery_ids[1]
+  ) as endpoint_id`,
+  `join delivery_queue b on ${byKey('b.delivery_id', 'leased.delivery_id')}`,
+);
+
+const claimBatches = (db: Database, wanted: Wanted): Promise<Claim<LeasedBatch>[]> =>
+  claimBy(db, wanted, {
+    name: 'claim-formed',
+    text: BATCHES,
+    fromRow: (row: BatchRow): LeasedBatch => ({
+      ...leasedRow(row),
+      kind: 'batch',
+      id: asId(row.delivery_id),
+      target: asId(row.endpoint_id ?? row.key),
+      deliveryIds: row.delivery_ids,
+      isStarted: row.is_started,
+      probeFence: null,
+    }),
+  });
+
+const leasedRow = (row: TakenRow) => ({
+  fence: row.fence,
+  key: row.key,
+  lane: row.lane,
+  projectId: row.project_id,
+  isSecondRequest: row.is_second_request,
+  acceptedAtMs: idTime(row.delivery_id),
+  dueAt: performance.now() - row.late_ms,
+});
+
+function claimOf({ key, lane }: Want): (db: Database, wanted: Wanted) => Promise<Claim[]> {
+  if (lane === BATCH_LANE.formed) return claimBatches;
+  return isMetaQueueKey(key) ? claimMetaEvents : claimInOrder;
+}
+
 /**
- * The claims of statements that run at the same time, one per want in order. If one fails, others may be committed: that is
- * another error than its own, which may say that nothing was changed.
+ * Claims for a round: deliveries, meta events and batches, each kind with its statement. One result per want, in order. A
+ * batch takes one place: the ids of 1,000 deliveries are 56 kB, and the deliveries are read once there is room for them
+ * (engine/batching/batch-sender.ts).
+ *
+ * If one of several statements fails, others may be committed: that is another error than its own, which may say that
+ * nothing was changed.
  */
-export async function claimedTogether(
-  wants: readonly Want[],
-  statements: Promise<Claim[]>[],
-): Promise<Claim[]> {
-  const results = await Promise.allSettled(statements);
+export async function claimRows(db: Database, wanted: Wanted): Promise<Claim[]> {
+  const { wants } = wanted;
+  const statements = [...new Set(wants.map(claimOf))].map((claim) =>
+    claim(db, { ...wanted, wants: wants.filter((want) => claimOf(want) === claim) }),
+  );
+  if (statements.length === 1) return statements[0] as Promise<Claim[]>;
   const byWant = new Map<Want, Claim>();
-  for (const result of results) {
+  for (const result of await Promise.allSettled(statements)) {
     if (result.status === 'rejected')
       throw new Error('of several claims one failed', { cause: result.reason });
     for (const claim of result.value) byWant.set(claim.want, claim);

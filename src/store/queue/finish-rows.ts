@@ -1,12 +1,21 @@
-import { BATCH_LANE, type LeasedBatch, type LeasedDelivery, waitsForTurn } from '../../domain/delivery.ts';
+import { BATCH_LANE, type LeasedDelivery, waitsForTurn } from '../../domain/delivery.ts';
 import type { AttemptTemplates } from '../attempts/attempt-templates.ts';
 import type { Database, HotQueryable } from '../database/database.ts';
 import { leavePlaces, releaseHeads } from '../ordering/member-places.ts';
 import { lockKeys } from '../ordering/release-next.ts';
-import { finishBatch } from '../queue/claim-and-finish.ts';
-import type { Finish, Group } from '../queue/finish.ts';
-import { endsInOrder, type Finished, finishDeliveries } from '../queue/finish-deliveries.ts';
-import { insertMetaEvents } from '../queue/insert-meta-events.ts';
+import {
+  type AnyFinish,
+  type BatchFinish,
+  type Finish,
+  isOfBatch,
+  isOfDelivery,
+  isOfMetaEvent,
+} from './finish.ts';
+import { endsInOrder, type Finished, finishDeliveries, finishPulled } from './finish-deliveries.ts';
+import { finishMetaEvents } from './finish-meta-events.ts';
+import { insertMetaEvents } from './insert-meta-events.ts';
+import { insertTwice, type OnConflict } from './insert-twice.ts';
+import { insertBatches } from './queue-rows.ts';
 
 interface Node {
   nodeId: string;
@@ -14,9 +23,65 @@ interface Node {
 }
 
 /** Records outcomes: of deliveries and meta events together, of one batch in a commit of its own. */
-export function finishWork(db: Database, node: Node, outcomes: Finish[]): Promise<Finished> {
+export async function finishRows(
+  db: Database,
+  node: Node,
+  outcomes: readonly AnyFinish[],
+): Promise<Finished> {
   const [first] = outcomes;
-  return first?.group === undefined ? finishBatch(db, node, outcomes) : finishGroup(db, node, first);
+  if (first !== undefined && isOfBatch(first)) return finishBatch(db, node, first);
+  const deliveries = outcomes.filter(isOfDelivery);
+  // In this order: if the second fails both are repeated, and recording a meta event twice changes nothing.
+  const ended = await finishMetaEvents(db, node.nodeId, outcomes.filter(isOfMetaEvent));
+  const { moved, released } = await recordDeliveries(db, deliveries, (to, onConflict) =>
+    finishDeliveries(to, node, deliveries, onConflict),
+  );
+  return { moved: new Set([...ended, ...moved]), released };
+}
+
+/** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
+export function finishPulledRows(
+  db: Database,
+  templates: AttemptTemplates,
+  batch: readonly Finish[],
+): Promise<Finished> {
+  return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, templates, batch, onConflict));
+}
+
+/**
+ * If an outcome creates a meta event, that is stored in the same commit, for those that were moved. Only such outcomes, and
+ * those with an end of an ordered delivery, are a transaction (two or three round trips instead of one). All others are one
+ * statement.
+ */
+async function recordDeliveries(
+  db: Database,
+  finishes: readonly Finish[],
+  finish: (to: HotQueryable, onConflict?: OnConflict) => Promise<Finished>,
+): Promise<Finished> {
+  if (finishes.length === 0) return { moved: new Set(), released: [] };
+  const ordered = finishes.filter(endsInOrder).map(({ delivery }) => delivery);
+  if (ordered.length === 0 && finishes.every((finish) => finish.metaEvent === null)) {
+    return insertTwice((onConflict) => finish(db, onConflict));
+  }
+  return db.hotTransaction(async (tx) => {
+    // Both are sent at once. The server begins the second, and takes its snapshot, when it has the locks.
+    const locked = ordered.length === 0 ? undefined : lockKeys(tx, ordered);
+    const [{ moved, released }] = await Promise.all([finish(tx), locked]);
+    await storeMetaEvents(tx, finishes, moved);
+    return { moved, released };
+  });
+}
+
+async function storeMetaEvents(
+  tx: HotQueryable,
+  finishes: readonly Finish[],
+  moved: ReadonlySet<string>,
+): Promise<void> {
+  const recorded = finishes.filter(({ delivery }) => moved.has(delivery.id));
+  await insertMetaEvents(
+    tx,
+    recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
+  );
 }
 
 const HELD = 'project_id = $1 and delivery_id = $2 and node_id = $3 and fence = $4';
@@ -36,8 +101,8 @@ returning delivery_id`;
  * A batch and its deliveries, in one commit. Locks: ordering keys, the batch, its deliveries in id order. If another node has
  * the batch by now, it has its deliveries too, and their attempts are stored as stale.
  */
-function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished> {
-  const { members, parts } = finish.group as Group;
+function finishBatch(db: Database, node: Node, finish: BatchFinish): Promise<Finished> {
+  const { members, parts } = finish;
   return db.hotTransaction(async (tx) => {
     const ordered = members.filter((member) => endsInOrder(member) || waitsAgain(member));
     const held = heldBy(node.nodeId, finish);
@@ -47,11 +112,7 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
       tx.hot('hold-batch', HOLD, held),
       finishMembers(tx, node, members),
     ]);
-    const recorded = members.filter(({ delivery }) => finished.moved.has(delivery.id));
-    await insertMetaEvents(
-      tx,
-      recorded.flatMap(({ metaEvent }) => metaEvent ?? []),
-    );
+    await storeMetaEvents(tx, members, finished.moved);
     if (holds.length === 0) return finished;
     for (const part of parts) await regroup(tx, finish, part);
     await (finish.delayMs === null ? endBatch(tx, held, finish) : keepBatch(tx, held, finish));
@@ -60,15 +121,10 @@ function finishGroup(db: Database, node: Node, finish: Finish): Promise<Finished
 }
 
 /** It was behind another delivery of its key, and waits there for its turn. */
-const waitsAgain = ({ lane, delayMs }: Finish<LeasedDelivery>): boolean =>
-  delayMs !== null && waitsForTurn(lane);
+const waitsAgain = ({ lane, delayMs }: Finish): boolean => delayMs !== null && waitsForTurn(lane);
 
 /** Deliveries that wait again do so before another ends, which may let one of them go. */
-async function finishMembers(
-  tx: HotQueryable,
-  node: Node,
-  members: readonly Finish<LeasedDelivery>[],
-): Promise<Finished> {
+async function finishMembers(tx: HotQueryable, node: Node, members: readonly Finish[]): Promise<Finished> {
   const waiting = members.filter(waitsAgain);
   const others = members.filter((member) => !waitsAgain(member));
   const ended = others.filter(({ delivery, delayMs }) => delivery.isBehind === true && delayMs === null);
@@ -83,10 +139,10 @@ async function finishMembers(
   };
 }
 
-const deliveriesOf = (members: readonly Finish<LeasedDelivery>[]): LeasedDelivery[] =>
+const deliveriesOf = (members: readonly Finish[]): LeasedDelivery[] =>
   members.map(({ delivery }) => delivery);
 
-const heldBy = (nodeId: string, { delivery }: Finish) => [
+const heldBy = (nodeId: string, { delivery }: BatchFinish) => [
   delivery.projectId,
   delivery.id,
   nodeId,
@@ -99,9 +155,9 @@ type Held = ReturnType<typeof heldBy>;
 async function keepBatch(
   tx: HotQueryable,
   held: Held,
-  { delayMs, isSecondRequest, key, group }: Finish,
+  { delayMs, isSecondRequest, key, members }: BatchFinish,
 ): Promise<void> {
-  const isUntried = group?.members.length === 0;
+  const isUntried = members.length === 0;
   await tx.hot('keep-batch', KEEP, [...held, delayMs, isSecondRequest, key, isUntried]);
 }
 
@@ -109,8 +165,8 @@ async function keepBatch(
  * The row of a batch goes, unless some of its deliveries are left: they were freed while this node had them, so that their
  * outcome is stale. They are claimed with it once more, and what was begun stays so.
  */
-async function endBatch(tx: HotQueryable, held: Held, { delivery }: Finish): Promise<void> {
-  const { deliveryIds, isSecondRequest, key } = delivery as LeasedBatch;
+async function endBatch(tx: HotQueryable, held: Held, { delivery }: BatchFinish): Promise<void> {
+  const { deliveryIds, isSecondRequest, key } = delivery;
   const ended = await tx.hot('end-batch', END, [...held, deliveryIds]);
   if (ended.length === 0) await tx.hot('keep-batch', KEEP, [...held, 0, isSecondRequest, key, true]);
 }
@@ -120,16 +176,14 @@ const REGROUP = `
 with members as (
   update delivery_queue set batch_id = $3
   where project_id = $1 and delivery_id = any($4::text[]) and batch_id = $2 and lane = ${BATCH_LANE.member} and node_id is null
-  returning delivery_id, event_id, key, due_at
+  returning delivery_id, event_id, project_id, key, batch_id, due_at
 )
-insert into delivery_queue (delivery_id, event_id, project_id, key, lane, kind, due_at, delivery_ids)
-select $3, min(event_id), $1, min(key), ${BATCH_LANE.formed}, 2, max(due_at), array_agg(delivery_id order by delivery_id)
-from members having count(*) > 0`;
+${insertBatches({ dueAt: 'max(due_at)' })}`;
 
 async function regroup(
   tx: HotQueryable,
-  { delivery }: Finish,
-  { id, deliveryIds }: Group['parts'][number],
+  { delivery }: BatchFinish,
+  { id, deliveryIds }: BatchFinish['parts'][number],
 ): Promise<void> {
   await tx.hot('regroup', REGROUP, [delivery.projectId, delivery.id, id, deliveryIds]);
 }
