@@ -72,7 +72,7 @@ Attempt(f, id, isOk) ==
             ELSE [row EXCEPT !.lane = "waiting", !.node = None, !.isDue = TRUE, !.fence = @ + 1, !.pulled = FALSE]
 
 \* By any node; the answer may be lost, and then the consumer reports again.
-Report(h, isOk, isLost) == \* code: src/engine/pull/pull-results.ts PullResults; src/store/queue/finish-deliveries.ts finishPulled; src/store/queue/queue-rows.ts LEASED_BY_CONSUMER; src/engine/pull/lease-token.ts readLease
+Report(h, isOk, isLost) == \* code: src/engine/pull/pull-results.ts PullResults; src/store/queue/finish-deliveries.ts finishDeliveries; src/store/queue/queue-rows.ts LEASED_BY_CONSUMER; src/engine/pull/lease-token.ts readLease
   LET isLeased == row.lane = "leased" /\ row.node = None /\ (FENCES_RESULTS => row.fence = h.fence /\ ~row.isDue)
       isAgain == \E a \in attempts : a.lease = h.fence
       id == IF ATTEMPT_IN_LEASE THEN 0 ELSE Cardinality(attempts) + 1

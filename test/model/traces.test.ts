@@ -4,7 +4,7 @@ import { asId, type EndpointId } from '../../src/domain/ids.ts';
 import { AttemptTemplates } from '../../src/store/attempts/attempt-templates.ts';
 import { returnRateLeases, takeRateLeases } from '../../src/store/limits/rate-leases.ts';
 import { claimDeliveries } from '../../src/store/queue/claim.ts';
-import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
+import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { beat, freeInPages } from '../../src/store/queue/nodes.ts';
 import {
   handOutDeliveries,
@@ -169,7 +169,7 @@ test('a pulled row is given and ended under its fence alone [FENCES_HAND_OUT, FE
     });
   const report = async (delivery: LeasedDelivery) => {
     const result = finishOf(delivery, '00000000000000000000009999', 'Success');
-    return (await finishPulled(db, templates, [result])).moved.size;
+    return (await finishDeliveries(db, { nodeId: null, templates }, [result])).moved.size;
   };
   const slow = await take();
   await putBackDeliveries(db, [slow]);

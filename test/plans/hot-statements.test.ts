@@ -16,7 +16,7 @@ import { lockKeys } from '../../src/store/ordering/release-next.ts';
 import { acceptEvents } from '../../src/store/queue/accept-events.ts';
 import { claimDeliveries, claimMetaEvents, claimRows } from '../../src/store/queue/claim.ts';
 import type { Finish } from '../../src/store/queue/finish.ts';
-import { finishDeliveries, finishPulled } from '../../src/store/queue/finish-deliveries.ts';
+import { finishDeliveries } from '../../src/store/queue/finish-deliveries.ts';
 import { finishMetaEvents } from '../../src/store/queue/finish-meta-events.ts';
 import { finishRows } from '../../src/store/queue/finish-rows.ts';
 import type { NewDelivery } from '../../src/store/queue/insert-deliveries.ts';
@@ -146,7 +146,7 @@ const statements: [string, (hot: Database) => Promise<unknown>][] = [
     'retry of a batch',
     (hot) => finishRows(inTransaction(held(hot)), { nodeId: 'n', templates }, [ofBatch(1)]),
   ],
-  ['result of a consumer', (hot) => finishPulled(hot, templates, [finish], '')],
+  ['result of a consumer', (hot) => finishDeliveries(hot, { nodeId: null, templates }, [finish], '')],
 ];
 
 /** Statements about the holder of rows, which no index has. They read a range of pages. */

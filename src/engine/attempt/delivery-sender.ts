@@ -99,7 +99,7 @@ export class DeliverySender {
   }
 
   /** Undefined: it goes when it is ready. Null: another node has the rate lease, or none has it yet. */
-  #turn(delivery: LeasedDelivery, routing: ProjectRouting): JudgedTurn<Sent> | undefined | null {
+  #turn(delivery: LeasedDelivery, routing: ProjectRouting): JudgedTurn | undefined | null {
     if (limitsOn(delivery, routing).length === 0)
       return delivery.expiresAtMs === null
         ? undefined
@@ -109,7 +109,7 @@ export class DeliverySender {
     const group = rateLeases.groupOf(endpointId);
     if (group === undefined) return null;
     const current = () => cache.peek(delivery.projectId) ?? routing;
-    return new DeliveryTurn<Sent>({
+    return new DeliveryTurn({
       rateLeases,
       group,
       deliveryId: delivery.id,
@@ -127,7 +127,7 @@ export class DeliverySender {
       routing: ProjectRouting;
       endpoint: RoutedEndpoint;
       signal: AbortSignal;
-      turn: JudgedTurn<Sent> | undefined;
+      turn: JudgedTurn | undefined;
     },
   ): Promise<Sent> {
     const { endpoint, routing, signal, turn } = context;
@@ -247,7 +247,7 @@ export function notOurs(delivery: LeasedDelivery, routing: ProjectRouting): Sent
 /** The result of a delivery that was cancelled before its request was written. Null: there is an outcome to judge. */
 function unwritten(
   delivery: LeasedDelivery,
-  turn: JudgedTurn<Sent>,
+  turn: JudgedTurn,
   { outcome, made }: { outcome: Outcome; made: Made },
 ): Sent | null {
   if (turn.isTaken || outcome.kind === 'response') return null;

@@ -1,6 +1,7 @@
 import type { Turn } from '../../dispatch/connection/turn.ts';
 import type { NamedLimit, RateGroup } from '../limits/rate-group.ts';
 import type { RateLeases } from '../limits/rate-leases.ts';
+import type { Sent } from './sent.ts';
 
 /**
  * The turn of one delivery under rate limits. Just before its request is written, everything that may have
@@ -10,7 +11,7 @@ import type { RateLeases } from '../limits/rate-leases.ts';
 /** The rate leases of this node, as a turn needs them. */
 export type TurnLeases = Pick<RateLeases, 'generation' | 'groupOf' | 'left'>;
 
-export interface TurnDeps<Refusal> {
+export interface TurnDeps {
   rateLeases: TurnLeases;
   group: RateGroup;
   deliveryId: string;
@@ -20,25 +21,25 @@ export interface TurnDeps<Refusal> {
   /** The current limits. */
   limits(): readonly NamedLimit[];
   /** The result of the delivery if a gate has closed since. */
-  held(): Refusal | null;
+  held(): Sent | null;
   /** The result of the delivery if this node may no longer send it. */
-  back(): Refusal;
+  back(): Sent;
 }
 
 /** A turn, and how it went. */
-export interface JudgedTurn<Refusal> extends Turn {
+export interface JudgedTurn extends Turn {
   readonly isTaken: boolean;
-  readonly refusal: Refusal | null;
+  readonly refusal: Sent | null;
   countUnwritten(): void;
 }
 
 /** The turn of a delivery that expires, where no rate limit applies. */
-export class ExpiryTurn<Refusal> implements JudgedTurn<Refusal> {
-  readonly #expired: () => Refusal | null;
+export class ExpiryTurn implements JudgedTurn {
+  readonly #expired: () => Sent | null;
   isTaken = false;
-  refusal: Refusal | null = null;
+  refusal: Sent | null = null;
 
-  constructor(expired: () => Refusal | null) {
+  constructor(expired: () => Sent | null) {
     this.#expired = expired;
   }
 
@@ -55,16 +56,16 @@ export class ExpiryTurn<Refusal> implements JudgedTurn<Refusal> {
   countUnwritten(): void {}
 }
 
-export class DeliveryTurn<Refusal> implements JudgedTurn<Refusal> {
-  readonly #deps: TurnDeps<Refusal>;
+export class DeliveryTurn implements JudgedTurn {
+  readonly #deps: TurnDeps;
   readonly #generation: number;
   readonly #ready: () => void;
   /** Its request has been counted and written. */
   isTaken = false;
   /** Why it was cancelled unwritten. */
-  refusal: Refusal | null = null;
+  refusal: Sent | null = null;
 
-  constructor(deps: TurnDeps<Refusal>) {
+  constructor(deps: TurnDeps) {
     this.#deps = deps;
     this.#generation = deps.rateLeases.generation;
     this.#ready = deps.group.preparing();

@@ -1,9 +1,7 @@
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { LANE, type LeasedSingle } from '../../domain/delivery.ts';
+import { LANE, type LeasedSingle, type RetryPolicy } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
 import type { Finish, NextState } from '../../store/queue/finish.ts';
-import { finalReason } from './receiver-wishes.ts';
-import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
 import { OUR_FAULT_DELAY_MS, stateAsBefore, type Verdict } from './sent.ts';
 
 /** The effect of an outcome on its delivery. */
@@ -107,4 +105,90 @@ const mayHaveArrived = (outcome: Outcome): boolean =>
 function askedToWait(outcome: Outcome, nowMs: number): number | null {
   if (outcome.kind !== 'response') return null;
   return parseRetryAfter(outcome.headers['retry-after']?.[0], nowMs);
+}
+
+/**
+ * The wishes of a receiver: a header of its answer (`webhook-delivery`, as Svix has it), or a status that ends a delivery.
+ * Values that are not known are ignored.
+ */
+const HEADER = 'webhook-delivery';
+const GONE = 410;
+const PAYLOAD_TOO_LARGE = 413;
+
+type Wish = 'disable' | 'abort-message';
+
+function wishes(outcome: Outcome, wish: Wish): boolean {
+  if (outcome.kind !== 'response') return false;
+  const values = outcome.headers[HEADER] ?? [];
+  return values.some((value) => value.split(',').some((one) => one.trim().toLowerCase() === wish));
+}
+
+/** Also with a success: then the delivery has arrived, and is the last. */
+export const asksToDisable = (outcome: Outcome): boolean => wishes(outcome, 'disable');
+
+/** It has no fault that half of a batch might not have: it wants none of it again. */
+export const asksToAbort = (outcome: Outcome): boolean => wishes(outcome, 'abort-message');
+
+/** Why a failed delivery is not tried again, as the end of its description. Null: it may be. */
+function finalReason(
+  outcome: Outcome,
+  finalCodes: readonly number[],
+): { verdict: 'gone' | 'failed'; note: string } | null {
+  if (outcome.kind !== 'response')
+    return outcome.code === 'message_too_large' || outcome.code === 'message_unfit'
+      ? { verdict: 'failed', note: '; it will never fit, so it is not retried' }
+      : null;
+  if (asksToDisable(outcome))
+    return { verdict: 'gone', note: ` with ${HEADER}: disable; it wants no more deliveries` };
+  if (asksToAbort(outcome))
+    return { verdict: 'failed', note: ` with ${HEADER}: abort-message; it wants no retry` };
+  if (!finalCodes.includes(outcome.status)) return null;
+  if (outcome.status === GONE) return { verdict: 'gone', note: '; it wants no more deliveries' };
+  const why =
+    outcome.status === PAYLOAD_TOO_LARGE ? 'the payload is too large for it' : 'this status is final';
+  return { verdict: 'failed', note: `; ${why}, so it is not retried` };
+}
+
+const JITTER = 0.2;
+
+/**
+ * How long a failed delivery waits: a pure function of what was set and what happened. `judgeOutcome` calls it. Three
+ * waits are not computed here: a fault of ours, a connection that was dropped, and a token server that fails.
+ *
+ * schedule: the next step of the list; the maximum does not bound it, because people wrote each step. linear: the
+ * interval. exponential: interval x 2^n after the (n+1)th failure, capped at the maximum. Each is up to 20 % longer at
+ * random, so that deliveries that failed together do not come back together. Examples of exponential for an interval of
+ * 10 s and a maximum of 7,200 s: 10-12 s, 20-24 s, 40-48 s, ... 7,200-8,640 s. A Retry-After of the endpoint lengthens
+ * the wait, up to the maximum; it never shortens it.
+ */
+export function retryDelayMs(
+  policy: Omit<RetryPolicy, 'retryLimit'>,
+  failure: {
+    /** Failures so far in this budget, this one included. */ failures: number;
+    retryAfterSeconds: number | null;
+    random: number;
+  },
+): number {
+  const asked = Math.min(failure.retryAfterSeconds ?? 0, policy.maxRetrySeconds);
+  const own = ownSeconds(policy, failure.failures) * (1 + JITTER * failure.random);
+  return Math.round(Math.max(own, asked) * 1000);
+}
+
+function ownSeconds(
+  { strategy, intervalSeconds, maxRetrySeconds, schedule }: Omit<RetryPolicy, 'retryLimit'>,
+  failures: number,
+): number {
+  const step = schedule?.[failures - 1] ?? schedule?.at(-1);
+  if (step !== undefined) return step;
+  if (strategy === 'linear') return intervalSeconds;
+  return Math.min(intervalSeconds * 2 ** Math.min(failures - 1, 40), maxRetrySeconds);
+}
+
+/** Seconds asked for by a Retry-After header: a number, or a date. null: none, or not understood. */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
+  if (value === undefined) return null;
+  const text = value.trim();
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) || !/[a-z]/i.test(text) ? null : Math.max(0, Math.ceil((at - nowMs) / 1000));
 }

@@ -3,8 +3,7 @@ import { BATCH_LANE, type LeasedBatch, type LeasedDelivery } from '../../domain/
 import type { IdFactory } from '../../domain/ids.ts';
 import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { BatchFinish, Finish } from '../../store/queue/finish.ts';
-import { judgeOutcome } from '../attempt/judge-outcome.ts';
-import { asksToAbort } from '../attempt/receiver-wishes.ts';
+import { asksToAbort, judgeOutcome } from '../attempt/judge-outcome.ts';
 import { back, expired, isTried, type Sent, stateAsBefore, type Tried } from '../attempt/sent.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
 import { groupFinish, halves, inHalves, partsOf, regrouped, tooLate } from './regroup.ts';

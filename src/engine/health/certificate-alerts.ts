@@ -1,4 +1,3 @@
-import type { ConfigChange } from '../../control/config-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, certificateSubject } from '../../domain/alert.ts';
 import type { CertificateSide, SeenCertificate } from '../../domain/certificate.ts';
@@ -7,6 +6,7 @@ import type { OffsetClock } from '../../platform/time/offset-clock.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { Tried } from '../attempt/sent.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
+import { alertMoves } from './alert-moves.ts';
 
 /**
  * Watches the certificates of deliveries: the endpoint's own and our client certificate. States of each
@@ -70,7 +70,7 @@ export class CertificateAlerts {
   }
 
   async #move(projectId: ProjectId, moves: readonly Move[]): Promise<StateChange | null> {
-    const { cache, changes, log } = this.#deps;
+    const { cache, changes } = this.#deps;
     const { endpoints } = await cache.get(projectId);
     const wanted = moves.flatMap(({ endpointId, change }): Alert[] => {
       const endpoint = endpoints.get(endpointId)?.row;
@@ -78,15 +78,7 @@ export class CertificateAlerts {
       return [{ kind: 'certificate', endpoint, subscription: null, lastFailure: null, ...change }];
     });
     if (wanted.length === 0) return null;
-    const make = async (change: ConfigChange) => {
-      const moved = await changes.moveAlerts(change, wanted);
-      change.onCommit(() => {
-        for (const { endpoint, state } of moved)
-          log.info({ project: projectId, endpoint: endpoint.id }, `alert ${state}`);
-      });
-      return [];
-    };
-    return { isConfig: false, make };
+    return alertMoves(this.#deps, (change) => changes.moveAlerts(change, wanted));
   }
 }
 

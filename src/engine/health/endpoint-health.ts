@@ -5,7 +5,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import { Loop } from '../../platform/loop.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import type { Probe } from '../../store/limits/breakers.ts';
-import { asksToDisable } from '../attempt/receiver-wishes.ts';
+import { asksToDisable } from '../attempt/judge-outcome.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
 import type { OutcomeListener, ProbedDelivery } from '../queue/dispatcher.ts';

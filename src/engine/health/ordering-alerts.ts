@@ -1,11 +1,11 @@
 import { lookAtOrdering } from '../../control/alert-changes.ts';
-import type { ConfigChange } from '../../control/config-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type LastFailure, orderingSubject } from '../../domain/alert.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { Finish } from '../../store/queue/finish.ts';
 import { lastFailure } from '../attempt/sent.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
+import { alertMoves } from './alert-moves.ts';
 
 /**
  * Watches the ordering keys of subscriptions. States of each subscription:
@@ -59,15 +59,6 @@ export class OrderingAlerts {
     for (const look of looks)
       last.set(look.subscriptionId, look.last ?? last.get(look.subscriptionId) ?? null);
     const settle = await lookAtOrdering(this.#deps.changes, projectId, last);
-    if (settle === null) return null;
-    const make = async (change: ConfigChange) => {
-      const moved = await settle(change);
-      change.onCommit(() => {
-        for (const { subscription, state } of moved)
-          this.#deps.log.info({ project: projectId, subscription: subscription?.id }, `alert ${state}`);
-      });
-      return [];
-    };
-    return { isConfig: false, make };
+    return settle === null ? null : alertMoves(this.#deps, settle);
   }
 }

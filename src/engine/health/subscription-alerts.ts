@@ -7,6 +7,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { countFailures, forgetFailures } from '../../store/limits/alert-failures.ts';
 import { lastFailure, type Tried } from '../attempt/sent.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
+import { alertMoves } from './alert-moves.ts';
 
 /**
  * Watches the subscriptions that have an alert_config. States of each:
@@ -66,7 +67,7 @@ export class SubscriptionAlerts {
     const cleared = asked.filter(({ kind }) => kind === 'clear').map(({ id }) => clearedOf(routing, id));
     const wanted = [...raised, ...cleared].filter((alert) => alert !== undefined);
     if (wanted.length === 0) return null;
-    return { isConfig: false, make: (change) => this.#move(change, wanted) };
+    return alertMoves(this.#deps, (change) => this.#move(change, wanted));
   }
 
   /** Counts failures and returns the alerts to raise. */
@@ -92,17 +93,10 @@ export class SubscriptionAlerts {
       });
   }
 
-  async #move(change: ConfigChange, wanted: readonly Alert[]): Promise<[]> {
-    const { changes, log } = this.#deps;
-    const { projectId: project } = change;
+  async #move(change: ConfigChange, wanted: readonly Alert[]): Promise<readonly Alert[]> {
     const ids = wanted.flatMap(({ subscription }) => subscription?.id ?? []);
-    await forgetFailures(change, project, ids);
-    const moved = await changes.moveAlerts(change, wanted);
-    change.onCommit(() => {
-      for (const { subscription, state } of moved)
-        log.info({ project, subscription: subscription?.id }, `alert ${state}`);
-    });
-    return [];
+    await forgetFailures(change, change.projectId, ids);
+    return this.#deps.changes.moveAlerts(change, wanted);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { AttemptTemplates } from '../../store/attempts/attempt-templates.ts';
 import { projectMoving, refuseMoving } from '../../store/config/projects.ts';
 import type { Finish } from '../../store/queue/finish.ts';
-import { finishPulledRows } from '../../store/queue/finish-rows.ts';
+import { finishSingles } from '../../store/queue/finish-rows.ts';
 import {
   type AttemptResult,
   countedAttempts,
@@ -136,7 +136,7 @@ export class PullResults {
     if (outcomes.length === 0) return new Set();
     const { db, templates, metrics, guard, attempted, waiting } = this.#deps;
     const withMeta = outcomes.map((sent) => guard.run('meta_event', () => this.#withMetaEvent(sent), sent));
-    const { moved, released } = await finishPulledRows(db, templates, withMeta);
+    const { moved, released } = await finishSingles(db, { nodeId: null, templates }, withMeta);
     this.#deps.released(released);
     this.#deps.recorded(withMeta, moved);
     for (const sent of withMeta) {

@@ -1,5 +1,4 @@
-import type { Actor } from '../../domain/audit.ts';
-import { type Made, type Once, RepeatedCall } from '../../domain/audit.ts';
+import { type Actor, type Made, type Once, RepeatedCall } from '../../domain/audit.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Queryable } from '../database/database.ts';
 

@@ -235,25 +235,6 @@ export function eventsAfter(
   );
 }
 
-/** Ids and payloads of the next events of a scan, up to a number of rows and about a number of bytes. */
-export function payloadRun(
-  db: Queryable,
-  where: Where,
-  run: { ascending: boolean; rows: number; bytes: number },
-): Promise<{ id: string; payload: Buffer | null }[]> {
-  const order = run.ascending ? 'asc' : 'desc';
-  return db.query(
-    `select id, payload from (
-       select id, payload, sum(octet_length(payload)) over (order by id ${order} rows unbounded preceding) - octet_length(payload) as before
-       from (
-         select id, case when content_type is null then payload end as payload from events
-         where ${where.toString()} order by id ${order} limit ${run.rows}
-       ) e
-     ) e where coalesce(before, 0) < ${run.bytes} order by id ${order}`,
-    where.values,
-  );
-}
-
 export interface SearchedEvent {
   id: string;
   event_type: string;
@@ -262,20 +243,21 @@ export interface SearchedEvent {
   payload: Buffer | null;
 }
 
-/** Events, newest first, with everything that a search looks at. */
+/** The next events of a scan, with everything that a search looks at, up to a number of rows and about a number of bytes. */
 export function searchRun(
   db: Queryable,
   where: Where,
-  run: { rows: number; bytes: number },
+  run: { ascending: boolean; rows: number; bytes: number },
 ): Promise<SearchedEvent[]> {
+  const order = run.ascending ? 'asc' : 'desc';
   return db.query(
     `select id, event_type, idempotency_key, payload from (
-       select *, sum(octet_length(payload)) over (order by id desc rows unbounded preceding) - octet_length(payload) as before
+       select *, sum(octet_length(payload)) over (order by id ${order} rows unbounded preceding) - octet_length(payload) as before
        from (
          select id, event_type, idempotency_key, case when content_type is null then payload end as payload from events
-         where ${where.toString()} order by id desc limit ${run.rows}
+         where ${where.toString()} order by id ${order} limit ${run.rows}
        ) e
-     ) e where coalesce(before, 0) < ${run.bytes} order by id desc`,
+     ) e where coalesce(before, 0) < ${run.bytes} order by id ${order}`,
     where.values,
   );
 }

@@ -9,7 +9,6 @@ import {
   type EventFilter,
   eventConditions,
   eventsByIds,
-  payloadRun,
   type SearchedEvent,
   type StoredEvent,
   searchRun,
@@ -41,7 +40,7 @@ export async function searchPayloads(
     if (performance.now() > deadline)
       throw new AppError('search_timeout', { seconds: Math.round(search.limitMs / 1000) });
     const where = eventConditions(projectId, filter).addIf(`id ${ascending ? '>' : '<'}${compare} ?`, cursor);
-    const run = await payloadRun(db, where, { ascending, rows: RUN_ROWS, bytes: RUN_BYTES });
+    const run = await searchRun(db, where, { ascending, rows: RUN_ROWS, bytes: RUN_BYTES });
     for (const { id, payload } of run)
       if (payload !== null && contains(payload)) found.add(id, payload.length);
     if (run.length === 0) break;
@@ -126,7 +125,7 @@ export async function findEvents(
   for (let { cursor } = search; ; ) {
     const where = eventConditions(projectId, search.filter).addIf('id < ?', cursor);
     const run = await unlessTooSlow(
-      reading((tx) => searchRun(tx, where, { rows: RUN_ROWS, bytes: RUN_BYTES })),
+      reading((tx) => searchRun(tx, where, { ascending: false, rows: RUN_ROWS, bytes: RUN_BYTES })),
     );
     if (run === null) return { ...result, reached: cursor };
     for (const row of run) {

@@ -167,40 +167,30 @@ with f as materialized (
 )${isOrdered ? `, ${ENDED}` : ''}
 select delivery_id${isOrdered ? ', null as project_id, null as key, null::int as lane from moved union all select null, project_id, key, lane from released' : ' from moved'}`;
 
-type NodeBatch = PackedBatch & { nodeId: string };
+type HeldBatch = PackedBatch & { nodeId: string | null };
 
-function rowsOf<B extends PackedBatch>(of: Parameters<B>, isOrdered: boolean): FinishRows {
-  const f = of.rows(({ finishes }) => finishes, isOrdered ? orderedColumns : columns);
-  return { f, templates: of.rows(({ templates }) => templates, templateColumns), isOrdered };
-}
-
-function ofNode(isOrdered: boolean) {
-  const parameters = new Parameters<NodeBatch>();
-  const nodeId = parameters.one('text', (batch) => batch.nodeId);
-  const name = isOrdered ? 'finish-ordered' : 'finish-deliveries';
+function statement(isOrdered: boolean, by: 'node' | 'consumer') {
+  const parameters = new Parameters<HeldBatch>();
+  const isLeased =
+    by === 'node' ? leasedByNode(parameters.one('text', ({ nodeId }) => nodeId)) : LEASED_BY_CONSUMER;
+  const f = parameters.rows(({ finishes }) => finishes, isOrdered ? orderedColumns : columns);
+  const templates = parameters.rows((batch) => batch.templates, templateColumns);
+  const unmovedOf = by === 'node' ? undefined : 'open projects';
+  const name = `finish-${isOrdered ? 'ordered' : 'deliveries'}${by === 'node' ? '' : '-pulled'}`;
   return {
     parameters,
-    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), leasedByNode(nodeId))),
+    texts: bothForms(name, finishText({ f, templates, isOrdered }, isLeased, unmovedOf)),
   };
 }
 
-function ofConsumer(isOrdered: boolean) {
-  const parameters = new Parameters<PackedBatch>();
-  const name = isOrdered ? 'finish-ordered-pulled' : 'finish-pulled';
-  return {
-    parameters,
-    texts: bothForms(name, finishText(rowsOf(parameters, isOrdered), LEASED_BY_CONSUMER, 'open projects')),
-  };
-}
-
-const NODE = { plain: ofNode(false), ordered: ofNode(true) };
-const CONSUMER = { plain: ofConsumer(false), ordered: ofConsumer(true) };
+const STATEMENTS = {
+  node: { plain: statement(false, 'node'), ordered: statement(true, 'node') },
+  consumer: { plain: statement(false, 'consumer'), ordered: statement(true, 'consumer') },
+};
 
 /** Whether it lets the next delivery of its ordering key go, or holds the key. */
 export const endsInOrder = ({ delivery, delayMs }: Finish): boolean =>
   delivery.orderingId !== null && delayMs === null;
-
-const formOf = (finishes: readonly Finish[]) => (finishes.some(endsInOrder) ? 'ordered' : 'plain');
 
 /**
  * The most bytes of an attempt that are kept with its delivery, the description included. Pages of deliveries have room
@@ -231,39 +221,17 @@ export interface Finished {
   released: Place[];
 }
 
-export function finishDeliveries(
+/** `nodeId` is null for deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
+export async function finishDeliveries(
   db: HotQueryable,
-  { nodeId, templates }: { nodeId: string; templates: AttemptTemplates },
+  { nodeId, templates }: { nodeId: string | null; templates: AttemptTemplates },
   finishes: readonly Finish[],
   onConflict: OnConflict = 'on conflict do nothing',
 ): Promise<Finished> {
-  const { texts, parameters } = NODE[formOf(finishes)];
-  return run(db, texts[onConflict], parameters.values({ nodeId, ...packedBatch(templates, finishes) }));
-}
-
-/** Records outcomes of deliveries that consumers of pull endpoints have. Their leases have ended if they were not moved. */
-export function finishPulled(
-  db: HotQueryable,
-  templates: AttemptTemplates,
-  finishes: readonly Finish[],
-  onConflict: OnConflict = 'on conflict do nothing',
-): Promise<Finished> {
-  const { texts, parameters } = CONSUMER[formOf(finishes)];
-  return run(db, texts[onConflict], parameters.values(packedBatch(templates, finishes)));
-}
-
-interface FinishedRow {
-  delivery_id: string | null;
-  project_id: string;
-  key: QueueKey;
-  lane: number;
-}
-
-async function run(
-  db: HotQueryable,
-  { name, text }: { name: string; text: string },
-  values: unknown[],
-): Promise<Finished> {
+  const statements = STATEMENTS[nodeId === null ? 'consumer' : 'node'];
+  const { texts, parameters } = statements[finishes.some(endsInOrder) ? 'ordered' : 'plain'];
+  const { name, text } = texts[onConflict];
+  const values = parameters.values({ nodeId, ...packedBatch(templates, finishes) });
   const finished: Finished = { moved: new Set(), released: [] };
   for (const row of await db.hot<FinishedRow>(name, text, values)) {
     const { delivery_id, project_id, key, lane } = row;
@@ -271,4 +239,11 @@ async function run(
     else finished.moved.add(delivery_id);
   }
   return finished;
+}
+
+interface FinishedRow {
+  delivery_id: string | null;
+  project_id: string;
+  key: QueueKey;
+  lane: number;
 }

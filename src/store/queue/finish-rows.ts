@@ -11,10 +11,10 @@ import {
   isOfDelivery,
   isOfMetaEvent,
 } from './finish.ts';
-import { endsInOrder, type Finished, finishDeliveries, finishPulled } from './finish-deliveries.ts';
+import { endsInOrder, type Finished, finishDeliveries } from './finish-deliveries.ts';
 import { finishMetaEvents } from './finish-meta-events.ts';
 import { insertMetaEvents } from './insert-meta-events.ts';
-import { insertTwice, type OnConflict } from './insert-twice.ts';
+import { insertTwice } from './insert-twice.ts';
 import { insertBatches } from './queue-rows.ts';
 
 interface Node {
@@ -33,40 +33,29 @@ export async function finishRows(
   const deliveries = outcomes.filter(isOfDelivery);
   // In this order: if the second fails both are repeated, and recording a meta event twice changes nothing.
   const ended = await finishMetaEvents(db, node.nodeId, outcomes.filter(isOfMetaEvent));
-  const { moved, released } = await recordDeliveries(db, deliveries, (to, onConflict) =>
-    finishDeliveries(to, node, deliveries, onConflict),
-  );
+  const { moved, released } = await finishSingles(db, node, deliveries);
   return { moved: new Set([...ended, ...moved]), released };
 }
 
-/** Records results of consumers of pull endpoints. A result is of a row that no node leases. */
-export function finishPulledRows(
-  db: Database,
-  templates: AttemptTemplates,
-  batch: readonly Finish[],
-): Promise<Finished> {
-  return recordDeliveries(db, batch, (to, onConflict) => finishPulled(to, templates, batch, onConflict));
-}
-
 /**
- * If an outcome creates a meta event, that is stored in the same commit, for those that were moved. Only such outcomes, and
+ * Records outcomes of deliveries by themselves, of a node or, without its id, of consumers. If an outcome creates a meta event, that is stored in the same commit, for those that were moved. Only such outcomes, and
  * those with an end of an ordered delivery, are a transaction (two or three round trips instead of one). All others are one
  * statement.
  */
-async function recordDeliveries(
+export async function finishSingles(
   db: Database,
+  by: { nodeId: string | null; templates: AttemptTemplates },
   finishes: readonly Finish[],
-  finish: (to: HotQueryable, onConflict?: OnConflict) => Promise<Finished>,
 ): Promise<Finished> {
   if (finishes.length === 0) return { moved: new Set(), released: [] };
   const ordered = finishes.filter(endsInOrder).map(({ delivery }) => delivery);
   if (ordered.length === 0 && finishes.every((finish) => finish.metaEvent === null)) {
-    return insertTwice((onConflict) => finish(db, onConflict));
+    return insertTwice((onConflict) => finishDeliveries(db, by, finishes, onConflict));
   }
   return db.hotTransaction(async (tx) => {
     // Both are sent at once. The server begins the second, and takes its snapshot, when it has the locks.
     const locked = ordered.length === 0 ? undefined : lockKeys(tx, ordered);
-    const [{ moved, released }] = await Promise.all([finish(tx), locked]);
+    const [{ moved, released }] = await Promise.all([finishDeliveries(tx, by, finishes), locked]);
     await storeMetaEvents(tx, finishes, moved);
     return { moved, released };
   });

@@ -11,24 +11,29 @@ const PAGE_ROWS = 1_000;
 /** About as many rows of most tables. */
 const PAGE_BLOCKS = 64;
 
+async function* pagesBehind(read: (after: RowKey) => Promise<RowKey[]>): AsyncGenerator<RowKey[]> {
+  for (let after: RowKey = { project_id: '', id: '' }; ; ) {
+    const page = await read(after);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    after = last;
+  }
+}
+
 /** Rows of a project below an id. */
-export async function* pagesOfProject(
+export const pagesOfProject = (
   db: Queryable,
   table: PartitionedTable,
   { projectId, below }: { projectId: string; below: string },
-): AsyncGenerator<RowKey[]> {
-  let after = '';
-  while (true) {
-    const page = await db.query<RowKey>(
+): AsyncGenerator<RowKey[]> =>
+  pagesBehind(({ id }) =>
+    db.query<RowKey>(
       `select project_id, id from ${table} where project_id = $1 and id > $2 and id < $3
        order by id limit ${PAGE_ROWS}`,
-      [projectId, after, below],
-    );
-    if (page.length === 0) return;
-    yield page;
-    after = page.at(-1)?.id ?? '';
-  }
-}
+      [projectId, id, below],
+    ),
+  );
 
 /**
  * Rows of a partition, in the order of its blocks. Rows of a project are all over the table: in the order of projects a
@@ -46,19 +51,14 @@ export async function* pagesOfPartition(db: Queryable, { name }: Partition): Asy
   else yield* pagesByBlock(db, name, size?.blocks ?? 0);
 }
 
-async function* pagesByKey(db: Queryable, name: string): AsyncGenerator<RowKey[]> {
-  let after: RowKey = { project_id: '', id: '' };
-  while (true) {
-    const page = await db.query<RowKey>(
+const pagesByKey = (db: Queryable, name: string): AsyncGenerator<RowKey[]> =>
+  pagesBehind(({ project_id, id }) =>
+    db.query<RowKey>(
       `select project_id, id from ${name} where (project_id, id) > ($1, $2)
        order by project_id, id limit ${PAGE_ROWS}`,
-      [after.project_id, after.id],
-    );
-    if (page.length === 0) return;
-    yield page;
-    after = page.at(-1) ?? after;
-  }
-}
+      [project_id, id],
+    ),
+  );
 
 async function* pagesByBlock(db: Queryable, name: string, blocks: number): AsyncGenerator<RowKey[]> {
   for (let block = 0; block < blocks; block += PAGE_BLOCKS) {

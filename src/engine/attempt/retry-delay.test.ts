@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRetryAfter, retryDelayMs } from './retry-policy.ts';
+import { parseRetryAfter, retryDelayMs } from './judge-outcome.ts';
 
 const exponential = {
   strategy: 'exponential',
