@@ -28,7 +28,6 @@ import { markStarted, releaseRows } from '../store/queue/release-rows.ts';
 import type { Look } from '../store/upkeep/look.ts';
 import { DeliverySender } from './attempt/delivery-sender.ts';
 import { type EndpointTrial, type TrialResult, tryEndpoint } from './attempt/endpoint-trial.ts';
-import { MetaEventSender } from './attempt/meta-event-sender.ts';
 import { Sender } from './attempt/sender.ts';
 import { BatchFormer } from './batching/batch-former.ts';
 import { BatchSender, type BatchSenderDeps } from './batching/batch-sender.ts';
@@ -203,7 +202,6 @@ export class Engine {
         deliveries,
         batches: new BatchSender({ ...this.#deps, deliveries, stored, room: this.#batchRoom }),
         leaseEnded: (delivery) => this.#pull.leaseEnded(delivery),
-        metaEvents: new MetaEventSender({ ...this.#deps, maySend: () => lease.isFresh() }),
         recorder: metaEvents,
       }),
       finisher: this.#finisher,

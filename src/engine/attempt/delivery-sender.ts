@@ -1,8 +1,13 @@
 import type { AuthResult, EndpointAuth } from '../../dispatch/client/endpoint-auth.ts';
 import type { Outcome } from '../../dispatch/connection/outcome.ts';
-import { type HeaderOwner, visibleHeaders } from '../../domain/config/credential-headers.ts';
+import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { finalCodesOf, isExpired } from '../../domain/config/endpoint.ts';
-import { isBatch, type LeasedDelivery } from '../../domain/delivery.ts';
+import {
+  isBatch,
+  type LeasedDelivery,
+  type LeasedMetaEvent,
+  type LeasedSingle,
+} from '../../domain/delivery.ts';
 import type { EndpointId } from '../../domain/ids.ts';
 import type { ConfigCache } from '../../routing/config-cache.ts';
 import { gateOf } from '../../routing/gate.ts';
@@ -10,7 +15,8 @@ import type { ProjectRouting, RoutedEndpoint } from '../../routing/project-routi
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { nextHops } from '../../signing/hops.ts';
 import { openHeaders } from '../../store/database/stored-headers.ts';
-import { storedTrace, type TraceContext } from '../../tracing/trace-context.ts';
+import type { Finish } from '../../store/queue/finish.ts';
+import { storedTrace } from '../../tracing/trace-context.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
 import type { NamedLimit } from '../limits/rate-group.ts';
 import { requestResult, withoutCredentials } from './attempt-record.ts';
@@ -19,11 +25,13 @@ import {
   buildRequest,
   credentialNames,
   credentialsOf,
+  MAX_RESPONSE_BYTES,
   secretHeaders,
 } from './build-request.ts';
 import { contentOf } from './content-form.ts';
 import { DeliveryTurn, ExpiryTurn, type JudgedTurn, type TurnLeases } from './delivery-turn.ts';
-import { type Made, makeBody } from './make-body.ts';
+import { type Made, makeBody, NOTHING_MADE } from './make-body.ts';
+import { MetaEventRequests } from './meta-event-requests.ts';
 import { endAttemptSpan } from './observe-outcome.ts';
 import { sendBuilt, type Ways } from './send-built.ts';
 import { back, ENDPOINT_DELETED, ended, expired, ourFault, PROJECT_DELETED, type Sent } from './sent.ts';
@@ -47,6 +55,7 @@ export interface DeliverySenderDeps extends Ways, EnginePart<'sealer' | 'ids' | 
   rateLeases: TurnLeases;
 }
 
+const META_EVENT_TIMEOUT_MS = 10_000;
 const INTERRUPTED = 'The request was interrupted. The delivery mode is at most once, so it is not retried.';
 const INACTIVE = 'The endpoint is inactive; activate it and resend.';
 const EXPIRED = 'The endpoint has expired; give it a later expires_at and resend.';
@@ -55,6 +64,7 @@ const STRAIN_CODES = new Set(['timeout', 'response_too_slow', 'connection_refuse
 
 export class DeliverySender {
   readonly #deps: DeliverySenderDeps;
+  readonly #metaEvents = new MetaEventRequests();
 
   constructor(deps: DeliverySenderDeps) {
     this.#deps = deps;
@@ -178,32 +188,53 @@ export class DeliverySender {
       ],
       visible: visibleHeaders(routing.project.config),
     };
-    const shown = withoutCredentials(outcome, request, owner);
-    const finalCodes = finalCodesOf(row, routing.project.config);
-    return this.#judge(delivery, shown, { request, owner, made, trace, finalCodes });
+    return this.#judge(delivery, withoutCredentials(outcome, request, owner), {
+      request,
+      owner,
+      made,
+      trace,
+      isStrain: isStrain(outcome),
+      finalCodes: finalCodesOf(row, routing.project.config),
+    });
   }
 
-  #judge(
-    delivery: LeasedDelivery,
+  /** One try of one meta event: a request to the URL of the project's own config. */
+  async sendMetaEvent(event: LeasedMetaEvent, signal: AbortSignal): Promise<Sent<Finish<LeasedMetaEvent>>> {
+    const { cache, http, now, maySend } = this.#deps;
+    const routing = await cache.getOrNull(event.projectId);
+    if (routing?.project.config.meta_event.is_enabled !== true)
+      return ended(event, 'Discarded', 'Meta events are switched off.');
+    if (routing.project.secret.revealOrNull() === null)
+      return ourFault(event, "the project's secret for meta events cannot be opened");
+    const request = this.#metaEvents.request(event, routing, now());
+    if (!maySend()) return back(event);
+    const outcome = await http.send(
+      { ...request, timeoutMs: META_EVENT_TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
+      signal,
+    );
+    const { config } = routing.project;
+    return this.#judge(event, outcome, {
+      request,
+      owner: { credentials: [], visible: visibleHeaders(config) },
+      made: NOTHING_MADE,
+      trace: null,
+      isStrain: true,
+      finalCodes: config.final_status_codes,
+    });
+  }
+
+  #judge<T extends LeasedSingle>(
+    leased: T,
     outcome: Outcome,
-    sent: {
-      request: BuiltRequest;
-      owner: HeaderOwner;
-      made: Made;
-      trace: TraceContext | null;
-      finalCodes: readonly number[];
-    },
-  ): Sent {
+    sent: Omit<Parameters<typeof requestResult>[1], 'outcome'> & { finalCodes: readonly number[] },
+  ): Sent<Finish<T>> {
     if (isAborted(outcome)) {
       // It may have arrived. At least once means again, at most once means never again.
-      return delivery.deliveryMode === 'at_most_once'
-        ? ended(delivery, 'Failure', INTERRUPTED)
-        : back(delivery);
+      return leased.deliveryMode === 'at_most_once' ? ended(leased, 'Failure', INTERRUPTED) : back(leased);
     }
     const { ids, now } = this.#deps;
-    const { finalCodes, ...rest } = sent;
-    const made = { ...rest, outcome, isStrain: isStrain(outcome) };
-    return requestResult(delivery, made, { attemptId: ids.next(), nowMs: now(), finalCodes });
+    const { finalCodes, ...made } = sent;
+    return requestResult(leased, { ...made, outcome }, { attemptId: ids.next(), nowMs: now(), finalCodes });
   }
 }
 

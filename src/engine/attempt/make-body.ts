@@ -19,7 +19,7 @@ export type MadeBody =
   /** `request`: the other parts that a function set, now or before. Null: none. */
   { kind: 'made'; made: Made; request: FunctionRequest | null } | { kind: 'not made'; sent: Sent };
 
-const NOTHING: Made = { body: null, functionRequest: null };
+export const NOTHING_MADE: Made = { body: null, functionRequest: null };
 
 /** The first steps of an attempt, also of one that a consumer makes: the endpoint can be read, and the body is made. */
 export async function makeBody(
@@ -40,10 +40,10 @@ export async function makeBody(
       return notMade(ourFault(delivery, 'the request that its function made cannot be opened'));
     return isAstray(request, endpoint, { subscription, routing })
       ? notMade(ended(delivery, 'Failure', OTHER_ADDRESS))
-      : { kind: 'made', made: NOTHING, request };
+      : { kind: 'made', made: NOTHING_MADE, request };
   }
   const code = codeFor(delivery, subscription);
-  if (code === '') return { kind: 'made', made: NOTHING, request: null };
+  if (code === '') return { kind: 'made', made: NOTHING_MADE, request: null };
   const variables = subscription?.is_portal_function ? {} : routing.project.variables.revealOrNull();
   if (variables === null) return notMade(ourFault(delivery, 'the variables of its project cannot be opened'));
   const run = await runFunction(sandbox, { code, variables }, delivery);

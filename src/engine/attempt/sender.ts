@@ -7,7 +7,6 @@ import { type AnyFinish, type BatchFinish, type Finish, ofDeliveries } from '../
 import type { MetaEventRecorder } from '../../store/queue/meta-event-recorder.ts';
 import type { EnginePart } from '../deps/engine-deps.ts';
 import type { DeliverySender } from './delivery-sender.ts';
-import type { MetaEventSender } from './meta-event-sender.ts';
 import type { Sent } from './sent.ts';
 
 /**
@@ -15,11 +14,10 @@ import type { Sent } from './sent.ts';
  * one on the way back; that of a meta event never does.
  */
 export interface SenderDeps extends EnginePart<'cache' | 'guard' | 'now'> {
-  deliveries: Pick<DeliverySender, 'send'>;
+  deliveries: Pick<DeliverySender, 'send' | 'sendMetaEvent'>;
   batches: { send(batch: LeasedBatch, signal: AbortSignal): Promise<Sent<BatchFinish>> };
   /** The lease of a consumer of a pull endpoint ended. */
   leaseEnded(delivery: LeasedDelivery): Promise<Sent>;
-  metaEvents: Pick<MetaEventSender, 'send'>;
   recorder: MetaEventRecorder;
 }
 
@@ -39,8 +37,8 @@ export class Sender {
   }
 
   #sendOf(leased: Leased, signal: AbortSignal): Promise<Sent<AnyFinish>> {
-    const { deliveries, batches, leaseEnded, metaEvents } = this.#deps;
-    if (leased.kind === 'meta') return metaEvents.send(leased, signal);
+    const { deliveries, batches, leaseEnded } = this.#deps;
+    if (leased.kind === 'meta') return deliveries.sendMetaEvent(leased, signal);
     if (leased.kind === 'batch') return batches.send(leased, signal);
     return leased.lane === LANE.leased ? leaseEnded(leased) : deliveries.send(leased, signal);
   }

@@ -4,7 +4,7 @@ import { answered } from '../../../test/support/samples/outcomes.ts';
 import { routingOf } from '../../../test/support/samples/routing.ts';
 import type { LeasedMetaEvent } from '../../domain/delivery.ts';
 import { IdFactory } from '../../domain/ids.ts';
-import { MetaEventSender } from './meta-event-sender.ts';
+import { DeliverySender, type DeliverySenderDeps } from './delivery-sender.ts';
 
 const url = 'https://meta.example/';
 const routing = routingOf({
@@ -16,7 +16,7 @@ const event = { ...leasedDelivery(), kind: 'meta' } as unknown as LeasedMetaEven
 async function sent({ expires }: { expires: boolean }) {
   let isFresh = true;
   const urls: string[] = [];
-  const sender = new MetaEventSender({
+  const sender = new DeliverySender({
     cache: {
       getOrNull: async () => {
         isFresh = !expires;
@@ -24,7 +24,7 @@ async function sent({ expires }: { expires: boolean }) {
       },
     },
     http: {
-      send: async (request) => {
+      send: async (request: { url: string }) => {
         urls.push(request.url);
         return answered(200);
       },
@@ -32,8 +32,8 @@ async function sent({ expires }: { expires: boolean }) {
     ids: new IdFactory(() => NOON),
     now: () => NOON,
     maySend: () => isFresh,
-  });
-  const { verdict, delayMs } = await sender.send(event, new AbortController().signal);
+  } as unknown as DeliverySenderDeps);
+  const { verdict, delayMs } = await sender.sendMetaEvent(event, new AbortController().signal);
   return { verdict, urls, delayMs };
 }
 
