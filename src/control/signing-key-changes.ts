@@ -28,11 +28,8 @@ export function rollSigningKey(changes: ConfigChanges, by: Author, seconds: numb
 /** It signs no more, and is no longer published. */
 export function deleteSigningKey(changes: ConfigChanges, by: Author, kid: string): Promise<null> {
   return changeKeys(changes, by, async (live) => {
-    const known = found(
-      live.find((key) => key.kid === kid),
-      'signing key',
-      kid,
-    );
+    const one = live.find((key) => key.kid === kid);
+    const known = found(one, 'signing key', kid);
     const keys = live.filter((key) => key !== known);
     return { result: null, keys, audit: [note('signing_key.deleted', known, null)] };
   });

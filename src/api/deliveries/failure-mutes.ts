@@ -15,7 +15,7 @@ import {
   saveFailureMute,
 } from '../../store/saved/failure-mutes.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, Nothing, parseTime, Time } from '../http/fields.ts';
+import { iso, Nothing, parseFutureTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/failures/mutes';
@@ -88,12 +88,8 @@ export function registerFailureMutes(app: FastifyInstance, context: ApiContext):
       return { uid: id, endpoint_id, outcome, until: iso(until) };
     },
     again: async ({ project }, made) => {
-      const mutes = await listFailureMutes(context.db, project.id);
-      const { id, endpoint_id, outcome, until } = found(
-        mutes.find((mute) => mute.id === made.id),
-        'mute',
-        made.id,
-      );
+      const mute = (await listFailureMutes(context.db, project.id)).find(({ id }) => id === made.id);
+      const { id, endpoint_id, outcome, until } = found(mute, 'mute', made.id);
       return { uid: id, endpoint_id, outcome, until: iso(until) };
     },
   });
@@ -103,21 +99,17 @@ export function registerFailureMutes(app: FastifyInstance, context: ApiContext):
     message: 'Failures unmuted',
     data: Nothing,
     access: 'developer',
-    handle: async ({ by, params }) => {
-      const id = params.muteID;
-      await audited(context, by, async (tx) => {
+    handle: ({ by, params: { muteID: id } }) =>
+      audited(context, by, async (tx) => {
         const gone = found(await deleteFailureMute(tx, by.projectId, id), 'mute', id);
         return { result: null, audit: [changeOf('failures.unmuted', gone, null)] };
-      });
-      return null;
-    },
+      }),
   });
 }
 
 function endOf({ until }: Static<typeof MuteFailures>, nowMs: number): number {
   if (until === undefined) return nowMs + DEFAULT_MS;
-  const ms = parseTime('until', until);
-  if (ms <= nowMs) throw invalid('until', 'must be in the future');
+  const ms = parseFutureTime('until', until, nowMs);
   if (ms > nowMs + MAX_MS) throw invalid('until', 'must be at most 90 days away');
   return ms;
 }

@@ -3,7 +3,6 @@ import type { Static } from 'typebox';
 import { deliveryStatuses } from '../../domain/delivery.ts';
 import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
-import { parsePageRequest } from '../../domain/pagination.ts';
 import { parseStored } from '../../domain/stored-json.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
@@ -11,22 +10,9 @@ import { updatedAt } from '../../store/database/row-times.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow } from '../../store/history/meta-events.ts';
 import { resendMetaEvent } from '../../store/queue/insert-meta-events.ts';
 import type { ApiContext } from '../http/context.ts';
-import {
-  dateQuery,
-  dateRange,
-  iso,
-  isoOrNull,
-  mapPage,
-  PageOf,
-  pageQuery,
-  payloadJson,
-  times,
-} from '../http/fields.ts';
-import { operationsOf } from '../http/operation.ts';
+import { crud } from '../http/crud.ts';
+import { dateQuery, dateRange, iso, isoOrNull, payloadJson, times } from '../http/fields.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
-
-const path = '/api/v1/projects/:projectID/meta-events';
-const route = operationsOf('Meta events');
 
 export const MetaEvent = Type.Object({
   uid: Type.String(),
@@ -51,48 +37,35 @@ export const MetaEvent = Type.Object({
 /** The meta events of a project and their results. */
 export function registerMetaEvents(app: FastifyInstance, context: ApiContext): void {
   const { db } = context;
-  route.get(app, path, {
-    id: 'listMetaEvents',
-    summary: 'List meta events.',
-    query: Type.Object({
-      ...pageQuery,
-      ...dateQuery,
-    }),
-    message: 'Meta events fetched',
-    data: PageOf(MetaEvent),
-    access: 'viewer',
-    handle: async ({ project, query }) => {
-      const list = { page: parsePageRequest(query), ...dateRange(query) };
-      return mapPage(await db.reading(project.id, (tx) => listMetaEvents(tx, project.id, list)), toMetaEvent);
-    },
-  });
-  route.get(app, `${path}/:metaEventID`, {
-    id: 'getMetaEvent',
-    summary: 'Get a meta event.',
-    message: 'Meta event fetched',
+  const event = crud(app, db, {
+    tag: 'Meta events',
+    noun: 'meta event',
+    path: '/api/v1/projects/:projectID/meta-events',
+    param: 'metaEventID',
     data: MetaEvent,
-    access: 'viewer',
-    handle: async ({ project, params }) => {
-      const id = params.metaEventID;
-      return toMetaEvent(found(await getMetaEvent(db, project.id, id), 'meta event', id));
-    },
+    access: { read: 'viewer', change: 'developer' },
+    get: ({ project }, id) => getMetaEvent(db, project.id, id),
+    view: () => toMetaEvent,
   });
-  route.put(app, `${path}/:metaEventID/resend`, {
+  event.pages({
+    query: dateQuery,
+    filter: ({ query }) => dateRange(query),
+    read: (tx, projectId, list) => listMetaEvents(tx, projectId, list),
+  });
+  event.get();
+  event.act('put', 'resend', {
     id: 'resendMetaEvent',
     summary: 'Send a meta event again, with a fresh retry budget.',
     acts: true,
     message: 'Meta event queued',
-    data: MetaEvent,
-    access: 'developer',
-    handle: async ({ project, params, actor }) => {
-      const id = params.metaEventID;
-      const row = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const result = found(await resendMetaEvent(tx, project.id, id), 'meta event', id);
+    make: async ({ by, params: { metaEventID: id } }) => {
+      const row = await audited(context, by, async (tx) => {
+        const result = found(await resendMetaEvent(tx, by.projectId, id), 'meta event', id);
         const after = { event_type: result.event_type, status: result.status };
         return { result, audit: [{ action: 'meta_event.resent', resourceId: id, before: null, after }] };
       });
-      context.metaEventsStored(project.id);
-      return toMetaEvent(row);
+      context.metaEventsStored(by.projectId);
+      return row;
     },
   });
 }

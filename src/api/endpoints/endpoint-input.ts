@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { type NewEndpoint, newEndpoint, newSecret } from '../../control/new-endpoint.ts';
 import { usesTls } from '../../domain/config/destination.ts';
@@ -11,6 +10,7 @@ import { Secret } from '../../platform/secret.ts';
 import { MAX_HOPS } from '../../signing/hops.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { checkWorkload, usesWorkload } from '../brokers/check-workload.ts';
+import type { Call } from '../http/call.ts';
 import { checkUrl } from '../http/check-url.ts';
 import type { ApiContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
@@ -157,12 +157,17 @@ export function requireBrokerRight(
  * Warns of an address of ours: events may come back, and end after some hops (src/signing/hops.ts). A chain of projects
  * may be meant, so strict callers are not refused.
  */
-export function warnOfOwnUrl({ publicUrl }: ApiContext, { url = '' }: Input, request: FastifyRequest): void {
+export function warnOfOwnUrl(
+  { publicUrl }: ApiContext,
+  { url = '' }: Input,
+  call: Pick<Call<unknown>, 'warn'>,
+): void {
   const own = new URL(`${publicUrl()}/ingest/`);
   const given = URL.parse(url);
   if (given?.host !== own.host || !given.pathname.startsWith(own.pathname)) return;
-  const warning = `url: is an ingest URL of this service; an event that comes back ${MAX_HOPS} times is not sent on`;
-  request.warnings = [...(request.warnings ?? []), warning];
+  call.warn(
+    `url: is an ingest URL of this service; an event that comes back ${MAX_HOPS} times is not sent on`,
+  );
 }
 
 /** Rules that a schema cannot express. */

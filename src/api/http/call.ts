@@ -76,6 +76,8 @@ export interface Call<Body, Path extends string = string> {
   idempotencyKey: string | undefined;
   /** Further fields of the envelope, set by the handler. */
   beside: Record<string, unknown>;
+  /** Adds warnings to the answer. They refuse no strict call. */
+  warn(...warnings: readonly string[]): void;
 }
 
 /** `true`: a change of config is checked as a whole and not made. */
@@ -137,6 +139,10 @@ export class RequestCall<Body, Path extends string> implements Call<Body, Path> 
   get scope(): EndpointScope | undefined {
     this.wasScoped = true;
     return this.#request.scope;
+  }
+
+  warn(...warnings: readonly string[]): void {
+    if (warnings.length > 0) this.#request.warnings = [...(this.#request.warnings ?? []), ...warnings];
   }
 }
 

@@ -91,6 +91,12 @@ export function parseTime(field: string, text: string): number {
   return ms;
 }
 
+export function parseFutureTime(field: string, text: string, nowMs: number): number {
+  const ms = parseTime(field, text);
+  if (ms <= nowMs) throw invalid(field, 'must be in the future');
+  return ms;
+}
+
 /** Dates of a list: `2006-01-02T15:04:05`, read as UTC, or RFC 3339. Empty and year 1 mean absent. */
 export function dateRange(query: Record<string, string | string[] | undefined>): {
   fromMs: number | undefined;

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { found, wrongState } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
-import { parsePageRequest } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
@@ -17,8 +16,8 @@ import {
   listJobs,
 } from '../../store/jobs/jobs.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, isoOrNull, mapPage, NullableTime, PageOf, pageQuery, Time } from '../http/fields.ts';
-import { operationsOf } from '../http/operation.ts';
+import { crud } from '../http/crud.ts';
+import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 import { DryRun } from './dry-run.ts';
 
 const DRY_RUN = 'dry_run';
@@ -144,61 +143,49 @@ export async function startedJob(
   return toJob(row, await cache.get(row.project_id));
 }
 
-const path = '/api/v1/projects/:projectID/jobs';
-const route = operationsOf('Jobs');
-
 export function registerJobs(app: FastifyInstance, context: ApiContext): void {
   const { db, cache } = context;
-  route.get(app, path, {
-    id: 'listJobs',
-    summary: 'List the background jobs.',
-    query: Type.Object(pageQuery),
-    message: 'Jobs fetched',
-    data: PageOf(Job),
-    access: 'viewer',
-    handle: async ({ project, query }) => {
-      const page = parsePageRequest(query);
-      const routing = await cache.get(project.id);
-      const jobs = await db.reading(project.id, (tx) => listJobs(tx, project.id, page));
-      return mapPage(jobs, (row) => toJob(row, routing));
-    },
-  });
-  route.get(app, `${path}/:jobID`, {
-    id: 'getJob',
-    summary: 'Get a job and its progress. A portal link sees the jobs that it has started.',
-    message: 'Job fetched',
+  const job = crud(app, db, {
+    tag: 'Jobs',
+    noun: 'job',
+    path: '/api/v1/projects/:projectID/jobs',
+    param: 'jobID',
     data: Job,
-    portal: 'read',
-    access: 'viewer',
-    handle: async ({ project, params, scope, actor }) => {
-      const id = params.jobID;
+    access: { read: 'viewer', change: 'developer' },
+    get: async ({ project, scope, actor }, id) => {
       const row = await getJob(db, project.id, id);
       const isOwn = row?.actor_type === actor.type && row.actor_id === actor.id;
-      return toJob(
-        found(scope === undefined || isOwn ? row : undefined, 'job', id),
-        await cache.get(project.id),
-      );
+      return scope === undefined || isOwn ? row : undefined;
+    },
+    view: async ({ project }) => {
+      const routing = await cache.get(project.id);
+      return (row: JobRow) => toJob(row, routing);
     },
   });
-  route.put(app, `${path}/:jobID/cancel`, {
+  job.pages({
+    summary: 'List the background jobs.',
+    read: (tx, projectId, { page }) => listJobs(tx, projectId, page),
+  });
+  job.get({
+    summary: 'Get a job and its progress. A portal link sees the jobs that it has started.',
+    portal: 'read',
+  });
+  job.act('put', 'cancel', {
     id: 'cancelJob',
     summary: 'Cancel a job. Finished work stays done.',
     acts: true,
     status: 202,
     message: 'Job cancelled',
-    data: Job,
-    access: 'developer',
-    handle: async ({ project, params, actor }) => {
-      const id = params.jobID;
-      const cancelled = await audited(context, { projectId: project.id, actor }, async (tx) => {
-        const row = await cancelJob(tx, project.id, id);
+    make: async ({ by, params: { jobID: id } }) => {
+      const cancelled = await audited(context, by, async (tx) => {
+        const row = await cancelJob(tx, by.projectId, id);
         if (row === undefined) return { result: undefined, audit: [] };
         const { type, done, failed, total } = row;
         const after = { type, done, failed, total };
         return { result: row, audit: [{ action: 'job.cancelled', resourceId: id, before: null, after }] };
       });
-      if (cancelled !== undefined) return toJob(cancelled, await cache.get(project.id));
-      const { status } = found(await getJob(db, project.id, id), 'job', id);
+      if (cancelled !== undefined) return cancelled;
+      const { status } = found(await getJob(db, by.projectId, id), 'job', id);
       throw wrongState(`This job has already ended: ${status}.`);
     },
   });

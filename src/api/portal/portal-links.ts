@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import type { Author } from '../../control/config-changes.ts';
 import {
   createPortalLink,
   refreshPortalToken,
@@ -8,9 +7,9 @@ import {
   updatePortalLink,
 } from '../../control/portal-link-changes.ts';
 import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
-import { found, invalid } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import { parsePageRequest, queryValue, queryValues } from '../../domain/pagination.ts';
+import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { usualValues } from '../../domain/resources/fields.ts';
 import { type PortalLinkFields, portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import { Type } from '../../platform/type.ts';
@@ -18,104 +17,87 @@ import { type PortalLinkRow, portalLinks } from '../../store/config/portal-links
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ApiContext } from '../http/context.ts';
-import { mapPage, Nothing, PageOf, pageQuery, parseTime, Repeated } from '../http/fields.ts';
+import { crud } from '../http/crud.ts';
+import { Nothing, parseFutureTime, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { updated } from '../http/updated.ts';
 import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './portal-link-schema.ts';
 
 const path = '/api/v1/projects/:projectID/portal-links';
-const onePath = `${path}/:portalLinkID` as const;
-const route = operationsOf('Portal links');
 
 export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
-  const { db } = context;
-  const get = async (project: ProjectRow, id: string) =>
-    found(await portalLinks.get(db, project.id, id), 'portal link', id);
-  route.post(app, path, {
-    id: 'createPortalLink',
+  const { db, changes } = context;
+  const get = ({ project }: { project: ProjectRow }, id: string) => portalLinks.get(db, project.id, id);
+  const link = crud(app, db, {
+    tag: 'Portal links',
+    noun: 'portal link',
+    path,
+    param: 'portalLinkID',
+    data: PortalLink,
+    access: { read: 'admin', change: 'admin' },
+    get,
+    view: ({ project }, rows) => linkView(context, project.id, rows),
+  });
+  link.create({
     summary: 'Create a portal link for the endpoints of an owner.',
     body: CreatePortalLink,
-    status: 201,
-    message: 'Portal link created',
-    data: PortalLink,
-    access: 'admin',
-    handle: async ({ by, body }) => shown(context, await create(context, by, body)),
-    again: async ({ project }, { id }) => shown(context, await get(project, id)),
+    make: async ({ by, body }) => {
+      const fields = updated(usualValues(portalLinkFields), CreatePortalLink, given(context, body));
+      return createPortalLink(changes, by, { fields, endpointIds: body.endpoints ?? [] });
+    },
   });
-  route.get(app, path, {
-    id: 'listPortalLinks',
-    summary: 'List portal links.',
-    query: Type.Object({
-      ...pageQuery,
+  link.pages({
+    query: {
       ownerId: Type.Optional(Type.String()),
       name: Type.Optional(Type.String({ description: 'Part of the name.' })),
       q: Type.Optional(Type.String({ description: 'Another spelling of `name`.' })),
       endpointId: Repeated('Only links that open one of these endpoints.'),
+    },
+    filter: ({ query }) => ({
+      ownerId: queryValue(query, 'ownerId'),
+      name: queryValue(query, 'name') ?? queryValue(query, 'q'),
+      endpointIds: queryValues(query, 'endpointId'),
     }),
-    message: 'Portal links fetched',
-    data: PageOf(PortalLink),
-    access: 'admin',
-    handle: async ({ project, query }) => {
-      const list = {
-        page: parsePageRequest(query),
-        ownerId: queryValue(query, 'ownerId'),
-        name: queryValue(query, 'name') ?? queryValue(query, 'q'),
-        endpointIds: queryValues(query, 'endpointId'),
-      };
-      const page = await db.reading(project.id, (tx) => portalLinks.list(tx, project.id, list));
-      return mapPage(page, await linkView(context, project.id, page.rows));
+    read: (tx, projectId, list) => portalLinks.list(tx, projectId, list),
+  });
+  link.get();
+  link.update({
+    body: UpdatePortalLink,
+    make: async ({ by, params, body }) => {
+      const wanted = { ...given(context, body), owner_id: body.owner_id || undefined };
+      const make = (known: PortalLinkRow) => updated<PortalLinkFields>(known, UpdatePortalLink, wanted);
+      const one = { ...by, id: params.portalLinkID };
+      return updatePortalLink(changes, one, { make, endpointIds: body.endpoints ?? [] });
     },
   });
-  route.get(app, onePath, {
-    id: 'getPortalLink',
-    summary: 'Get a portal link.',
-    message: 'Portal link fetched',
-    data: PortalLink,
-    access: 'admin',
-    handle: async ({ project, params }) => shown(context, await get(project, params.portalLinkID)),
-  });
-  route.put(app, onePath, {
-    id: 'updatePortalLink',
-    summary: 'Update a portal link. Fields that are not named keep their value.',
-    body: UpdatePortalLink,
-    status: 202,
-    message: 'Portal link updated',
-    data: PortalLink,
-    access: 'admin',
-    handle: async ({ by, params, body }) =>
-      shown(context, await update(context, { ...by, id: params.portalLinkID }, body)),
-  });
-  route.put(app, `${onePath}/revoke`, {
+  const route = operationsOf('Portal links');
+  route.put(app, `${path}/:portalLinkID/revoke`, {
     id: 'revokePortalLink',
     summary: 'Revoke a portal link and all its tokens.',
     acts: true,
     message: 'Portal link revoked',
     data: Nothing,
     access: 'admin',
-    handle: ({ by, params }) => revokePortalLink(context.changes, { ...by, id: params.portalLinkID }),
+    handle: ({ by, params }) => revokePortalLink(changes, { ...by, id: params.portalLinkID }),
   });
-  route.get(app, `${onePath}/refresh_token`, {
+  route.get(app, `${path}/:portalLinkID/refresh_token`, {
     id: 'refreshPortalLinkToken',
     summary: 'Create a token for a link of type refresh_token. It is valid for an hour.',
     message: 'Portal link token made',
     data: Type.String(),
     access: 'admin',
-    handle: async ({ project, by, params }) => {
-      const link = await get(project, params.portalLinkID);
-      return refreshPortalToken(context.changes, by, link);
+    handle: async (call) => {
+      const id = call.params.portalLinkID;
+      return refreshPortalToken(changes, call.by, found(await get(call, id), 'portal link', id));
     },
   });
-}
-
-async function shown(context: ApiContext, row: PortalLinkRow): Promise<Static<typeof PortalLink>> {
-  return (await linkView(context, row.project_id, [row]))(row);
 }
 
 async function linkView(
   context: ApiContext,
   projectId: ProjectId,
-  rows: PortalLinkRow[],
+  rows: readonly PortalLinkRow[],
 ): Promise<(row: PortalLinkRow) => Static<typeof PortalLink>> {
   const owners = await context.endpoints.byOwners(
     context.db,
@@ -136,38 +118,9 @@ async function linkView(
     });
 }
 
-function create(
-  context: ApiContext,
-  by: Author,
-  body: Static<typeof CreatePortalLink>,
-): Promise<PortalLinkRow> {
-  const fields = updated(usualValues(portalLinkFields), CreatePortalLink, {
-    ...body,
-    auth_type: body.auth_type || undefined,
-    expires_at: expiry(context, body.expires_at),
-  });
-  return createPortalLink(context.changes, by, { fields, endpointIds: body.endpoints ?? [] });
-}
-
-function update(
-  context: ApiContext,
-  one: Author & { id: string },
-  body: Static<typeof UpdatePortalLink>,
-): Promise<PortalLinkRow> {
-  const expiresAt = expiry(context, body.expires_at);
-  const make = (known: PortalLinkRow): PortalLinkFields =>
-    updated(known, UpdatePortalLink, {
-      ...body,
-      owner_id: body.owner_id || undefined,
-      auth_type: body.auth_type || undefined,
-      expires_at: expiresAt,
-    });
-  return updatePortalLink(context.changes, one, { make, endpointIds: body.endpoints ?? [] });
-}
-
-function expiry(context: ApiContext, given: string | null | undefined): number | null | undefined {
-  if (given === undefined || given === null) return given;
-  const ms = parseTime('expires_at', given);
-  if (ms <= context.now()) throw invalid('expires_at', 'must be in the future');
-  return ms;
+/** The fields of a request, in the form of a row. */
+function given<Body extends Static<typeof UpdatePortalLink>>({ now }: ApiContext, body: Body) {
+  const { auth_type, expires_at: at } = body;
+  const expires_at = typeof at === 'string' ? parseFutureTime('expires_at', at, now()) : at;
+  return { ...body, auth_type: auth_type || undefined, expires_at };
 }

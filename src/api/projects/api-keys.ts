@@ -1,16 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { createKey, revokeKey } from '../../control/key-changes.ts';
-import { found, invalid } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { readRole, roles } from '../../domain/role.ts';
 import { oneOf, RequiredText, Type } from '../../platform/type.ts';
-import type { ApiKeyRow } from '../../store/config/api-keys.ts';
-import { listApiKeys } from '../../store/config/api-keys.ts';
+import { type ApiKeyRow, listApiKeys } from '../../store/config/api-keys.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, isoOrNull, Nothing, NullableTime, parseTime, Time } from '../http/fields.ts';
+import { crud } from '../http/crud.ts';
+import { iso, isoOrNull, NullableTime, parseFutureTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { showRows } from '../http/show-rows.ts';
 
 const Role = Type.Object({
   type: Type.String({
@@ -58,18 +57,22 @@ export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
 }
 
 export function registerApiKeys(app: FastifyInstance, context: ApiContext): void {
-  const { db } = context;
+  const { db, changes } = context;
   const path = '/api/v1/projects/:projectID/keys';
-  const route = operationsOf('Keys');
-  route.get(app, path, {
-    id: 'listKeys',
-    summary: 'List the keys of a project.',
-    message: 'Keys fetched',
-    data: Type.Array(ApiKey),
-    access: 'admin',
-    handle: async ({ project }) => showRows(await listApiKeys(db, project.id), toApiKey),
+  const key = crud(app, db, {
+    tag: 'Keys',
+    noun: 'key',
+    path,
+    param: 'keyID',
+    data: ApiKey,
+    access: { read: 'admin', change: 'admin' },
+    view: () => toApiKey,
   });
-  route.post(app, path, {
+  key.all({
+    summary: 'List the keys of a project.',
+    read: ({ project }) => listApiKeys(db, project.id),
+  });
+  operationsOf('Keys').post(app, path, {
     id: 'createKey',
     summary: 'Create another key for a project.',
     body: CreateApiKey,
@@ -78,35 +81,20 @@ export function registerApiKeys(app: FastifyInstance, context: ApiContext): void
     data: NewApiKey,
     access: 'admin',
     // No key has a higher role than its maker: only administrators make keys.
-    handle: async ({ by, body }) => {
-      const { role = 'admin' } = body;
-      const expiresAtMs = body.expires_at === undefined ? null : parseTime('expires_at', body.expires_at);
-      if (expiresAtMs !== null && expiresAtMs <= context.now())
-        throw invalid('expires_at', 'must be in the future');
-      const wanted = { ...by, name: body.name, role, expiresAtMs };
-      const { row, key } = await createKey(context.changes, wanted);
+    handle: async ({ by, body: { name, role = 'admin', expires_at } }) => {
+      const expiresAtMs = expires_at ? parseFutureTime('expires_at', expires_at, context.now()) : null;
+      const { row, key } = await createKey(changes, { ...by, name, role, expiresAtMs });
       return { ...toApiKey(row), key };
     },
     again: async ({ project }, { id, secret }) => {
-      const keys = await listApiKeys(db, project.id);
-      return {
-        ...toApiKey(
-          found(
-            keys.find((row) => row.id === id),
-            'key',
-            id,
-          ),
-        ),
-        key: secret ?? '',
-      };
+      const row = (await listApiKeys(db, project.id)).find((one) => one.id === id);
+      return { ...toApiKey(found(row, 'key', id)), key: secret ?? '' };
     },
   });
-  route.delete(app, `${path}/:keyID`, {
+  key.remove({
     id: 'revokeKey',
     summary: 'Revoke a key.',
     message: 'Key revoked',
-    data: Nothing,
-    access: 'admin',
-    handle: ({ by, params }) => revokeKey(context.changes, by, params.keyID),
+    make: ({ by, params }) => revokeKey(changes, by, params.keyID),
   });
 }

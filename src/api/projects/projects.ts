@@ -163,15 +163,9 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
       const { projects, db } = await context.cells.forNew({ name, cell, onceId });
       const project = await projects.get(db, asId(id));
       if (project === undefined) throw new AppError('project_not_found', { id });
-      const keys = await listApiKeys(db, id);
-      const key = toApiKey(
-        found(
-          keys.find((row) => row.id === keyId),
-          'key',
-          keyId,
-        ),
-      );
-      return { project: toProject(project, context), api_key: { ...key, key: secret ?? '' } };
+      const row = (await listApiKeys(db, id)).find((one) => one.id === keyId);
+      const api_key = { ...toApiKey(found(row, 'key', keyId)), key: secret ?? '' };
+      return { project: toProject(project, context), api_key };
     },
   });
   route.get(app, '/api/v1/projects/:projectID', {

@@ -2,17 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { deleteSigningKey, rollSigningKey } from '../../control/signing-key-changes.ts';
 import { isLiveKey, type ProjectKey } from '../../domain/config/project-key.ts';
-import { AppError, found } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { publicJwk } from '../../signing/project-key.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
-import { Nothing, NullableTime, Time } from '../http/fields.ts';
-import { operationsOf } from '../http/operation.ts';
+import { crud } from '../http/crud.ts';
+import { NullableTime, Time } from '../http/fields.ts';
 
 /** The keys that a project signs with, for its owner and, as a JSON Web Key Set, for everyone. */
-const path = '/api/v1/projects/:projectID/signing_keys';
 const OVERLAP_SECONDS = 86_400;
 const READS_PER_SECOND = 50;
 /** Receivers may keep the keys for this long. */
@@ -44,49 +43,34 @@ const show = ({ kid, public_key, created_at, expires_at }: ProjectKey): Static<t
 
 export function registerSigningKeys(app: FastifyInstance, context: ApiContext): void {
   const { changes } = context;
-  const route = operationsOf('Projects');
-  const live = async (id: ProjectId) => {
-    const project = await context.projects.get(context.db, id);
-    if (project === undefined) throw new AppError('project_not_found', { id });
-    return project.keys.reveal().filter((key) => isLiveKey(key, context.now()));
-  };
-  route.get(app, path, {
-    id: 'listSigningKeys',
-    summary: 'List the keys that the project signs with.',
-    message: 'Signing keys fetched',
-    data: Type.Array(SigningKey),
-    access: 'viewer',
-    handle: async ({ project }) => (await live(project.id)).map(show),
+  const live = ({ project }: { project: { id: ProjectId } }) => liveKeys(context, project.id);
+  const key = crud(app, context.db, {
+    tag: 'Projects',
+    noun: 'signing key',
+    path: '/api/v1/projects/:projectID/signing_keys',
+    param: 'kid',
+    data: SigningKey,
+    access: { read: 'viewer', change: 'admin' },
+    get: async (call, id) => (await live(call)).find(({ kid }) => kid === id),
+    view: () => show,
   });
-  route.post(app, path, {
+  key.all({ summary: 'List the keys that the project signs with.', read: live });
+  key.create({
     id: 'rollSigningKey',
     summary: 'Create a key that signs every delivery. The key before it signs along until it expires.',
     body: RollSigningKey,
-    status: 201,
-    message: 'Signing key created',
-    data: SigningKey,
-    access: 'admin',
-    handle: async ({ by, body }) =>
-      show(await rollSigningKey(changes, by, body.expiration ?? OVERLAP_SECONDS)),
-    again: async ({ project }, { id }) => {
-      const keys = await live(project.id);
-      return show(
-        found(
-          keys.find(({ kid }) => kid === id),
-          'signing key',
-          id,
-        ),
-      );
-    },
+    make: ({ by, body }) => rollSigningKey(changes, by, body.expiration ?? OVERLAP_SECONDS),
   });
-  route.delete(app, `${path}/:kid`, {
-    id: 'deleteSigningKey',
+  key.remove({
     summary: 'Delete a signing key. It signs no more, and is no longer published.',
-    message: 'Signing key deleted',
-    data: Nothing,
-    access: 'admin',
-    handle: ({ by, params }) => deleteSigningKey(changes, by, params.kid),
+    make: ({ by, params }) => deleteSigningKey(changes, by, params.kid),
   });
+}
+
+async function liveKeys({ db, projects, now }: ApiContext, id: ProjectId): Promise<ProjectKey[]> {
+  const project = await projects.get(db, id);
+  if (project === undefined) throw new AppError('project_not_found', { id });
+  return project.keys.reveal().filter((key) => isLiveKey(key, now()));
 }
 
 /** Outside of the routes that need a caller: receivers have no key. A read by the project's id, bounded per address. */
@@ -101,9 +85,7 @@ export function registerKeySet(app: FastifyInstance, context: ApiContext): void 
       const isKnown = isId(given) && !context.cache.isGone(id);
       if (!isKnown) throw new AppError('project_not_found', { id: given });
       reads.count(request.ip);
-      const project = await context.projects.get(context.db, id);
-      if (project === undefined) throw new AppError('project_not_found', { id });
-      const keys = project.keys.reveal().filter((key) => isLiveKey(key, context.now()));
+      const keys = await liveKeys(context, id);
       return reply
         .header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
         .header('access-control-allow-origin', '*')

@@ -5,6 +5,7 @@ import { found, invalid } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import {
   countViews,
@@ -15,11 +16,9 @@ import {
   viewNamed,
 } from '../../store/saved/views.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso, Nothing, Time } from '../http/fields.ts';
-import { operationsOf } from '../http/operation.ts';
+import { crud } from '../http/crud.ts';
+import { iso, Time } from '../http/fields.ts';
 
-const path = '/api/v1/projects/:projectID/views';
-const route = operationsOf('Views');
 const MAX_VIEWS = 500;
 
 const SaveView = Type.Object({
@@ -38,59 +37,42 @@ export const View = Type.Object({
 /** Filters that are saved under a name, for all users of the project. */
 export function registerViews(app: FastifyInstance, context: ApiContext): void {
   const { db, ids } = context;
-  route.get(app, path, {
-    id: 'listViews',
-    summary: 'List the saved views by page and name.',
-    message: 'Views fetched',
-    data: Type.Array(View),
-    access: 'viewer',
-    handle: async ({ project }) => (await listViews(db, project.id)).map(toView),
+  const listed = ({ project }: { project: ProjectRow }) => listViews(db, project.id);
+  const view = crud(app, db, {
+    tag: 'Views',
+    noun: 'view',
+    path: '/api/v1/projects/:projectID/views',
+    param: 'viewID',
+    data: View,
+    access: { read: 'viewer', change: 'developer' },
+    get: async (call, id) => (await listed(call)).find((row) => row.id === id),
+    view: () => toView,
   });
-  route.post(app, path, {
+  view.all({ summary: 'List the saved views by page and name.', read: listed });
+  view.create({
     id: 'saveView',
     summary: 'Save a view. A view with the same page and name is replaced.',
-    body: SaveView,
-    status: 201,
     message: 'View saved',
-    data: View,
-    access: 'developer',
-    handle: async ({ by, body }) => {
+    body: SaveView,
+    make: ({ by, body }) => {
       const { page, name, query } = body;
-      const view = { id: ids.next(), project_id: by.projectId, page, name, query };
-      const saved = await audited(context, by, async (tx) => {
+      const wanted = { id: ids.next(), project_id: by.projectId, page, name, query };
+      return audited(context, by, async (tx) => {
         const known = (await viewNamed(tx, by.projectId, body)) ?? null;
         if (known === null && (await countViews(tx, by.projectId)) >= MAX_VIEWS)
           throw invalid('name', `a project has at most ${MAX_VIEWS} views; delete one first`);
-        const result = await saveView(tx, view);
+        const result = await saveView(tx, wanted);
         return { result, audit: [changeOf('view.saved', known, result)] };
       });
-      return toView(saved);
-    },
-    again: async ({ project }, { id }) => {
-      const views = await listViews(db, project.id);
-      return toView(
-        found(
-          views.find((view) => view.id === id),
-          'view',
-          id,
-        ),
-      );
     },
   });
-  route.delete(app, `${path}/:viewID`, {
-    id: 'deleteView',
+  view.remove({
     summary: 'Delete a saved view.',
-    message: 'View deleted',
-    data: Nothing,
-    access: 'developer',
-    handle: async ({ by, params }) => {
-      const id = params.viewID;
-      await audited(context, by, async (tx) => {
+    make: ({ by, params: { viewID: id } }) =>
+      audited(context, by, async (tx) => {
         const gone = found(await deleteView(tx, by.projectId, id), 'view', id);
         return { result: null, audit: [changeOf('view.deleted', gone, null)] };
-      });
-      return null;
-    },
+      }),
   });
 }
 

@@ -11,7 +11,7 @@ import { decidingFilter, routeSubscription } from '../../routing/routed-subscrip
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { Nothing } from '../http/fields.ts';
+import { crud } from '../http/crud.ts';
 import { operationsOf } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { addedFilters, changedFilters } from './filter-input.ts';
@@ -29,42 +29,81 @@ import { FilterExplanation, sampleSubject, shownExplanation } from './test-filte
 type Out = Static<typeof Filter>;
 
 const path = '/api/v1/projects/:projectID/subscriptions/:subscriptionID/filters';
-const onePath = `${path}/:filterID` as const;
 const route = operationsOf('Filters');
 
 export const FilterMatch = Type.Object({ is_match: Type.Boolean() });
 
+/** A record of a subscription. */
+interface OneFilter {
+  row: SubscriptionRow;
+  record: FilterRecord;
+}
+
 export function registerFilters(app: FastifyInstance, context: ApiContext): void {
-  registerReads(app, context);
-  registerWrites(app, context);
+  registerOrdinary(app, context);
+  registerTry(app, context);
   registerBulkWrites(app, context);
 }
 
-function registerReads(app: FastifyInstance, context: ApiContext): void {
-  route.get(app, path, {
-    id: 'listFilters',
-    summary: 'List the filters of a subscription, one per event type.',
-    message: 'Filters fetched',
-    data: Type.Array(Filter),
-    portal: 'read',
-    access: 'viewer',
-    handle: async (call) => {
-      const row = await subscriptionOf(context, call);
-      return row.filters.map((record) => toFilter(row, record));
-    },
-  });
-  route.get(app, onePath, {
-    id: 'getFilter',
-    summary: 'Get a filter.',
-    message: 'Filter fetched',
+function registerOrdinary(app: FastifyInstance, context: ApiContext): void {
+  const filter = crud(app, context.db, {
+    tag: 'Filters',
+    noun: 'filter',
+    path,
+    param: 'filterID',
     data: Filter,
-    portal: 'read',
-    access: 'viewer',
-    handle: async (call) => {
+    access: { read: 'viewer', change: 'developer' },
+    isOpenToPortals: true,
+    get: async (call, id) => {
       const row = await subscriptionOf(context, call);
-      return toFilter(row, recordOf(row.filters, call.params.filterID));
+      return { row, record: recordOf(row.filters, id) };
+    },
+    view:
+      () =>
+      ({ row, record }: OneFilter) =>
+        toFilter(row, record),
+  });
+  const warn = (body: Static<typeof UpdateFilter>) => filterWarnings(body, '');
+  filter.all({
+    summary: 'List the filters of a subscription, one per event type.',
+    read: async (call) => {
+      const row = await subscriptionOf(context, call);
+      return row.filters.map((record) => ({ row, record }));
     },
   });
+  filter.get();
+  filter.create({
+    summary: 'Create a filter for another event type of a subscription.',
+    body: CreateFilter,
+    warn,
+    make: async (call) => {
+      const given = [{ filter: call.body, field: '' }];
+      const row = await save(context, call, (known) => addedFilters(context, known, given));
+      return { row, record: found(row.filters.at(-1), 'filter', '') };
+    },
+  });
+  filter.update({
+    body: UpdateFilter,
+    status: 200,
+    warn,
+    make: async (call) => {
+      const uid = call.params.filterID;
+      const given = [{ change: { ...call.body, uid }, field: '' }];
+      const row = await save(context, call, (known) => changedFilters(known, given));
+      return { row, record: recordOf(row.filters, uid) };
+    },
+  });
+  filter.remove({
+    summary: 'Delete a filter. The subscription no longer gets its event type.',
+    make: (call) =>
+      save(context, call, ({ filters }) => {
+        const record = recordOf(filters, call.params.filterID);
+        return filters.filter((one) => one !== record);
+      }),
+  });
+}
+
+function registerTry(app: FastifyInstance, context: ApiContext): void {
   route.post(app, `${path}/test/:eventType`, {
     id: 'tryFilters',
     summary: 'Test the filters of a subscription for an event type on a payload or request.',
@@ -78,61 +117,6 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
       const explanation = await tryFilters(await subscriptionOf(context, call), call);
       call.beside['explain'] = explanation;
       return { is_match: explanation.matched };
-    },
-  });
-}
-
-function registerWrites(app: FastifyInstance, context: ApiContext): void {
-  route.post(app, path, {
-    id: 'createFilter',
-    summary: 'Create a filter for another event type of a subscription.',
-    body: CreateFilter,
-    status: 201,
-    message: 'Filter created',
-    data: Filter,
-    warn: (body) => filterWarnings(body, ''),
-    portal: 'manage',
-    access: 'developer',
-    handle: async (call) => {
-      const given = [{ filter: call.body, field: '' }];
-      const row = await save(context, call, (known) => addedFilters(context, known, given));
-      return toFilter(row, found(row.filters.at(-1), 'filter', ''));
-    },
-    again: async (call, { id }) => {
-      const row = await subscriptionOf(context, call);
-      return toFilter(row, recordOf(row.filters, id));
-    },
-  });
-  route.put(app, onePath, {
-    id: 'updateFilter',
-    summary: 'Update a filter. Fields that are not named keep their value.',
-    body: UpdateFilter,
-    message: 'Filter updated',
-    data: Filter,
-    warn: (body) => filterWarnings(body, ''),
-    portal: 'manage',
-    access: 'developer',
-    handle: async (call) => {
-      const uid = call.params.filterID;
-      const given = [{ change: { ...call.body, uid }, field: '' }];
-      const row = await save(context, call, (known) => changedFilters(known, given));
-      return toFilter(row, recordOf(row.filters, uid));
-    },
-  });
-  route.delete(app, onePath, {
-    id: 'deleteFilter',
-    summary: 'Delete a filter. The subscription no longer gets its event type.',
-    message: 'Filter deleted',
-    data: Nothing,
-    portal: 'manage',
-    access: 'developer',
-    handle: async (call) => {
-      const uid = call.params.filterID;
-      await save(context, call, ({ filters }) => {
-        recordOf(filters, uid);
-        return filters.filter((record) => record.uid !== uid);
-      });
-      return null;
     },
   });
 }
@@ -181,20 +165,14 @@ async function subscriptionOf(
   { project, params, scope }: Pick<Call<unknown, typeof path>, 'project' | 'params' | 'scope'>,
 ): Promise<SubscriptionRow> {
   const id = params.subscriptionID;
-  const row = await subscriptions.get(db, project.id, id);
-  return found(
-    visible(scope, row, (subscription) => subscription.endpoint_id),
-    'subscription',
-    id,
-  );
+  const known = await subscriptions.get(db, project.id, id);
+  const seen = visible(scope, known, (row) => row.endpoint_id);
+  return found(seen, 'subscription', id);
 }
 
 function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
-  return found(
-    records.find((record) => record.uid === id),
-    'filter',
-    id,
-  );
+  const known = records.find(({ uid }) => uid === id);
+  return found(known, 'filter', id);
 }
 
 function save(

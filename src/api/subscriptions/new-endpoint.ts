@@ -63,10 +63,10 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
     changes: newEndpointChanges,
     dryRun: true,
     access: 'developer',
-    handle: async (call, request) => {
+    handle: async (call) => {
       const { project, by, scope, body } = call;
       await checkEndpoint(context, project.config, body);
-      warnOfOwnUrl(context, body, request);
+      warnOfOwnUrl(context, body, call);
       requireBrokerRight(scope, project.config, body);
       const input = by.isDryRun ? body : await withConsent(context, project.config, body);
       const made = createdEndpoint(context, input);

@@ -3,17 +3,17 @@ import type { Static } from 'typebox';
 import { settleOrderingAlerts } from '../../control/alert-changes.ts';
 import { wrongState } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
-import { parsePageRequest, queryFlag, queryValue } from '../../domain/pagination.ts';
+import { queryFlag, queryValue } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import { keyInId } from '../../routing/ordering.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { listKeys, MOST_COUNTED, type OrderingKeyRow, skipHeld } from '../../store/ordering/held-keys.ts';
 import type { ApiContext } from '../http/context.ts';
-import { isoOrNull, mapPage, NullableTime, PageOf, pageQuery } from '../http/fields.ts';
+import { crud } from '../http/crud.ts';
+import { isoOrNull, NullableTime } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
 const path = '/api/v1/projects/:projectID/ordering-keys';
-const route = operationsOf('Subscriptions');
 
 export const OrderingKey = Type.Object({
   uid: Type.String(),
@@ -27,29 +27,29 @@ export const OrderingKey = Type.Object({
 
 /** Ordering keys in which a delivery is open, and what people do about those that are held. */
 export function registerOrderingKeys(app: FastifyInstance, context: ApiContext): void {
-  const { db } = context;
-  route.get(app, path, {
-    id: 'listOrderingKeys',
+  const key = crud(app, context.db, {
+    tag: 'Subscriptions',
+    noun: 'ordering key',
+    path,
+    param: 'keyID',
+    data: OrderingKey,
+    // A key is a value of payloads, which a project may hide from viewers.
+    access: { read: 'developer', change: 'developer' },
+    view: () => toKey,
+  });
+  key.pages({
     summary: 'List the ordering keys in which a delivery is open or failed.',
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       held: Type.Optional(Type.Boolean({ description: 'Only keys that a failed delivery holds.' })),
       subscriptionId: Type.Optional(Type.String()),
-    }),
-    message: 'Ordering keys fetched',
-    data: PageOf(OrderingKey),
-    // A key is a value of payloads, which a project may hide from viewers.
-    access: 'developer',
-    handle: async ({ project, query }) => {
-      const filter = {
-        page: parsePageRequest(query),
-        isHeld: queryFlag(query, 'held') === true,
-        subscriptionId: queryValue(query, 'subscriptionId'),
-      };
-      return mapPage(await db.reading(project.id, (tx) => listKeys(tx, project.id, filter)), toKey);
     },
+    filter: ({ query }) => ({
+      isHeld: queryFlag(query, 'held') === true,
+      subscriptionId: queryValue(query, 'subscriptionId'),
+    }),
+    read: (tx, projectId, list) => listKeys(tx, projectId, list),
   });
-  route.post(app, `${path}/skip`, {
+  operationsOf('Subscriptions').post(app, `${path}/skip`, {
     id: 'skipOrderingKeys',
     summary: 'Let the next deliveries of held ordering keys go. The failed ones stay failed.',
     body: Type.Object({ ids: Type.Array(Type.String({ maxLength: 512 }), { minItems: 1, maxItems: 1000 }) }),
