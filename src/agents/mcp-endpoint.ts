@@ -16,9 +16,8 @@ import {
   resultMessage,
 } from './protocol/json-rpc.ts';
 import { checkRevision, complete, discoverResult, initializeResult, isModern } from './protocol/revision.ts';
-import { type AgentCall, agentCall } from './tools/agent-call.ts';
 import { callTool, listTools } from './tools/call-tool.ts';
-import { Refused } from './tools/project-api.ts';
+import { type AgentCall, agentCall, Refused } from './tools/project-api.ts';
 
 /**
  * The Model Context Protocol at `/mcp`: Streamable HTTP, each request answered as one JSON object. Nothing is kept between

@@ -10,11 +10,11 @@ import type { IdFactory } from '../domain/ids.ts';
 import type { JsonBounds } from '../platform/json/json-shape.ts';
 import { stringifyWithRaw } from '../platform/json/raw-json.ts';
 import type { Logger } from '../platform/logger.ts';
-import { describeRoutes } from './describe-routes.ts';
 import type { Authenticator } from './http/access/auth.ts';
 import { ANSWER_HEADERS } from './http/answer/envelope.ts';
 import { handleError, REFUSAL } from './http/error-handler.ts';
 import { API_VERSION } from './http/versions/version-change.ts';
+import type { DescribedRoute } from './openapi.ts';
 import type { BodyRoom } from './server/body-room.ts';
 import { closeIdlePatiently, excusePauses } from './server/excuse-pauses.ts';
 import { readBodies } from './server/read-bodies.ts';
@@ -163,3 +163,27 @@ function answerUnknownRoutes(app: FastifyInstance): void {
 
 /** A path with a fixed segment sorts before one with a parameter in its place. */
 const rankOf = (url: string): string => url.replaceAll(/:\w+/g, '\uFFFE').replaceAll('*', '\uFFFF');
+
+/**
+ * Gives a server that has no routes yet its OpenAPI document. Most nodes are never asked for it, so it is made, and its
+ * library loaded, when it is first asked for.
+ */
+function describeRoutes(app: FastifyInstance): void {
+  const routes: DescribedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, schema = {}, config = {} }) => {
+    if (method !== 'HEAD') routes.push({ method, url, schema, config });
+  });
+  let made: Promise<object> | undefined;
+  app.decorate('openApi', () => (made ??= makeDocument(routes)));
+}
+
+async function makeDocument(routes: readonly DescribedRoute[]): Promise<object> {
+  const openApi = await import('./openapi.ts');
+  return openApi.makeDocument(routes);
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    openApi(): Promise<object>;
+  }
+}

@@ -17,7 +17,6 @@ import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { EndpointRow } from '../store/config/endpoints.ts';
 import { subscriptions } from '../store/config/subscriptions.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
-import { refuseOverlap } from './event-id-overlap.ts';
 import { type NewEndpoint, rolledSecrets } from './new-endpoint.ts';
 import { needNodesThatSendSo } from './older-nodes.ts';
 import {
@@ -25,6 +24,7 @@ import {
   keepVariables,
   type NewSubscription,
   OVERLAP_FIELD,
+  refuseOverlap,
 } from './subscription-changes.ts';
 
 /** The endpoint that is to change, within what the caller may see. */

@@ -10,8 +10,7 @@ import { saveSubscription } from '../store/changes/subscription-writes.ts';
 import { knownEventTypes } from '../store/config/event-types.ts';
 import type { SubscriptionRow } from '../store/config/subscriptions.ts';
 import type { ConfigChange, ConfigChanges } from './config-changes.ts';
-import { refuseOverlap } from './event-id-overlap.ts';
-import { type OneSubscription, subscriptionOf } from './subscription-changes.ts';
+import { type OneSubscription, refuseOverlap, subscriptionOf } from './subscription-changes.ts';
 
 /** Each node has every subscription's filters in memory, so their size is limited. */
 const MAX_FILTER_BYTES = 1_048_576;

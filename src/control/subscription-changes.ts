@@ -1,5 +1,6 @@
 import { type AuditAction, type AuditNote, changeOf } from '../domain/audit.ts';
 import { batchRefusal } from '../domain/config/batch.ts';
+import { overlapOf } from '../domain/config/subscription-overlap.ts';
 import { type EndpointScope, inScope, requireEventTypes, visible } from '../domain/endpoint-scope.ts';
 import { AppError, found, invalid } from '../domain/errors.ts';
 import type { EndpointId, SubscriptionId } from '../domain/ids.ts';
@@ -11,7 +12,6 @@ import { deleteSubscriptions, saveSubscription } from '../store/changes/subscrip
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Queryable } from '../store/database/database.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
-import { refuseOverlap } from './event-id-overlap.ts';
 import { needNodesThatKnow } from './older-nodes.ts';
 
 /** The subscription that is to change, within what the caller may see. */
@@ -216,4 +216,26 @@ async function checkLinks(
 
 function notInProject(resource: 'endpoint' | 'source', id: string): AppError {
   return new AppError('not_in_project', { field: `${resource}_id`, resource, id });
+}
+
+/**
+ * Refuses two subscriptions that may match the same event, at an endpoint whose requests carry the id of the event: a
+ * receiver would take the second delivery for a repeat and drop it. Called once, after all rows of a change are written.
+ * The project's row is locked, so the check is still valid at the commit. `field` is given the newer of the two.
+ */
+export async function refuseOverlap(
+  { deps }: ConfigChanges,
+  change: ConfigChange,
+  { endpointId, field }: { endpointId: EndpointId; field: string | ((newer: SubscriptionId) => string) },
+): Promise<void> {
+  const endpoint = await deps.endpoints.get(change, change.projectId, endpointId);
+  if (endpoint?.webhook_id !== 'event') return;
+  const rows = await subscriptions.allOf(change, change.projectId, endpointId);
+  const overlap = overlapOf(rows);
+  if (overlap === undefined) return;
+  const [one, other] = overlap;
+  throw invalid(
+    typeof field === 'string' ? field : field(other.id),
+    `the subscriptions ${one.id} and ${other.id} may match the same event, which webhook_id \`event\` does not allow`,
+  );
 }

@@ -13,10 +13,9 @@ import {
   updatePerson,
 } from '../store/people/people.ts';
 import type { LinkPurpose } from '../store/people/sign-in-links.ts';
-import { makeLink } from './links.ts';
+import { makeLink, takeOver } from './links.ts';
 import { mailLink } from './mails.ts';
 import { normalEmail, type PeopleDeps } from './people-deps.ts';
-import { takeOver } from './take-over.ts';
 
 export interface Inviter {
   actor: Actor;

@@ -3,7 +3,9 @@ import { randomText } from '../platform/random.ts';
 import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
+import { removeIdentities } from '../store/people/identities.ts';
 import {
+  clearCredentials,
   getPerson,
   lockPerson,
   type PersonRow,
@@ -28,7 +30,6 @@ import { personOf, type SignedIn, signingIn, startSession } from './new-session.
 import { checkPassword } from './password-rules.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
 import { isOn, takeCode } from './second-factor.ts';
-import { takeOver } from './take-over.ts';
 
 /**
  * Links that work once. The token stands after the # of the address, so that no server or proxy logs it. Only its keyed
@@ -58,7 +59,7 @@ export async function makeLink(
   return `${deps.publicUrl()}/sign-in#link=${token}`;
 }
 
-export interface LinkFound {
+interface LinkFound {
   link: SignInLinkRow;
   person: PersonWithCredentials;
 }
@@ -88,7 +89,7 @@ export function needsCode(link: SignInLinkRow, person: PersonWithCredentials): b
 const isFirstProof = (link: SignInLinkRow, person: PersonRow): boolean =>
   link.was_mailed && !person.is_email_verified;
 
-export interface LinkUse {
+interface LinkUse {
   token: string;
   password?: string | undefined;
   name?: string | undefined;
@@ -141,4 +142,17 @@ export async function replacePassword(tx: Queryable, person: PersonRow, hash: st
   await endSessions(tx, person.id);
   await removeLinks(tx, person.id);
   await notifyOfPerson(tx, person.id);
+}
+
+/**
+ * Gives an account to the owner of its address, and marks the address as confirmed. Another person may have set the
+ * account up before: its password, second factor, sessions, links and identities at providers are removed. The caller
+ * holds the lock of the row.
+ */
+export async function takeOver(tx: Queryable, id: string): Promise<PersonWithCredentials> {
+  await endSessions(tx, id);
+  await removeLinks(tx, id);
+  await removeIdentities(tx, id);
+  await notifyOfPerson(tx, id);
+  return clearCredentials(tx, id);
 }

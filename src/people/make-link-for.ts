@@ -13,9 +13,8 @@ import {
 } from '../store/people/people.ts';
 import type { LinkPurpose } from '../store/people/sign-in-links.ts';
 import { linkMade } from './invitations.ts';
-import { makeLink } from './links.ts';
+import { makeLink, takeOver } from './links.ts';
 import { normalEmail, type PeopleDeps } from './people-deps.ts';
-import { takeOver } from './take-over.ts';
 
 /** The account of the operator. Its owner gives it another address. */
 const OPERATOR = { email: 'admin@localhost', name: 'Administrator' };

@@ -16,9 +16,9 @@ import {
 import { endSessions } from '../store/people/sessions.ts';
 import { removeLinks } from '../store/people/sign-in-links.ts';
 import { type Invited, makeInvitation } from './invitations.ts';
+import { takeOver } from './links.ts';
 import { mailChange, mailLink } from './mails.ts';
 import { endingRights, normalEmail, type PeopleDeps } from './people-deps.ts';
-import { takeOver } from './take-over.ts';
 
 export interface AccountChange {
   email?: string | undefined;

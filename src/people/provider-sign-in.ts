@@ -17,10 +17,10 @@ import {
   setMembership,
   updatePerson,
 } from '../store/people/people.ts';
+import { takeOver } from './links.ts';
 import { type SignedIn, signingIn, startSession } from './new-session.ts';
+import type { Identity, Provider } from './oidc.ts';
 import type { PeopleDeps, Visitor } from './people-deps.ts';
-import type { Identity, Provider } from './provider.ts';
-import { takeOver } from './take-over.ts';
 
 /**
  * Signs in the person that a provider has identified. The account is found by issuer and subject, at the first sign-in by

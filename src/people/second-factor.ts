@@ -16,11 +16,10 @@ import { endSessions } from '../store/people/sessions.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';
 import { type CredentialChange, mailChange } from './mails.ts';
-import { type SignedIn, startSession } from './new-session.ts';
+import { noticingUsedCodes, type SignedIn, startSession, UsedCode } from './new-session.ts';
 import type { Self } from './own-sessions.ts';
 import { endingRights, type PeopleDeps, type Visitor } from './people-deps.ts';
 import { newSeed, otpauthUrl, stepOf } from './totp.ts';
-import { noticingUsedCodes, UsedCode } from './used-code.ts';
 
 /**
  * The second factor of an account: codes of an authenticator app, and recovery codes for when it is lost. States:

@@ -1,7 +1,6 @@
 import { checkEndpoint } from '../../api/endpoints/endpoint-input.ts';
 import { roleOf } from '../../api/http/access/access.ts';
-import { actorOf, callerIdOf } from '../../api/http/access/caller.ts';
-import { ownerScope } from '../../api/http/access/portal-scope.ts';
+import { actorOf, callerIdOf, ownerScope } from '../../api/http/access/caller.ts';
 import type { ApiContext } from '../../api/http/context.ts';
 import { limitsOf } from '../../api/subscriptions/subscription-input.ts';
 import type { Author, ConfigChange } from '../../control/config-changes.ts';
@@ -15,7 +14,7 @@ import { formatTime } from '../../domain/time.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Queryable } from '../../store/database/database.ts';
-import type { AgentCall } from '../tools/agent-call.ts';
+import type { AgentCall } from '../tools/project-api.ts';
 import {
   AGENT,
   agentEndpoint,

@@ -1,7 +1,6 @@
 import type { ApiContext } from '../../api/http/context.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import type { AgentCall } from '../tools/agent-call.ts';
-import type { Json, ProjectApi } from '../tools/project-api.ts';
+import type { AgentCall, Json, ProjectApi } from '../tools/project-api.ts';
 import { AgentSubscriptions } from './agent-subscriptions.ts';
 import { checkEvent, listEvents } from './event-catalogue.ts';
 import { callbackProblem } from './refusals.ts';

@@ -1,9 +1,12 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { AppError } from '../../domain/errors.ts';
+import type { SignedIn } from '../../people/new-session.ts';
+import type { Visitor } from '../../people/people-deps.ts';
 import { getPerson, membershipsOf } from '../../store/people/people.ts';
 import { getSession } from '../../store/people/sessions.ts';
 import { overCells } from '../http/access/over-cells.ts';
+import { sessionToken, setSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Me, toPerson, toSession } from './person-schema.ts';
 
@@ -35,4 +38,23 @@ export async function showMe(
     }),
     session: toSession(session, sessionId),
   };
+}
+
+export function visitorOf(context: ApiContext, request: FastifyRequest): Visitor {
+  return {
+    address: request.ip,
+    userAgent: request.headers['user-agent'] ?? '',
+    token: sessionToken(request, context.publicUrl()),
+  };
+}
+
+/** Sets the cookie of a new session and shows its person. */
+export async function enter(
+  context: ApiContext,
+  reply: FastifyReply,
+  { token, session }: SignedIn,
+): Promise<Static<typeof Me>> {
+  const me = await showMe(context, reply.request, { personId: session.person_id, sessionId: session.id });
+  setSessionCookie(reply, context.publicUrl(), token);
+  return me;
 }

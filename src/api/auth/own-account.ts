@@ -11,8 +11,7 @@ import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
-import { enter, visitorOf } from './enter.ts';
-import { showMe } from './me.ts';
+import { enter, showMe, visitorOf } from './me.ts';
 import { Me, Session, toSession } from './person-schema.ts';
 
 const route = operationsOf('Own account');

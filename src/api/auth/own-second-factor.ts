@@ -10,7 +10,7 @@ import { RequiredText, Type } from '../../platform/type.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { enter, visitorOf } from './enter.ts';
+import { enter, visitorOf } from './me.ts';
 import { selfOf } from './own-account.ts';
 import { Me } from './person-schema.ts';
 

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import { signInWithProvider } from '../../people/provider-sign-in.ts';
 import { cookie, setCookie, setSessionCookie } from '../http/access/session-cookie.ts';
 import type { ApiContext } from '../http/context.ts';
-import { visitorOf } from './enter.ts';
+import { visitorOf } from './me.ts';
 
 /**
  * The way to a provider and back. A browser walks it, so both answers are redirects: to the provider, and in the end to

@@ -10,7 +10,7 @@ import { refuseOtherOrigin, removeSessionCookie } from '../http/access/session-c
 import type { ApiContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { enter, visitorOf } from './enter.ts';
+import { enter, visitorOf } from './me.ts';
 import { Me } from './person-schema.ts';
 
 const route = operationsOf('Sign in');

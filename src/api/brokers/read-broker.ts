@@ -8,7 +8,14 @@ import {
   usualOf,
 } from '../../domain/brokers/broker-field.ts';
 import { type BrokerFieldsKind, fieldsFor } from '../../domain/brokers/broker-fields.ts';
-import { isOfCloud, isWorkloadKind, NOT_OF_CLOUD } from '../../domain/config/workload.ts';
+import {
+  CLOUD_OF,
+  type Cloud,
+  isOfCloud,
+  isWorkloadKind,
+  NOT_OF_CLOUD,
+} from '../../domain/config/workload.ts';
+import { invalid } from '../../domain/errors.ts';
 import type { Problems } from '../http/problems.ts';
 
 /** The place of the settings in a request. */
@@ -40,7 +47,7 @@ export function readBroker(
     if (leaf === undefined) read[name] = own;
     else read[group] = { ...(read[group] as Given), [leaf]: own };
   }
-  checkWorkload(kind, read, at);
+  refuseOtherCloud(kind, read, at);
   return read;
 }
 
@@ -50,7 +57,7 @@ function valueAt(given: Given, name: string): unknown {
 }
 
 /** Not in the description: it knows the servers of the clouds. */
-function checkWorkload(
+function refuseOtherCloud(
   kind: string,
   { credentials, endpoint }: Record<string, unknown>,
   { path, problems }: At,
@@ -93,4 +100,31 @@ function base64Of(given: readonly unknown[]): string {
   const isByte = (value: unknown) =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) < 256;
   return given.every(isByte) ? Buffer.from(given as number[]).toString('base64') : NO_BASE64;
+}
+
+/**
+ * A tenant with these settings acts with the role of the machine, and so with the rights of the operator. So the operator
+ * must have allowed it for the cloud.
+ */
+export function checkWorkload(
+  settings: { type: string } | null | undefined,
+  { path, allowed }: { path: string; allowed: readonly Cloud[] },
+): void {
+  const kind = settings?.type ?? '';
+  if (!isWorkloadKind(kind) || !usesWorkload(settings)) return;
+  if (allowed.includes(CLOUD_OF[kind])) return;
+  throw invalid(
+    `${path}.${kind}.credentials`,
+    `may be workload only where the operator allows it: POSTHORN_WORKLOAD_CREDENTIALS does not have ${CLOUD_OF[kind]}`,
+  );
+}
+
+/** Also of settings that are not complete. */
+export function usesWorkload(settings: object | null | undefined): boolean {
+  return Object.values(settings ?? {}).some(
+    (one: unknown) =>
+      typeof one === 'object' &&
+      one !== null &&
+      (one as { credentials?: unknown }).credentials === 'workload',
+  );
 }

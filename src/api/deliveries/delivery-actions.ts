@@ -18,9 +18,8 @@ import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { parseJson } from '../http/validation.ts';
-import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
+import { dryRunAnswer, ignoresOrder, jobOptions, jobQuery, orderOption } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
-import { ignoresOrder, orderOption } from '../jobs/order-option.ts';
 import { startJob } from '../jobs/start-job.ts';
 import {
   deliveryFilter,

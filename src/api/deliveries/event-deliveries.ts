@@ -14,12 +14,11 @@ import type { ApiContext } from '../http/context.ts';
 import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
-import { countOpen } from './count-open.ts';
 import { registerDeliveryActions } from './delivery-actions.ts';
 import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './delivery-filter.ts';
 import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
-import { CountedTotals, waitingTotals } from './waiting-totals.ts';
+import { CountedTotals, countOpen, waitingTotals } from './open-counts.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');

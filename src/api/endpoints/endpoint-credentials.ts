@@ -10,7 +10,7 @@ import type {
 import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import { generateEd25519 } from '../../signing/signing-secrets.ts';
-import { checkUrl } from '../http/check-url.ts';
+import { checkUrl } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';

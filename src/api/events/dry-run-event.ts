@@ -5,8 +5,8 @@ import { explainMatch } from '../../routing/explain-match.ts';
 import { eventOfKey } from '../../store/history/events.ts';
 import type { ApiContext } from '../http/context.ts';
 import { SubscriptionExplanation, toExplanation } from '../subscriptions/match-explanation.ts';
+import { TargetChange, type WantedTarget } from './event-targets.ts';
 import { type newEvent } from './new-event.ts';
-import { TargetChange, type WantedTarget } from './wanted-target.ts';
 
 export const EventDryRun = Type.Object({
   event_type: Type.String(),

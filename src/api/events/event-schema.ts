@@ -22,7 +22,7 @@ import {
   waitingForSchema,
 } from '../http/fields.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
-import { ownersOf } from './event-owners.ts';
+import { ownersOf } from './sent-to.ts';
 
 export const EndpointSummary = Type.Object({
   uid: Type.String(),

@@ -21,16 +21,14 @@ import type { ApiContext } from '../http/context.ts';
 import { ignoredPageQuery, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
-import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
+import { dryRunAnswer, ignoresOrder, jobOptions, jobQuery, orderOption } from '../jobs/dry-run.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
-import { ignoresOrder, orderOption } from '../jobs/order-option.ts';
 import { startJob } from '../jobs/start-job.ts';
-import { registerBatch } from './batch-events.ts';
 import { registerDeliverAt } from './deliver-at.ts';
 import { dryRunOfEvents } from './dry-run-events.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
 import { Event, toEvent, WholeEvent } from './event-schema.ts';
-import { registerSending } from './send-events.ts';
+import { registerBatch, registerSending } from './send-events.ts';
 import { sentTo, sentToQuery } from './sent-to.ts';
 
 const path = '/api/v1/projects/:projectID/events';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { requireEventTypes } from '../../domain/endpoint-scope.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, type FieldProblem } from '../../domain/errors.ts';
 import type { GroupResult } from '../../ingest/accept-event.ts';
 import type { NewEvent } from '../../ingest/new-event.ts';
 import { nextTurn } from '../../platform/time/next-turn.ts';
@@ -8,14 +8,12 @@ import type { EventTarget } from '../../routing/project-routing.ts';
 import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import type { Call, EventPayload } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { refuseIfAny, resultOf } from './batch-results.ts';
 import type { BatchResult } from './batch-schema.ts';
 import type { CheckedEvent } from './check-event.ts';
-import { directTarget } from './direct-target.ts';
-import { dynamicTarget } from './dynamic-target.ts';
 import type { DynamicEvent } from './event-schema.ts';
+import type { WantedTarget } from './event-targets.ts';
+import { directTarget, dynamicTarget } from './event-targets.ts';
 import { newEvent } from './new-event.ts';
-import type { WantedTarget } from './wanted-target.ts';
 
 /*
  * Many events in one call. Each event is checked as a call with it alone would be, then the config that is missing is made
@@ -156,3 +154,39 @@ async function orRefused<T>(work: () => Promise<T>): Promise<T | AppError> {
     throw error;
   }
 }
+
+/** A refusal of the whole call names so many events in its message, and all of them in its fields. */
+const NAMED = 20;
+
+function resultOf(outcome: GroupResult, index: number): Static<typeof BatchResult> {
+  if (outcome instanceof AppError) {
+    const message = problemsOf(outcome, index).map(textOf).join('; ');
+    return { status: 'refused', uid: '', duplicate_of: '', code: outcome.code, message };
+  }
+  const { event, isDuplicate, duplicateOf, warnings = [] } = outcome;
+  const status = isDuplicate ? 'duplicate' : 'stored';
+  return { status, uid: event.id, duplicate_of: duplicateOf ?? '', code: '', message: warnings.join('; ') };
+}
+
+/** Refuses the whole call. A limit of the project or a source is a reason to try again, and no fault of an event. */
+function refuseIfAny(outcomes: readonly unknown[]): void {
+  const limited = outcomes.find((one) => one instanceof AppError && one.code === 'rate_limited');
+  if (limited instanceof AppError) throw limited;
+  const fields = outcomes.flatMap((one, n) => (one instanceof AppError ? problemsOf(one, n) : []));
+  if (fields.length === 0) return;
+  const more = fields.length > NAMED ? `; and ${fields.length - NAMED} more` : '';
+  const text = fields.slice(0, NAMED).map(textOf).join('; ');
+  throw new AppError('validation_failed', { fields: `${text}${more}` }, { fields });
+}
+
+/** The fields of a refusal, as those of the whole call. */
+function problemsOf({ fields, message, params }: AppError, index: number): FieldProblem[] {
+  const at = `events[${index}]`;
+  const inside = (field: string) => (field === '' ? at : `${at}.${field}`);
+  if (fields.length > 0) return fields.map(({ field, problem }) => ({ field: inside(field), problem }));
+  const field = params['field'];
+  if (typeof field !== 'string') return [{ field: at, problem: message }];
+  return [{ field: inside(field), problem: message.replace(`${field}: `, '') }];
+}
+
+const textOf = ({ field, problem }: FieldProblem): string => `${field}: ${problem}`;

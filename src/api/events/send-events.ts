@@ -4,20 +4,19 @@ import { requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { badQuery, invalid } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
 import { CloudBatch } from '../../ingest/cloudevents/cloud-batch.ts';
+import { cutItems } from '../../platform/json/cut-json.ts';
 import { Type } from '../../platform/type.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { type Operation, operationsOf } from '../http/operation.ts';
-import { BatchResults, type EventKind, singleCalls } from './batch-schema.ts';
+import { BatchEvents, BatchResults, type EventKind, singleCalls, UncheckedBatch } from './batch-schema.ts';
 import { eventChecker } from './check-event.ts';
 import { cloudBody, cloudItems, targetQuery } from './cloud-body.ts';
-import { directTarget } from './direct-target.ts';
 import { dryRunOfEvent, EventDryRun } from './dry-run-event.ts';
-import { dynamicTarget } from './dynamic-target.ts';
 import { acceptedEvent, type BroadcastEvent, Event } from './event-schema.ts';
+import { directTarget, dynamicTarget, fixedTarget, type WantedTarget } from './event-targets.ts';
 import { newEvent, timesOf } from './new-event.ts';
 import { sendBatch } from './send-batch.ts';
-import { fixedTarget, type WantedTarget } from './wanted-target.ts';
 
 const path = '/api/v1/projects/:projectID/events';
 const route = operationsOf('Events');
@@ -120,4 +119,31 @@ function sharedParts(kind: EventKind) {
     dataByStatus: { 201: Event, 200: Type.Union([EventDryRun, BatchResults]) },
     access: 'developer',
   } as const satisfies Partial<Operation<TObject, typeof Answer>>;
+}
+
+export function registerBatch(app: FastifyInstance, context: ApiContext): void {
+  const check = eventChecker(app);
+  operationsOf('Events').post(app, '/api/v1/projects/:projectID/events/batch', {
+    id: 'batchEvents',
+    summary: 'Send up to 1,000 events. One that is refused does not keep the others from being stored.',
+    acts: true,
+    body: UncheckedBatch,
+    documentedBody: BatchEvents,
+    message: 'Events stored',
+    data: BatchResults,
+    access: 'developer',
+    handle: async (call) => {
+      if (call.idempotencyKey !== undefined)
+        throw invalid('Idempotency-Key', 'is not taken here; each event has its own idempotency_key');
+      const { events, all_or_nothing: isAllOrNothing = false } = call.body;
+      const texts = cutItems(call.bodyText, 'events');
+      // With two keys of this name the parser may have taken the other one.
+      if (texts.length !== events.length) throw invalid('events', 'is given twice');
+      const items = events.map((given, n) => {
+        const text = texts[n] ?? '';
+        return { text, check: () => check(given, text) };
+      });
+      return { results: await sendBatch(context, call, { items, isAllOrNothing }) };
+    },
+  });
 }

@@ -1,7 +1,10 @@
 import { badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
+import { readTarget } from '../../ingest/prepare-event.ts';
 import { Type } from '../../platform/type.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
+import type { StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Repeated } from '../http/fields.ts';
@@ -36,4 +39,16 @@ export async function sentTo(
   if (owned.length === 0)
     throw badQuery('to_owner', `"${ownerId}" has no endpoint that this replay may be sent to`);
   return owned;
+}
+
+/** The customers of an event: the one that a fan-out named, and the owners of the endpoints that it went to. */
+export function ownersOf(
+  { endpoints, target }: Pick<StoredEvent, 'endpoints' | 'target'>,
+  routing: Pick<ProjectRouting, 'endpoints'>,
+): string[] {
+  const owners = new Set(endpoints.map((id) => routing.endpoints.get(id)?.row.owner_id ?? ''));
+  const asked = readTarget(target);
+  if (asked.kind === 'owner') owners.add(asked.ownerId);
+  owners.delete('');
+  return [...owners];
 }

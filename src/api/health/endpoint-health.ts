@@ -15,7 +15,7 @@ import {
 import type { Queryable } from '../../store/database/database.ts';
 import { unlessTooSlowIn } from '../../store/database/unless-too-slow.ts';
 import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
-import { countOpen } from '../deliveries/count-open.ts';
+import { countOpen } from '../deliveries/open-counts.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { Range } from '../projects/timeseries.ts';
 

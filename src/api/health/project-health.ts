@@ -7,7 +7,7 @@ import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { TOTALS, type Totals } from '../../store/counts/subjects.ts';
-import { WaitingTotals, waitingTotals } from '../deliveries/waiting-totals.ts';
+import { WaitingTotals, waitingTotals } from '../deliveries/open-counts.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, iso, NullableTime, Repeated, Time } from '../http/fields.ts';

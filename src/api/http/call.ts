@@ -21,8 +21,7 @@ import type {
 import { requestTrace } from '../../ingest/request/request-trace.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { TraceContext } from '../../tracing/trace-context.ts';
-import { actorOf, type Caller } from './access/caller.ts';
-import { via } from './access/via.ts';
+import { actorOf, type Caller, via } from './access/caller.ts';
 
 /** The parameters of a path: those of `/endpoints/:endpointID/pause` are `endpointID`. */
 type PathParameter<Path extends string> = Path extends `${string}:${infer Rest}`

@@ -1,6 +1,6 @@
 import { badQuery } from '../../domain/errors.ts';
 import { queryFlag, queryValue } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import type { Call } from '../http/call.ts';
 import { NullableTime, Time } from '../http/fields.ts';
 
@@ -22,7 +22,7 @@ export const jobQuery = {
 
 const MAX_RATE = 1_000;
 
-export interface JobOptions {
+interface JobOptions {
   isDryRun: boolean;
   rate: number | undefined;
 }
@@ -84,3 +84,16 @@ export const DryRun = Type.Object({
     { description: 'The newest of them.' },
   ),
 });
+
+/** An option of calls that send again. */
+export const orderOption = {
+  order: Type.Optional(
+    oneOf(['ignore'], 'Send without regard to [order by key](ordering.md). A held key stays held.'),
+  ),
+};
+
+export function ignoresOrder(query: Call<unknown>['query']): boolean {
+  const given = queryValue(query, 'order');
+  if (given !== undefined && given !== 'ignore') throw badQuery('order', 'must be ignore, or absent');
+  return given === 'ignore';
+}

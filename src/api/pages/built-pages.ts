@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A file of the built pages in the encodings that it was built in. */
 export interface BuiltFile {
@@ -44,4 +45,33 @@ function readOrNull(path: string): Buffer | null {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** Sends a built file in the best encoding that the caller accepts. */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): FastifyReply {
+  reply.type(file.type).header('vary', 'accept-encoding');
+  const accepted = acceptedEncodings(request.headers['accept-encoding']);
+  if (file.br !== null && accepted.has('br')) return reply.header('content-encoding', 'br').send(file.br);
+  if (file.gzip !== null && accepted.has('gzip'))
+    return reply.header('content-encoding', 'gzip').send(file.gzip);
+  return reply.send(file.plain);
+}
+
+const NOT_BUILT =
+  'The pages of Posthorn are not built. The API works without them; links to sign in need them.\n' +
+  'To build them run `npm ci` and start Posthorn again with `npm start`.\n';
+
+export function sendNotBuilt(reply: FastifyReply): FastifyReply {
+  return reply.code(503).type('text/plain; charset=utf-8').serializer(String).send(NOT_BUILT);
+}
+
+/** Encodings with `q=0` are refused. */
+function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<string> {
+  const items = String(header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((item) => item.trim());
+  return new Set(
+    items.filter((item) => !/;\s*q=0(\.0*)?$/.test(item)).map((item) => item.replace(/\s*;.*$/, '')),
+  );
 }

@@ -14,7 +14,7 @@ import { usualOf } from '../../platform/json/schema-marks.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import type { ApiContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';
-import { sendNotBuilt } from './send-file.ts';
+import { sendNotBuilt } from './built-pages.ts';
 
 export type PortalPageDeps = Pick<ApiContext, 'cache' | 'db' | 'projects'>;
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/errors.ts';
 import type { BuiltFile } from './built-pages.ts';
+import { sendFile, sendNotBuilt } from './built-pages.ts';
 import { type PortalPageDeps, registerPortalPage } from './portal-page.ts';
-import { sendFile, sendNotBuilt } from './send-file.ts';
 
 /** Scripts, fonts and requests of this host only. */
 const POLICY = [

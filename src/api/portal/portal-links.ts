@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import {
   createPortalLink,
+  mintRefreshTokens,
   refreshPortalToken,
   revokePortalLink,
+  staticToken,
   updatePortalLink,
 } from '../../control/portal-link-changes.ts';
-import { mintRefreshTokens, staticToken } from '../../control/portal-tokens.ts';
 import { found } from '../../domain/errors.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { staticToken } from '../../control/portal-tokens.ts';
+import { staticToken } from '../../control/portal-link-changes.ts';
 import { found } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';

@@ -17,7 +17,7 @@ import { rowTimes } from '../../store/database/row-times.ts';
 import { newestEventId } from '../../store/history/events.ts';
 import { roleOf } from '../http/access/access.ts';
 import { overCells } from '../http/access/over-cells.ts';
-import { checkUrl } from '../http/check-url.ts';
+import { checkUrl } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { Nothing, times } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';

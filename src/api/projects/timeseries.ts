@@ -4,6 +4,7 @@ import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
+import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { percentileMs } from '../../store/counts/latency.ts';
 import {
@@ -12,11 +13,12 @@ import {
   readCounts,
   readLatencies,
 } from '../../store/counts/read-counts.ts';
+import type { Queryable } from '../../store/database/database.ts';
+import { breakerOpenings } from '../../store/limits/breakers.ts';
 import type { Call } from '../http/call.ts';
 import type { ApiContext } from '../http/context.ts';
-import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
+import { dateQuery, dateRange, iso, isoOrNull, NullableTime, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { BreakerOpening, readOpenings } from './breaker-openings.ts';
 
 const steps = ['minute', 'hour', 'day'] as const;
 type SeriesStep = (typeof steps)[number];
@@ -48,6 +50,14 @@ export const TimeSeriesTotals = Type.Object({
 });
 
 export const TimeSeriesPoint = Type.Object({ start: Time, ...TimeSeriesTotals.properties });
+
+export const BreakerOpening = Type.Object({
+  endpoint_id: Type.String(),
+  endpoint_name: Type.String(),
+  owner_id: Type.String(),
+  opened_at: Time,
+  closed_at: Type.Union([NullableTime], { description: 'Null: it is still open.' }),
+});
 
 const TimeSeries = Type.Object({
   step: oneOf(steps),
@@ -206,3 +216,19 @@ function percentiles(histogram: Histogram = new Map()): Static<typeof Latency> {
 }
 
 const rounded = (ms: number) => Math.round(ms * 10) / 10;
+
+/** When breakers were open in a range. Endpoints that were deleted since have no name, and are left out. */
+async function readOpenings(
+  tx: Queryable,
+  { project, endpoints }: ProjectRouting,
+  asked: Parameters<typeof breakerOpenings>[2],
+): Promise<Static<typeof BreakerOpening>[]> {
+  const rows = await breakerOpenings(tx, project.id, asked);
+  return rows.flatMap(({ endpoint_id, opened_at, closed_at }) => {
+    const endpoint = endpoints.get(endpoint_id)?.row;
+    if (endpoint === undefined) return [];
+    const { name: endpoint_name, owner_id } = endpoint;
+    const times = { opened_at: iso(opened_at), closed_at: isoOrNull(closed_at) };
+    return [{ endpoint_id, endpoint_name, owner_id, ...times }];
+  });
+}

@@ -17,7 +17,7 @@ import {
   WholeEventDelivery,
 } from '../deliveries/delivery-schema.ts';
 import { MetaEvent } from '../deliveries/meta-events.ts';
-import { WaitingTotals } from '../deliveries/waiting-totals.ts';
+import { WaitingTotals } from '../deliveries/open-counts.ts';
 import { Broker } from '../endpoints/broker-of-endpoint.ts';
 import { Device } from '../endpoints/device-schema.ts';
 import { PeriodFailureRate } from '../endpoints/endpoint-checks.ts';
@@ -50,10 +50,9 @@ import { InstanceSetting } from '../operator/settings.ts';
 import { CreatePortalLink, PortalLink, UpdatePortalLink } from '../portal/portal-link-schema.ts';
 import { ApiKey, NewApiKey } from '../projects/api-keys.ts';
 import { AuditEntry } from '../projects/audit.ts';
-import { BreakerOpening } from '../projects/breaker-openings.ts';
 import { PartialProjectConfig } from '../projects/project-config-input.ts';
 import { ListedProject, Project, ProjectStatistics } from '../projects/projects.ts';
-import { TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
+import { BreakerOpening, TimeSeriesPoint, TimeSeriesTotals } from '../projects/timeseries.ts';
 import { View } from '../search/views.ts';
 import { PubSub } from '../sources/pub-sub-schema.ts';
 import { CreateSource, Source, UpdateSource } from '../sources/source-schema.ts';

@@ -1,12 +1,42 @@
-import type { EndpointScope } from '../../domain/endpoint-scope.ts';
-import { inScope, seesEventType } from '../../domain/endpoint-scope.ts';
+import type { Static } from 'typebox';
+import { type EndpointScope, inScope, seesEventType } from '../../domain/endpoint-scope.ts';
 import { idTime } from '../../domain/ids.ts';
 import { around } from '../../platform/json/json-find.ts';
+import { oneOf, Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { ApiContext } from '../http/context.ts';
-import { iso } from '../http/fields.ts';
-import type { SearchHit } from './search-hit.ts';
+import { iso, NullableTime } from '../http/fields.ts';
+
+const hitKinds = [
+  'event',
+  'event_delivery',
+  'endpoint',
+  'subscription',
+  'source',
+  'event_type',
+  'customer',
+  'job',
+  'meta_event',
+] as const;
+
+export const Hit = Type.Object({
+  kind: oneOf(hitKinds),
+  uid: Type.String({ description: 'The id, or the name of an event type or customer.' }),
+  title: Type.String(),
+  field: Type.String({
+    description: 'Where the text was found: `name`, `idempotency_key`, `data.invoice.id`.',
+  }),
+  value: Type.String({
+    description: 'The value with the text in it; the part around the text if it is long.',
+  }),
+  owner_id: Type.String({
+    description:
+      'The customer of an endpoint, subscription or delivery, or the only one whom an event went to. Else empty.',
+  }),
+  created_at: NullableTime,
+});
+export type SearchHit = Static<typeof Hit>;
 
 /** Endpoints, customers, subscriptions, sources and event types that contain a text, at most so many of each kind. */
 const MAX_OF_A_KIND = 10;

@@ -12,13 +12,12 @@ import { getMetaEvent } from '../../store/history/meta-events.ts';
 import { findEvents } from '../../store/history/search-payloads.ts';
 import { getJob } from '../../store/jobs/jobs.ts';
 import { searchFrom } from '../events/event-filter.ts';
-import { ownersOf } from '../events/event-owners.ts';
+import { ownersOf } from '../events/sent-to.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { ApiContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
-import { searchConfig } from './search-config.ts';
-import { Hit, type SearchHit } from './search-hit.ts';
+import { Hit, type SearchHit, searchConfig } from './search-config.ts';
 
 /**
  * One search over everything of a project. Ids and idempotency keys are found by index, config in memory. Payloads have

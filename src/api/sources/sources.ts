@@ -7,18 +7,21 @@ import {
   updateSource,
 } from '../../control/source-changes.ts';
 import { sourceTypes } from '../../domain/config/source.ts';
+import { found, wrongState } from '../../domain/errors.ts';
 import { asId } from '../../domain/ids.ts';
 import { queryValue, queryWords } from '../../domain/pagination.ts';
 import { verifiesBySignature } from '../../ingest/verify/compile-verifier.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
-import { checkWorkload } from '../brokers/check-workload.ts';
-import { checkFunction, withoutMaskedCode } from '../http/check-function.ts';
+import { checkWorkload } from '../brokers/read-broker.ts';
+import { CallRate } from '../http/access/call-rate.ts';
+import { checkFunction, withoutMaskedCode } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
+import { operationsOf } from '../http/operation.ts';
 import { changedSource, newSource } from './source-input.ts';
 import { CreateSource, Source, toSource, UpdateSource } from './source-schema.ts';
-import { sourceStatuses } from './source-status.ts';
+import { isBroker, sourceStatuses } from './source-status.ts';
 
 export function registerSources(app: FastifyInstance, context: ApiContext): void {
   const { db, sources, changes } = context;
@@ -98,4 +101,29 @@ async function checkFunctions(
 ): Promise<void> {
   for (const field of ['body_function', 'header_function'] as const)
     await checkFunction(context, field, { projectId, code: body[field] ?? '' });
+}
+
+/** Each opens connections to an address of the caller's choice, so a project may not ask for many. */
+const MAX_PER_MINUTE = 10;
+
+export function registerTestConnection(app: FastifyInstance, context: ApiContext): void {
+  const limit = new CallRate(MAX_PER_MINUTE, 60);
+  operationsOf('Sources').post(app, '/api/v1/projects/:projectID/sources/:sourceID/test_connection', {
+    id: 'testSourceConnection',
+    summary: 'Connect to the broker of a source, without taking messages.',
+    message: 'Connection tried',
+    data: Type.Object({
+      ok: Type.Boolean(),
+      reason: Type.String({ description: 'Why it is not; empty where it is.' }),
+    }),
+    access: 'developer',
+    handle: async ({ project, params }) => {
+      const id = params.sourceID;
+      const source = found(await context.sources.get(context.db, project.id, id), 'source', id);
+      if (!isBroker(source)) throw wrongState('The source has no broker: its type is not pub_sub.');
+      limit.count(project.id);
+      const reason = await context.testSource(source);
+      return { ok: reason === null, reason: reason ?? '' };
+    },
+  });
 }

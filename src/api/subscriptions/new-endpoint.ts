@@ -17,7 +17,7 @@ import {
 import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
-import { checkSubscriptionFunction } from '../http/check-function.ts';
+import { checkSubscriptionFunction } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { newEndpointChanges } from '../http/versions/older-endpoints.ts';

@@ -8,23 +8,31 @@ import {
 } from '../../control/subscription-changes.ts';
 import { type EndpointScope, requireFunctionRight, visible } from '../../domain/endpoint-scope.ts';
 import { invalid } from '../../domain/errors.ts';
-import { asId, type SubscriptionId } from '../../domain/ids.ts';
+import { asId, type ProjectId, type SubscriptionId } from '../../domain/ids.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { compileFilter } from '../../matcher/filter.ts';
 import { inSlices, nextTurn } from '../../platform/time/next-turn.ts';
 import { Type } from '../../platform/type.ts';
+import { devicesByIds } from '../../store/config/devices.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { subscriptions } from '../../store/config/subscriptions.ts';
-import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-function.ts';
+import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
+import { deviceOf } from '../endpoints/device-schema.ts';
+import { endpointView } from '../endpoints/endpoint-view.ts';
+import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
+import { shownOrNull } from '../http/show-rows.ts';
 import { filterWarnings } from './filter-conditions.ts';
 import { changedSubscriptionFields, limitsOf, newSubscriptionFields } from './subscription-input.ts';
-import { CreateSubscription, Subscription, UpdateSubscription } from './subscription-schema.ts';
-import { subscriptionView } from './subscription-view.ts';
+import {
+  CreateSubscription,
+  Subscription,
+  toSubscription,
+  UpdateSubscription,
+} from './subscription-schema.ts';
 import { FilterExplanation, sampleSubject, shownExplanation, TestFilter } from './test-filter.ts';
 
 const path = '/api/v1/projects/:projectID/subscriptions';
@@ -125,4 +133,34 @@ function withoutKey(
   key: string,
 ): SubscriptionFields {
   return scope === undefined ? fields : { ...fields, key };
+}
+
+/** How subscriptions of a project are shown: with their endpoint and their source. Those of all of them are one read. */
+async function subscriptionView(
+  context: ApiContext,
+  projectId: ProjectId,
+  rows: readonly SubscriptionRow[],
+): Promise<(row: SubscriptionRow) => Static<typeof Subscription>> {
+  const { db, endpoints, sources, publicUrl, now } = context;
+  const endpointIds = rows.map((row) => row.endpoint_id);
+  const sourceIds = rows.map((row) => row.source_id);
+  const cliIds = rows.filter(({ type }) => type === 'cli').map((row) => row.endpoint_id);
+  const [endpointRows, devices, showEndpoint, sourceRows] = await Promise.all([
+    endpoints.byIds(db, projectId, endpointIds),
+    devicesByIds(db, projectId, cliIds),
+    endpointView(context, projectId, endpointIds),
+    sources.byIds(db, projectId, sourceIds),
+  ]);
+  return (row) => {
+    const endpoint = endpointRows.get(row.endpoint_id);
+    return toSubscription(row, {
+      endpoint:
+        endpoint === undefined || endpoint.delivery === 'device'
+          ? null
+          : shownOrNull(() => showEndpoint(endpoint)),
+      device: deviceOf(endpoint, devices.get(row.endpoint_id), now()),
+      source: sourceRows.get(row.source_id),
+      publicUrl: publicUrl(),
+    });
+  };
 }

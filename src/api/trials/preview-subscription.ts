@@ -16,7 +16,7 @@ import { type CalledFunction, runFunction } from '../../routing/run-function.ts'
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
-import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-function.ts';
+import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
 import { iso, payloadJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';

@@ -15,7 +15,7 @@ import { findSessions, type OpenedSession } from '../../../store/people/sessions
 import { roleOf } from './access.ts';
 import { CallRate } from './call-rate.ts';
 import type { Caller } from './caller.ts';
-import { ownerScope } from './portal-scope.ts';
+import { ownerScope } from './caller.ts';
 import { refuseCrossSite, sessionToken } from './session-cookie.ts';
 
 /**

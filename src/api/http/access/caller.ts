@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Actor } from '../../../domain/audit.ts';
-import type { PortalRights } from '../../../domain/endpoint-scope.ts';
+import type { EndpointScope, PortalRights } from '../../../domain/endpoint-scope.ts';
 import type { Role } from '../../../domain/role.ts';
+import type { ProjectRouting } from '../../../routing/project-routing.ts';
 
 /**
  * The caller. The instance key may do anything. A project key has a role in its project. A person who is signed in has a
@@ -77,4 +79,26 @@ function cliUserOf(encoded: string | string[] | undefined): string | null {
   } catch {
     return null;
   }
+}
+
+/** The tool of an assistant that makes the calls within `run`, for the audit log. Callers have no way to name one. */
+export const via = new AsyncLocalStorage<string>();
+
+/** The endpoints of each owner, found once per version of a project's config. */
+const ownersOf = new WeakMap<ProjectRouting, Map<string, Set<string>>>();
+
+export function ownerScope(routing: ProjectRouting, link: PortalCaller): EndpointScope {
+  let owners = ownersOf.get(routing);
+  if (owners === undefined) {
+    owners = new Map();
+    for (const { row } of routing.endpoints.values()) {
+      const ids = owners.get(row.owner_id);
+      if (ids === undefined) owners.set(row.owner_id, new Set([row.id]));
+      else ids.add(row.id);
+    }
+    ownersOf.set(routing, owners);
+  }
+  // A link without an owner shows nothing, because endpoints without an owner belong to the project.
+  const endpointIds = link.ownerId === '' ? undefined : owners.get(link.ownerId);
+  return { ...link, endpointIds: endpointIds ?? new Set() };
 }

@@ -1,3 +1,6 @@
+import type { Static } from 'typebox';
+import { type DeliveryGate, deliveryGates } from '../../domain/delivery.ts';
+import { Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { gateSets } from '../../routing/waiting-for.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -10,6 +13,27 @@ import {
 } from '../../store/history/event-deliveries.ts';
 import { hasMoreOpen } from '../../store/history/failure-groups.ts';
 import { queueKeys } from './find-failures.ts';
+
+const gates = Object.fromEntries(deliveryGates.map((gate) => [gate, Type.Integer()] as const));
+
+export const WaitingTotals = Type.Object(gates);
+
+export const CountedTotals = Type.Object({
+  ...gates,
+  complete: Type.Boolean({
+    description:
+      'Whether all open deliveries were counted. If not, a part of each endpoint was, and the counts are lower bounds.',
+  }),
+});
+
+/** Open deliveries by what they wait for. */
+export function waitingTotals(
+  rows: readonly { gate: DeliveryGate; count: number }[],
+): Static<typeof WaitingTotals> {
+  const totals = Object.fromEntries(deliveryGates.map((gate) => [gate, 0]));
+  for (const { gate, count } of rows) totals[gate] = (totals[gate] ?? 0) + count;
+  return totals;
+}
 
 /** More open deliveries of a project are not all counted. */
 const MOST_OPEN = 200_000;

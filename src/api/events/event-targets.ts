@@ -1,16 +1,93 @@
 import type { Static } from 'typebox';
 import { changesTypes, ensureDynamicTarget } from '../../control/dynamic-target.ts';
+import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { invalid } from '../../domain/errors.ts';
+import { type EndpointScope, inScope, requireEventTypes } from '../../domain/endpoint-scope.ts';
+import { AppError, invalid } from '../../domain/errors.ts';
+import type { EndpointId } from '../../domain/ids.ts';
+import { oneOf, Type } from '../../platform/type.ts';
+import type { EventTarget, ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { ConsentAsks } from '../endpoints/ask-consent.ts';
-import { checkHttpUrl } from '../http/check-url.ts';
+import { checkHttpUrl } from '../http/check-settings.ts';
 import type { ApiContext } from '../http/context.ts';
-import type { DynamicEvent } from './event-schema.ts';
-import { fixedTarget, type WantedTarget } from './wanted-target.ts';
+import type { CreateEvent, DynamicEvent } from './event-schema.ts';
 
-type Input = Static<typeof DynamicEvent>;
+/** A change of config that an event makes, so that it has an endpoint and a subscription to go to. */
+export const TargetChange = Type.Object({
+  resource: oneOf(['endpoint', 'subscription'] as const),
+  action: oneOf(['create', 'update'] as const),
+  endpoint_id: Type.String({ description: 'Empty for an endpoint that would be created.' }),
+  url: Type.String(),
+});
+
+/** Where an event goes. A change is made after all else about the call is checked. */
+export interface WantedTarget {
+  make(): Promise<EventTarget>;
+  /** As the config is now. Null: there is nothing yet. */
+  known: EventTarget | null;
+  changes: readonly Static<typeof TargetChange>[];
+}
+
+/** A target that needs no change. */
+export const fixedTarget = (target: EventTarget): WantedTarget => ({
+  make: async () => target,
+  known: target,
+  changes: [],
+});
+
+/**
+ * An endpoint by id, or every endpoint with an app_id. Each that has no subscription gets one.
+ */
+export async function directTarget(
+  context: ApiContext,
+  by: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
+  body: Static<typeof CreateEvent>,
+): Promise<WantedTarget> {
+  const routing = await context.cache.get(by.project.id);
+  const endpointIds = endpointsOf(routing, by.scope, body);
+  // The created subscription gets every event type.
+  const unsubscribed = endpointIds.filter((id) => !routing.hasSubscription(id));
+  if (unsubscribed.length > 0) requireEventTypes(by.scope, ['*']);
+  const known = { kind: 'endpoints', endpointIds } as const;
+  return {
+    known,
+    changes: unsubscribed.map((endpoint_id) => ({
+      resource: 'subscription',
+      action: 'create',
+      endpoint_id,
+      url: routing.endpoints.get(endpoint_id)?.row.url ?? '',
+    })),
+    make: async () => {
+      const author = { projectId: by.project.id, actor: by.actor };
+      for (const id of endpointIds) await ensureSubscription(context.changes, author, id);
+      return known;
+    },
+  };
+}
+
+function endpointsOf(
+  { endpoints }: ProjectRouting,
+  scope: EndpointScope | undefined,
+  body: Static<typeof CreateEvent>,
+): EndpointId[] {
+  if (body.endpoint_id) {
+    const endpoint = inScope(scope, body.endpoint_id) ? endpoints.get(body.endpoint_id) : undefined;
+    if (endpoint === undefined) throw missing('endpoint_id', 'endpoint', body.endpoint_id);
+    return [endpoint.row.id];
+  }
+  if (!body.app_id) throw invalid('endpoint_id', 'is required');
+  const ids = [...endpoints.values()]
+    .filter(({ row }) => row.app_id === body.app_id || row.id === body.app_id)
+    .map(({ row }) => row.id)
+    .filter((id) => inScope(scope, id));
+  if (ids.length === 0) throw missing('app_id', 'endpoint of app', body.app_id);
+  return ids;
+}
+
+const missing = (field: string, resource: string, id: string): AppError =>
+  new AppError('not_in_project', { field, resource, id });
 
 /**
  * Where a dynamic event goes: to the endpoint with exactly its URL, through that endpoint's oldest subscription and
@@ -21,7 +98,7 @@ type Input = Static<typeof DynamicEvent>;
 export async function dynamicTarget(
   context: ApiContext,
   by: { project: ProjectRow; actor: Actor; asks?: ConsentAsks },
-  body: Input,
+  body: Static<typeof DynamicEvent>,
 ): Promise<WantedTarget> {
   const { project, asks = new ConsentAsks(1) } = by;
   const { config } = project;

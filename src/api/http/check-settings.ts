@@ -3,6 +3,18 @@ import { functionContract } from '../../routing/function-contract.ts';
 import type { ApiContext } from './context.ts';
 import { MASK } from './portal-view.ts';
 
+/** Checks a URL that we may call: well formed, and allowed by the egress rule as far as the URL alone shows. */
+export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {
+  checkHttpUrl(field, url);
+  const verdict = context.checkUrl(url);
+  if (!verdict.allowed) throw invalid(field, verdict.reason);
+}
+
+export function checkHttpUrl(field: string, url: string): void {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw invalid(field, 'must be an http or https URL with a host');
+}
+
 /** Checks the function of a subscription, which may ask for another contract. */
 export async function checkSubscriptionFunction(
   context: ApiContext,
