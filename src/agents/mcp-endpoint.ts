@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuseOtherOrigin } from '../api/http/access/session-cookie.ts';
 import { jsonBytes } from '../api/http/body/read-body.ts';
-import type { ApiContext } from '../api/http/context.ts';
+import type { ApiContext, ReadContext } from '../api/http/context.ts';
 import { AppError } from '../domain/errors.ts';
 import { eventMethods } from './events/mcp-events.ts';
 import {
@@ -30,7 +30,7 @@ type Method = (params: Record<string, unknown>, call: AgentCall) => object | Pro
 
 function registerMcp(
   app: FastifyInstance,
-  context: ApiContext,
+  context: ReadContext,
   more: Readonly<Record<string, Method>>,
 ): void {
   const methods: Readonly<Record<string, Method>> = {

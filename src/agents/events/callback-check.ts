@@ -1,6 +1,6 @@
 import { askChallenge } from '../../api/endpoints/challenge.ts';
 import { CallRate } from '../../api/http/access/call-rate.ts';
-import type { ApiContext } from '../../api/http/context.ts';
+import type { SendContext } from '../../api/http/context.ts';
 import type { NewEndpoint } from '../../control/new-endpoint.ts';
 import { randomText } from '../../platform/random.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -16,11 +16,11 @@ const AT_A_TIME = 10;
 const RANDOM_CHARS = 16;
 
 export class CallbackCheck {
-  readonly #context: ApiContext;
+  readonly #context: SendContext;
   readonly #hosts = new CallRate(PER_HOST_AND_MINUTE, 60);
   readonly #underWay = new Map<string, number>();
 
-  constructor(context: ApiContext) {
+  constructor(context: SendContext) {
     this.#context = context;
   }
 

@@ -7,12 +7,12 @@ import { getPerson, membershipsOf } from '../../store/people/people.ts';
 import { getSession } from '../../store/people/sessions.ts';
 import { overCells } from '../http/access/over-cells.ts';
 import { sessionToken, setSessionCookie } from '../http/access/session-cookie.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext, ReadContext } from '../http/context.ts';
 import { type Me, toPerson, toSession } from './person-schema.ts';
 
 /** The person of a session, with the projects that are open to it. */
 export async function showMe(
-  context: ApiContext,
+  context: ChangeContext,
   request: FastifyRequest,
   { personId, sessionId }: { personId: string; sessionId: string },
 ): Promise<Static<typeof Me>> {
@@ -40,7 +40,7 @@ export async function showMe(
   };
 }
 
-export function visitorOf(context: ApiContext, request: FastifyRequest): Visitor {
+export function visitorOf(context: ReadContext, request: FastifyRequest): Visitor {
   return {
     address: request.ip,
     userAgent: request.headers['user-agent'] ?? '',
@@ -50,7 +50,7 @@ export function visitorOf(context: ApiContext, request: FastifyRequest): Visitor
 
 /** Sets the cookie of a new session and shows its person. */
 export async function enter(
-  context: ApiContext,
+  context: ChangeContext,
   reply: FastifyReply,
   { token, session }: SignedIn,
 ): Promise<Static<typeof Me>> {

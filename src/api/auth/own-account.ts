@@ -7,7 +7,7 @@ import { changeAccount } from '../../people/people-changes.ts';
 import { RequiredText, Text, Type } from '../../platform/type.ts';
 import { listSessions } from '../../store/people/sessions.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -27,7 +27,7 @@ export function selfOf({ caller, actor }: Pick<Call<unknown>, 'caller' | 'actor'
 }
 
 /** Operations of people on their own account. */
-export function registerOwnAccount(app: FastifyInstance, context: ApiContext): void {
+export function registerOwnAccount(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.get(app, '/auth/me', {
     id: 'getMe',
@@ -73,7 +73,7 @@ export function registerOwnAccount(app: FastifyInstance, context: ApiContext): v
   registerOwnSessions(app, context);
 }
 
-function registerOwnSessions(app: FastifyInstance, context: ApiContext): void {
+function registerOwnSessions(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.get(app, '/auth/sessions', {
     id: 'listSessions',

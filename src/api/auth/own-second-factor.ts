@@ -7,7 +7,7 @@ import {
   renewRecoveryCodes,
 } from '../../people/second-factor.ts';
 import { RequiredText, Type } from '../../platform/type.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { enter, visitorOf } from './me.ts';
@@ -24,7 +24,7 @@ const RecoveryCodes = Type.Array(Type.String(), {
 });
 
 /** The second factor of the own account: codes of an authenticator app. */
-export function registerOwnSecondFactor(app: FastifyInstance, context: ApiContext): void {
+export function registerOwnSecondFactor(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.post(app, `${path}/begin`, {
     id: 'beginSecondFactor',

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../domain/errors.ts';
 import { signInWithProvider } from '../../people/provider-sign-in.ts';
 import { cookie, setCookie, setSessionCookie } from '../http/access/session-cookie.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext, ReadContext } from '../http/context.ts';
 import { visitorOf } from './me.ts';
 
 /**
@@ -12,7 +12,7 @@ import { visitorOf } from './me.ts';
 const COOKIE = 'posthorn_provider';
 const COOKIE_SECONDS = 600;
 
-export function registerProviderRoutes(app: FastifyInstance, context: ApiContext): void {
+export function registerProviderRoutes(app: FastifyInstance, context: ChangeContext): void {
   const hidden = { schema: { hide: true } };
   app.get('/auth/providers/:name/start', hidden, (request, reply) =>
     redirecting(context, request, reply, async (name) => {
@@ -39,7 +39,7 @@ export function registerProviderRoutes(app: FastifyInstance, context: ApiContext
 }
 
 async function redirecting(
-  context: ApiContext,
+  context: ReadContext,
   request: FastifyRequest,
   reply: FastifyReply,
   work: (name: string) => Promise<string>,

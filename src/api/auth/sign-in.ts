@@ -7,7 +7,7 @@ import { signIn, signOut } from '../../people/sign-in.ts';
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { refuseOtherOrigin, removeSessionCookie } from '../http/access/session-cookie.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { Nothing } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { enter, visitorOf } from './me.ts';
@@ -52,7 +52,7 @@ const Ways = Type.Object({
 });
 
 /** Sign-in. These operations have no caller yet. */
-export function registerSignIn(app: FastifyInstance, context: ApiContext): void {
+export function registerSignIn(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.post(app, '/auth/sign-in', {
     id: 'signIn',
@@ -114,7 +114,7 @@ export function registerSignIn(app: FastifyInstance, context: ApiContext): void 
   registerLinks(app, context);
 }
 
-function registerLinks(app: FastifyInstance, context: ApiContext): void {
+function registerLinks(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.post(app, '/auth/link/check', {
     id: 'checkLink',

@@ -13,7 +13,7 @@ import type { Queryable } from '../../store/database/database.ts';
 import { countDeliveries, type DeliveryFilter, getDelivery } from '../../store/history/event-deliveries.ts';
 import { type LockedDelivery, lockDeliveries } from '../../store/queue/resend-deliveries.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
@@ -41,13 +41,13 @@ const RETRY_HINT = 'only Failure and Discarded can be retried; forceresend sends
 const CANCEL_HINT = 'only Scheduled, Processing and Retry can be cancelled';
 
 /** Manual actions on deliveries. Each changes rows. The engine finds them, or is notified. */
-export function registerDeliveryActions(app: FastifyInstance, context: ApiContext): void {
+export function registerDeliveryActions(app: FastifyInstance, context: SendContext): void {
   registerResends(app, context);
   registerBatches(app, context);
   registerSendNow(app, context);
 }
 
-function registerResends(app: FastifyInstance, context: ApiContext): void {
+function registerResends(app: FastifyInstance, context: SendContext): void {
   route.put(app, `${path}/:eventDeliveryID/resend`, {
     id: 'resendEventDelivery',
     summary: 'Send a failed or discarded delivery again, with a fresh retry budget.',
@@ -112,7 +112,7 @@ function registerResends(app: FastifyInstance, context: ApiContext): void {
 }
 
 async function resendAll(
-  context: ApiContext,
+  context: SendContext,
   { project, actor, scope }: { project: ProjectRow; actor: Actor; scope: EndpointScope | undefined },
   wanted: {
     ids: string[];
@@ -152,7 +152,7 @@ function refuseUnsent(ids: string[], deliveries: LockedDelivery[]): void {
   }
 }
 
-function registerBatches(app: FastifyInstance, context: ApiContext): void {
+function registerBatches(app: FastifyInstance, context: SendContext): void {
   const { db } = context;
   const counting = (project: ProjectRow, filter: DeliveryFilter) => (tx: Queryable) =>
     countDeliveries(tx, project.id, filter);
@@ -255,7 +255,7 @@ function objectIn(body: unknown): object {
 }
 
 async function readDelivery(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   id: string,
 ): Promise<Static<typeof EventDelivery>> {

@@ -17,7 +17,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import type { DeliveryFilter } from '../../store/history/event-deliveries.ts';
 import { NO_ENDPOINT, ofOwner, searchFrom } from '../events/event-filter.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, queryTime, Repeated } from '../http/fields.ts';
 
 export const deliveryFilterQuery = {
@@ -54,7 +54,7 @@ export const deliveryFilterAliases: readonly string[] = ['event_type'];
 
 /** The filter of a request, within the scope of its caller. */
 export async function deliveryFilter(
-  context: ApiContext,
+  context: ReadContext,
   { project, scope }: { project: ProjectRow; scope: EndpointScope | undefined },
   query: Call<unknown>['query'],
 ): Promise<DeliveryFilter> {
@@ -101,7 +101,7 @@ function outcomes(query: Call<unknown>['query']): OutcomeFilter | undefined {
 }
 
 async function gates(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   query: Call<unknown>['query'],
 ): Promise<DeliveryFilter['gates']> {
@@ -110,7 +110,7 @@ async function gates(
   return { names, sets: gateSets(await context.cache.get(project.id), context.now()) };
 }
 
-async function endpointsNamed(context: ApiContext, project: ProjectRow, text: string): Promise<string[]> {
+async function endpointsNamed(context: ReadContext, project: ProjectRow, text: string): Promise<string[]> {
   const { endpoints } = await context.cache.get(project.id);
   const wanted = text.toLowerCase();
   const isNamed = ({ row }: RoutedEndpoint) =>
@@ -126,7 +126,7 @@ function withinScope(scope: EndpointScope | undefined, endpointIds: string[]): s
 }
 
 async function endpointOf(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   subscriptionId: string | undefined,
 ): Promise<string[]> {

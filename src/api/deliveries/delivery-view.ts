@@ -3,12 +3,12 @@ import type { ProjectId } from '../../domain/ids.ts';
 import { devicesByIds } from '../../store/config/devices.ts';
 import type { StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { type EventDelivery, toDelivery } from './delivery-schema.ts';
 
 /** Shows deliveries of a project with their endpoints, deleted ones too, and their sources. */
 export async function deliveryView(
-  context: ApiContext,
+  context: ReadContext,
   projectId: ProjectId,
   rows: readonly StoredDelivery[],
 ): Promise<(row: StoredDelivery) => Static<typeof EventDelivery>> {

@@ -4,14 +4,14 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import { summarizeDeliveries } from '../../store/history/delivery-groups.ts';
 import { type DeliveryFilter, listDeliveries } from '../../store/history/event-deliveries.ts';
 import type { JobType } from '../../store/jobs/jobs.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { NAMED, SAMPLE } from '../jobs/dry-run.ts';
 import { type Job, unstartedJob } from '../jobs/jobs.ts';
 
 /** Counts the deliveries that a job would take: exactly, within the time limit of a search. */
 export async function dryRunOfDeliveries(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   job: { type: JobType; filter: DeliveryFilter; rate: number | undefined },
 ): Promise<Static<typeof Job>> {

@@ -10,7 +10,7 @@ import type { Queryable } from '../../store/database/database.ts';
 import { getDelivery, listDeliveries, type StoredDelivery } from '../../store/history/event-deliveries.ts';
 import { getEvent } from '../../store/history/events.ts';
 import { toEvent } from '../events/event-schema.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { mapPage, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -24,7 +24,7 @@ const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
 const attempts = operationsOf('Delivery attempts');
 
-export function registerEventDeliveries(app: FastifyInstance, context: ApiContext): void {
+export function registerEventDeliveries(app: FastifyInstance, context: SendContext): void {
   const { db } = context;
   route.get(app, path, {
     id: 'listEventDeliveries',
@@ -94,7 +94,7 @@ async function deliveryOf(
 const shortenedWarning = (count: number) =>
   `the list would exceed 8 MB, so headers and response_data of the ${count} oldest attempts are left out; get such an attempt by its uid`;
 
-function registerAttempts(app: FastifyInstance, { db }: ApiContext): void {
+function registerAttempts(app: FastifyInstance, { db }: ReadContext): void {
   const attemptsPath = `${path}/:eventDeliveryID/deliveryattempts` as const;
   attempts.get(app, attemptsPath, {
     id: 'listDeliveryAttempts',

@@ -14,7 +14,7 @@ import {
   type NamedMuteRow,
   saveFailureMute,
 } from '../../store/saved/failure-mutes.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso, Nothing, parseFutureTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -50,7 +50,7 @@ export const FailureMute = Type.Object({
 });
 
 /** A mute only sorts: groups that are muted are in the list of failures, alerts are sent, deliveries are tried. */
-export function registerFailureMutes(app: FastifyInstance, context: ApiContext): void {
+export function registerFailureMutes(app: FastifyInstance, context: ReadContext): void {
   route.post(app, path, {
     id: 'muteFailures',
     summary: 'Mute a group of failures until a time, for all users of the project.',

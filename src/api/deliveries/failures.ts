@@ -6,7 +6,7 @@ import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { FailureGroup } from '../../store/history/failure-groups.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/saved/failure-mutes.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { deliveryFilter, deliveryFilterQuery } from './delivery-filter.ts';
@@ -55,7 +55,7 @@ const Failures = Type.Object({
   }),
 });
 
-export function registerFailures(app: FastifyInstance, context: ApiContext): void {
+export function registerFailures(app: FastifyInstance, context: ReadContext): void {
   operationsOf('Event deliveries').get(app, '/api/v1/projects/:projectID/failures', {
     id: 'listFailures',
     summary: 'Group failing deliveries by endpoint and cause. Without dates, those of the last 24 hours.',

@@ -11,7 +11,7 @@ import {
   keysWithRetries,
   sampleFailures,
 } from '../../store/history/failure-groups.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 
 /**
  * Groups failing deliveries by endpoint and cause: open deliveries that were tried and failed, of any age, and deliveries of the
@@ -42,7 +42,7 @@ interface Found {
 type Ask = <T>(question: (tx: Queryable) => Promise<T>) => Promise<T | null>;
 
 export async function findFailures(
-  { db, cache, now }: ApiContext,
+  { db, cache, now }: ReadContext,
   projectId: ProjectRouting['project']['id'],
   filter: DeliveryFilter,
 ): Promise<Found> {

@@ -9,7 +9,7 @@ import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow } from '../../store/history/meta-events.ts';
 import { resendMetaEvent } from '../../store/queue/insert-meta-events.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { dateQuery, dateRange, iso, isoOrNull, payloadJson, times } from '../http/fields.ts';
 import { HeaderText, joinValues, RetryMetadata } from './delivery-schema.ts';
@@ -35,7 +35,7 @@ export const MetaEvent = Type.Object({
 });
 
 /** The meta events of a project and their results. */
-export function registerMetaEvents(app: FastifyInstance, context: ApiContext): void {
+export function registerMetaEvents(app: FastifyInstance, context: SendContext): void {
   const { db } = context;
   const event = crud(app, db, {
     tag: 'Meta events',

@@ -6,7 +6,7 @@ import { gateSets } from '../../routing/waiting-for.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { countDeliveries, type DeliveryFilter } from '../../store/history/event-deliveries.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
@@ -27,7 +27,7 @@ const SENDABLE: readonly DeliveryGate[] = [...HELD, 'delayed'];
 
 const isNamed = ({ eventId, ids = [] }: DeliveryFilter): boolean => eventId !== undefined || ids.length > 0;
 
-export function registerSendNow(app: FastifyInstance, context: ApiContext): void {
+export function registerSendNow(app: FastifyInstance, context: SendContext): void {
   operationsOf('Event deliveries').post(app, '/api/v1/projects/:projectID/eventdeliveries/sendnow', {
     id: 'sendNowEventDeliveries',
     summary:

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { deleteDevice } from '../../control/device-changes.ts';
 import { type DeviceRow, listDevices } from '../../store/config/devices.ts';
 import { Device, toDevice } from '../endpoints/device-schema.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 
 /** Programs that listen to a project. They are made by listening (listen.ts). */
-export function registerDevices(app: FastifyInstance, { db, changes, now }: ApiContext): void {
+export function registerDevices(app: FastifyInstance, { db, changes, now }: ChangeContext): void {
   const device = crud(app, db, {
     tag: 'Devices',
     noun: 'device',

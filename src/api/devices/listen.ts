@@ -7,7 +7,7 @@ import { SEEN_EVERY_MS } from '../endpoints/device-schema.ts';
 import { requireAccess } from '../http/access/access.ts';
 import type { Authenticator } from '../http/access/auth.ts';
 import { callerIdOf } from '../http/access/caller.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext } from '../http/context.ts';
 import { Listening, refuse } from './listening.ts';
 import { WebSockets } from './web-sockets.ts';
 
@@ -62,7 +62,7 @@ export function registerListen(
 }
 
 /** One statement notes all devices of this node. A device that was deleted or switched off is cut off. */
-async function seeConnected({ db }: ApiContext, open: ReadonlySet<Listening>): Promise<void> {
+async function seeConnected({ db }: ReadContext, open: ReadonlySet<Listening>): Promise<void> {
   const connected = [...open].filter(({ deviceId }) => deviceId !== null);
   for (const listening of open) listening.ping();
   if (connected.length === 0) return;

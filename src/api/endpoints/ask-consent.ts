@@ -1,6 +1,6 @@
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { isReceiver } from '../../domain/delivery.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 
 /**
  * The handshake of CloudEvents' webhooks, as the sender: a project with a `webhook_origin` asks each new address for its consent
@@ -23,7 +23,7 @@ export class ConsentAsks {
     this.#most = most;
   }
 
-  ask(context: Pick<ApiContext, 'http'>, config: ProjectConfig, url: string): Promise<Consent> | undefined {
+  ask(context: Pick<SendContext, 'http'>, config: ProjectConfig, url: string): Promise<Consent> | undefined {
     const known = this.#asked.get(url);
     if (known !== undefined) return known;
     if (config.webhook_origin === '') return Promise.resolve(FREE);
@@ -35,7 +35,7 @@ export class ConsentAsks {
 }
 
 export async function askConsent(
-  { http }: Pick<ApiContext, 'http'>,
+  { http }: Pick<SendContext, 'http'>,
   { webhook_origin: origin }: ProjectConfig,
   url: string,
 ): Promise<Consent> {

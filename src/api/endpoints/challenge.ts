@@ -8,7 +8,7 @@ import { isObject } from '../../platform/json/is-object.ts';
 import { randomText } from '../../platform/random.ts';
 import { Tasks } from '../../platform/tasks.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 
 /**
  * The challenge of an endpoint with `verification` `challenge`. It is pending until its URL has echoed one.
@@ -35,7 +35,7 @@ interface UnderWay {
   /** Only projects that have some. */
   ofProjects: Map<ProjectId, number>;
 }
-const underWay = new WeakMap<ApiContext['db'], UnderWay>();
+const underWay = new WeakMap<ReadContext['db'], UnderWay>();
 
 /** Sends the first challenge in the background, if the endpoint has to answer one. */
 export function beginChallenge(
@@ -61,7 +61,7 @@ export function beginChallenge(
 }
 
 /** False: too many are under way. */
-function addTask({ db }: ApiContext, projectId: ProjectId, start: () => Promise<void>): boolean {
+function addTask({ db }: ReadContext, projectId: ProjectId, start: () => Promise<void>): boolean {
   const { all, ofProjects } = underWay.get(db) ?? { all: new Tasks(MOST_AT_A_TIME), ofProjects: new Map() };
   underWay.set(db, { all, ofProjects });
   const count = ofProjects.get(projectId) ?? 0;
@@ -102,7 +102,7 @@ export type Challenged = { isEchoed: true } | { isEchoed: false; reason: string;
 
 /** Sends a challenge to an endpoint, which may not be saved, and reads the answer. `messageId`: the id of the request. */
 export async function askChallenge(
-  context: ApiContext,
+  context: SendContext,
   { row, config, messageId }: { row: EndpointRow; config: ProjectConfig; messageId?: string },
 ): Promise<Challenged> {
   const text = randomText(CHALLENGE_CHARS);

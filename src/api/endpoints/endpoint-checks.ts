@@ -4,7 +4,7 @@ import { inScope } from '../../domain/endpoint-scope.ts';
 import { queryValues } from '../../domain/pagination.ts';
 import { Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { checkedOAuth2, checkSigningKey } from './endpoint-credentials.ts';
@@ -39,7 +39,7 @@ const TokenTest = Type.Object({
 });
 
 /** Read-only checks of endpoints: their failure rates, and whether their token server issues a token. */
-export function registerEndpointChecks(app: FastifyInstance, context: ApiContext): void {
+export function registerEndpointChecks(app: FastifyInstance, context: SendContext): void {
   route.get(app, `${path}/period-failure-rates`, {
     id: 'getPeriodFailureRates',
     summary: 'Count the deliveries of up to 100 endpoints between two dates by outcome.',

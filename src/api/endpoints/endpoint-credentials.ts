@@ -11,7 +11,7 @@ import { invalid } from '../../domain/errors.ts';
 import { isConnectionHeader, isHeaderName, isHeaderValue, OF_CONNECTION } from '../../domain/http-header.ts';
 import { generateEd25519 } from '../../signing/signing-secrets.ts';
 import { checkUrl } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { readDestination } from './broker-of-endpoint.ts';
@@ -22,7 +22,7 @@ type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
 /** The credentials of an endpoint after an update. */
 export function changedCredentials(
-  context: Pick<ApiContext, 'checkUrl'>,
+  context: Pick<ReadContext, 'checkUrl'>,
   secrets: EndpointSecrets,
   input: Input,
 ): EndpointSecrets {
@@ -42,7 +42,7 @@ export function changedCredentials(
 
 /** The given authentication, checked for completeness. None if its type is blank or absent. */
 function authentication(
-  context: Pick<ApiContext, 'checkUrl'>,
+  context: Pick<ReadContext, 'checkUrl'>,
   given: NonNullable<Input['authentication']>,
 ): EndpointAuthentication | null {
   const { type } = given;
@@ -65,7 +65,7 @@ function authentication(
 
 /** Valid settings, as far as that is known without the token server, without blank ones. */
 export function checkedOAuth2(
-  context: Pick<ApiContext, 'checkUrl'>,
+  context: Pick<ReadContext, 'checkUrl'>,
   field: string,
   given: Static<typeof OAuth2>,
 ): OAuth2Config {

@@ -12,7 +12,7 @@ import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { checkWorkload, usesWorkload } from '../brokers/read-broker.ts';
 import type { Call } from '../http/call.ts';
 import { checkUrl } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
 import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
@@ -25,7 +25,7 @@ import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 
 /** The endpoint that a request asks for, over the defaults. */
-export function createdEndpoint(context: ApiContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
+export function createdEndpoint(context: ReadContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
   const { name, url = '', secret } = input;
   const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
   const fields = endpointFields(context, made.fields, { schema: CreateEndpoint, input });
@@ -39,7 +39,7 @@ export function createdEndpoint(context: ApiContext, input: Static<typeof Create
 
 /** An endpoint after a request. */
 export function changedEndpoint(
-  context: ApiContext,
+  context: ReadContext,
   row: EndpointRow,
   input: Static<typeof UpdateEndpoint>,
 ): EndpointRow {
@@ -58,7 +58,7 @@ export function changedEndpoint(
 }
 
 function endpointFields(
-  { now }: Pick<ApiContext, 'now'>,
+  { now }: Pick<ReadContext, 'now'>,
   known: EndpointFields,
   { schema, input }: { schema: TObject; input: Input },
 ): EndpointFields {
@@ -158,7 +158,7 @@ export function requireBrokerRight(
  * may be meant, so strict callers are not refused.
  */
 export function warnOfOwnUrl(
-  { publicUrl }: ApiContext,
+  { publicUrl }: ReadContext,
   { url = '' }: Input,
   call: Pick<Call<unknown>, 'warn'>,
 ): void {
@@ -171,7 +171,11 @@ export function warnOfOwnUrl(
 }
 
 /** Rules that a schema cannot express. */
-export async function checkEndpoint(context: ApiContext, config: ProjectConfig, input: Input): Promise<void> {
+export async function checkEndpoint(
+  context: ReadContext,
+  config: ProjectConfig,
+  input: Input,
+): Promise<void> {
   checkUrls(context, config, input);
   const destination = input.broker && readDestination(input.broker);
   checkWorkload(destination, { path: 'broker', allowed: context.workload });
@@ -187,7 +191,7 @@ export async function checkEndpoint(context: ApiContext, config: ProjectConfig, 
  * which sends nothing.
  */
 export async function withConsent<In extends Input>(
-  context: ApiContext,
+  context: SendContext,
   config: ProjectConfig,
   input: In,
   known?: EndpointRow,
@@ -200,7 +204,7 @@ export async function withConsent<In extends Input>(
   return { ...input, rate_limit: consent.perMinute, rate_limit_duration: 60 };
 }
 
-export function checkUrls(context: ApiContext, config: ProjectConfig, input: Input): void {
+export function checkUrls(context: ReadContext, config: ProjectConfig, input: Input): void {
   if (input.url !== undefined && input.url !== '') {
     checkUrl(context, 'url', input.url);
     if (config.ssl.enforce_secure_endpoints && !input.url.toLowerCase().startsWith('https:'))

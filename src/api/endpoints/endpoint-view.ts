@@ -3,7 +3,7 @@ import { breakerState } from '../../domain/config/circuit-breaker.ts';
 import type { ProjectId } from '../../domain/ids.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { endpointCounts } from '../../store/counts/read-counts.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
 
 /**
@@ -11,7 +11,7 @@ import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
  * them are one read; the breakers are in memory.
  */
 export async function endpointView(
-  { db, cache, now }: ApiContext,
+  { db, cache, now }: ReadContext,
   projectId: ProjectId,
   ids: readonly string[],
 ): Promise<(row: EndpointRow) => Static<typeof Endpoint>> {

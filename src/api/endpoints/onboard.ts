@@ -9,7 +9,7 @@ import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { getJob, type JobRow } from '../../store/jobs/jobs.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { Job, startedJob } from '../jobs/jobs.ts';
@@ -57,7 +57,7 @@ export const OnboardJob = Type.Object({
 
 type RowError = Static<typeof RowProblem>;
 
-export function registerOnboard(app: FastifyInstance, context: ApiContext): void {
+export function registerOnboard(app: FastifyInstance, context: SendContext): void {
   const isDryRun = (query: Call<unknown>['query']) => queryFlag(query, 'dry_run') ?? false;
   operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/onboard', {
     id: 'onboard',
@@ -93,7 +93,7 @@ export function registerOnboard(app: FastifyInstance, context: ApiContext): void
 }
 
 async function onboardJob(
-  context: ApiContext,
+  context: ReadContext,
   reply: FastifyReply,
   job: JobRow,
 ): Promise<Static<typeof OnboardJob>> {
@@ -115,7 +115,7 @@ function validationFailed(checked: Static<typeof OnboardCheck>): AppError {
 }
 
 function problemsOf(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   { item, row }: { item: Static<typeof Item>; row: number },
 ): RowError[] {

@@ -7,7 +7,7 @@ import { type PulledDelivery, resultStates } from '../../domain/pull-service.ts'
 import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { callerIdOf } from '../http/access/caller.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { MASK } from '../http/portal-view.ts';
@@ -74,7 +74,7 @@ const Results = Type.Object({
 });
 
 /** Pull endpoints: a consumer takes deliveries under a lease and reports the results. See docs/pull.md. */
-export function registerPull(app: FastifyInstance, context: ApiContext): void {
+export function registerPull(app: FastifyInstance, context: SendContext): void {
   const pulls = new Admission(PULLS);
   route.post(app, path, {
     id: 'pullEndpoint',
@@ -127,7 +127,7 @@ export function registerPull(app: FastifyInstance, context: ApiContext): void {
 }
 
 async function pullEndpoint(
-  { db, endpoints }: ApiContext,
+  { db, endpoints }: ReadContext,
   projectId: ProjectId,
   { id, scope }: { id: EndpointId; scope: EndpointScope | undefined },
 ): Promise<EndpointRow> {

@@ -13,7 +13,7 @@ import { listEventTypes } from '../../store/config/event-types.ts';
 import { getConfigVersion } from '../../store/config/projects.ts';
 import { bareQuery } from '../http/answer/envelope.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { operationsOf } from '../http/operation.ts';
 import { describedTypes } from './catalogue.ts';
@@ -30,7 +30,7 @@ const path = '/api/v1/projects/:projectID/event-types';
 const route = operationsOf('Event types');
 
 /** The validators of schemas are loaded by the first call that needs them. */
-export function registerEventTypes(app: FastifyInstance, context: ApiContext): void {
+export function registerEventTypes(app: FastifyInstance, context: ChangeContext): void {
   const { db, changes } = context;
   const seenTypes = async ({ project, scope }: Pick<Call<unknown>, 'project' | 'scope'>) => {
     const types = await db.reading(project.id, (tx) => listEventTypes(tx, project.id));

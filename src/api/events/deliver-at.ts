@@ -6,7 +6,7 @@ import { audited } from '../../store/audit/audit-entries.ts';
 import { getEvent } from '../../store/history/events.ts';
 import { lockDelayed, moveDelayed } from '../../store/later/delayed-events.ts';
 import { notifyDue } from '../../store/limits/rate-leases.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { DeliverAt, Event, toEvent } from './event-schema.ts';
@@ -16,7 +16,7 @@ const TOO_LATE =
 
 const shown = (ms: number) => ({ deliver_at: iso(ms) });
 
-export function registerDeliverAt(app: FastifyInstance, context: ApiContext): void {
+export function registerDeliverAt(app: FastifyInstance, context: SendContext): void {
   operationsOf('Events').put(app, '/api/v1/projects/:projectID/events/:eventID/deliver_at', {
     id: 'rescheduleEvent',
     summary: 'Change the time at which a delayed event is delivered, until that time has come.',

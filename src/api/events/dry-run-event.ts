@@ -3,7 +3,7 @@ import { type EndpointScope, inScope } from '../../domain/endpoint-scope.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { explainMatch } from '../../routing/explain-match.ts';
 import { eventOfKey } from '../../store/history/events.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { SubscriptionExplanation, toExplanation } from '../subscriptions/match-explanation.ts';
 import { TargetChange, type WantedTarget } from './event-targets.ts';
 import { type newEvent } from './new-event.ts';
@@ -25,7 +25,7 @@ const NOTHING = { kind: 'subscription', subscriptionId: '' } as const;
 
 /** The fate of an event that is checked like any other, and not stored. */
 export async function dryRunOfEvent(
-  { acceptor, db, now }: ApiContext,
+  { acceptor, db, now }: SendContext,
   given: Awaited<ReturnType<typeof newEvent>>,
   { target, scope }: { target: WantedTarget; scope: EndpointScope | undefined },
 ): Promise<{ data: Static<typeof EventDryRun>; warnings: string[] }> {

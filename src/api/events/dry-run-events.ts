@@ -4,7 +4,7 @@ import type { BatchReplay } from '../../jobs/replay-job.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { summarizeEvents } from '../../store/history/event-groups.ts';
 import { eventConditions, eventsAfter } from '../../store/history/events.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { NAMED, SAMPLE } from '../jobs/dry-run.ts';
 import { type Job, unstartedJob } from '../jobs/jobs.ts';
@@ -16,7 +16,7 @@ const CHUNK_EVENTS = 50;
 
 /** Counts the events of a replay exactly, and its deliveries by matching the events again. */
 export async function dryRunOfEvents(
-  context: ApiContext,
+  context: SendContext,
   project: ProjectRow,
   { input, rate }: { input: BatchReplay; rate: number | undefined },
 ): Promise<Static<typeof Job>> {
@@ -58,7 +58,7 @@ export async function dryRunOfEvents(
 
 /** How many deliveries each endpoint would get of the oldest events, in the order of the job. */
 async function matchAgain(
-  { db, cache, replayer, now }: ApiContext,
+  { db, cache, replayer, now }: SendContext,
   project: ProjectRow,
   { only, ...filter }: BatchReplay,
 ): Promise<{ examined: number; counts: Map<string, number> }> {

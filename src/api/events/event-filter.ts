@@ -6,7 +6,7 @@ import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { EventFilter } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, Repeated } from '../http/fields.ts';
 
 export const eventFilterQuery = {
@@ -48,7 +48,7 @@ export interface EventSearch {
 export const NO_ENDPOINT = '';
 
 export async function eventSearch(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   query: Call<unknown>['query'],
 ): Promise<EventSearch> {
@@ -103,20 +103,20 @@ function isJson(text: string): boolean {
   }
 }
 
-async function sourcesNamed(context: ApiContext, project: ProjectRow, text: string): Promise<string[]> {
+async function sourcesNamed(context: ReadContext, project: ProjectRow, text: string): Promise<string[]> {
   const { sources } = await context.cache.get(project.id);
   const wanted = text.toLowerCase();
   return [...sources.values()].filter(({ name }) => name.toLowerCase().includes(wanted)).map(({ id }) => id);
 }
 
 /** How far back a search without dates reaches. */
-export function searchFrom(context: ApiContext, { config }: ProjectRow): number | undefined {
+export function searchFrom(context: ReadContext, { config }: ProjectRow): number | undefined {
   const reachMs = config.search_policy === '' ? null : parseGoDuration(config.search_policy);
   return reachMs === null ? undefined : context.now() - reachMs;
 }
 
 export async function ofOwner(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   wanted: { ownerId: string; endpointIds: string[] },
 ): Promise<string[]> {
@@ -139,7 +139,7 @@ function parseObject(json: string): object {
 
 /** The filter of a call that acts on many events. It allows no search, whose matches cannot be counted. */
 export async function batchEventFilter(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   query: Call<unknown>['query'],
 ): Promise<EventFilter> {

@@ -11,7 +11,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import { checkHttpUrl } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ChangeContext } from '../http/context.ts';
 import type { CreateEvent, DynamicEvent } from './event-schema.ts';
 
 /** A change of config that an event makes, so that it has an endpoint and a subscription to go to. */
@@ -41,7 +41,7 @@ export const fixedTarget = (target: EventTarget): WantedTarget => ({
  * An endpoint by id, or every endpoint with an app_id. Each that has no subscription gets one.
  */
 export async function directTarget(
-  context: ApiContext,
+  context: ChangeContext,
   by: { project: ProjectRow; scope: EndpointScope | undefined; actor: Actor },
   body: Static<typeof CreateEvent>,
 ): Promise<WantedTarget> {

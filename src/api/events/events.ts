@@ -17,7 +17,7 @@ import { searchPayloads } from '../../store/history/search-payloads.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { hidesPayload } from '../http/access/access.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 import { ignoredPageQuery, mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
@@ -42,7 +42,7 @@ export function registerEvents(app: FastifyInstance, context: ApiContext): void 
   registerDeliverAt(app, context);
 }
 
-function registerReading(app: FastifyInstance, context: ApiContext): void {
+function registerReading(app: FastifyInstance, context: ReadContext): void {
   const { db } = context;
   route.get(app, path, {
     id: 'listEvents',
@@ -78,7 +78,7 @@ function registerReading(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-function registerReplay(app: FastifyInstance, context: ApiContext): void {
+function registerReplay(app: FastifyInstance, context: SendContext): void {
   const { db } = context;
   route.put(app, `${path}/:eventID/replay`, {
     id: 'replayEvent',
@@ -176,7 +176,7 @@ function scopedReplay(filter: BatchReplay, scope: EndpointScope | undefined): Ba
 }
 
 async function readEvent(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   { id, scope }: { id: string; scope: EndpointScope | undefined },
 ): Promise<Static<typeof WholeEvent>> {

@@ -11,7 +11,7 @@ import type { EventTarget } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { givenTrace } from '../../tracing/trace-context.ts';
 import type { Call, EventPayload } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { parseTime } from '../http/fields.ts';
 import type { BroadcastEvent } from './event-schema.ts';
 
@@ -19,7 +19,7 @@ type Input = Static<typeof BroadcastEvent> & { app_id?: string };
 
 /** An event for storing, from the body of any call that creates one. */
 export async function newEvent(
-  context: ApiContext,
+  context: ReadContext,
   call: Pick<Call<Input>, 'project' | 'body' | 'bodyText' | 'payload' | 'trace' | 'idempotencyKey'>,
   target: EventTarget,
 ): Promise<NewEvent> {
@@ -62,7 +62,7 @@ const jsonOf = async (bodyText: string): Promise<EventPayload> => ({
 
 /** Throws before anything is made for the event. */
 export function timesOf(
-  context: ApiContext,
+  context: ReadContext,
   { project, body, payload }: Pick<Call<GivenTimes>, 'project' | 'body' | 'payload'>,
 ): EventTimes {
   const retentionMs = retentionOf(project.config, context.retentionMs);
@@ -94,7 +94,7 @@ function customHeaders(given: Record<string, string>): Record<string, string[]> 
 }
 
 /** The source of an event. Events by API may only name sources of type rest_api. */
-async function eventSource(context: ApiContext, project: ProjectRow, sourceId: string): Promise<SourceId> {
+async function eventSource(context: ReadContext, project: ProjectRow, sourceId: string): Promise<SourceId> {
   const { sources } = await context.cache.get(project.id);
   const source = sources.get(sourceId);
   if (source === undefined)

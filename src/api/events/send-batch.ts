@@ -7,7 +7,7 @@ import { nextTurn } from '../../platform/time/next-turn.ts';
 import type { EventTarget } from '../../routing/project-routing.ts';
 import { ConsentAsks } from '../endpoints/ask-consent.ts';
 import type { Call, EventPayload } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, SendContext } from '../http/context.ts';
 import type { BatchResult } from './batch-schema.ts';
 import type { CheckedEvent } from './check-event.ts';
 import type { DynamicEvent } from './event-schema.ts';
@@ -116,7 +116,7 @@ function targets(
 
 /** No config is made for an event that its schema refuses, nor for the others where it refuses the call. */
 async function fittingEntries(
-  { acceptor }: ApiContext,
+  { acceptor }: SendContext,
   entries: readonly Entry[],
   isAllOrNothing: boolean,
 ): Promise<readonly Entry[]> {

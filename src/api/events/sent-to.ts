@@ -6,7 +6,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import type { StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { Repeated } from '../http/fields.ts';
 
 /** Parameters that limit whom a replay is sent to. The filters of a batch choose its events. */
@@ -20,7 +20,7 @@ export const sentToQuery = {
  * that leaves no endpoint is refused.
  */
 export async function sentTo(
-  { cache }: Pick<ApiContext, 'cache'>,
+  { cache }: Pick<ReadContext, 'cache'>,
   { id: projectId }: Pick<ProjectRow, 'id'>,
   { query, within }: { query: Call<unknown>['query']; within: readonly string[] | undefined },
 ): Promise<readonly string[] | undefined> {

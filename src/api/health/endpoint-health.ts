@@ -16,7 +16,7 @@ import type { Queryable } from '../../store/database/database.ts';
 import { unlessTooSlowIn } from '../../store/database/unless-too-slow.ts';
 import { type LastFailure, lastFailures } from '../../store/history/failure-groups.ts';
 import { countOpen } from '../deliveries/open-counts.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import type { Range } from '../projects/timeseries.ts';
 
 /**
@@ -64,7 +64,7 @@ const MOST_SUSPECTS = 1_000;
 
 /** One reading: each further one would wait behind all lists that the project asks for meanwhile. */
 export async function readHealth(
-  { db, cache, now }: ApiContext,
+  { db, cache, now }: ReadContext,
   projectId: ProjectId,
   asked: Asked,
 ): Promise<HealthReport> {

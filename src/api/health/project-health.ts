@@ -9,7 +9,7 @@ import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { TOTALS, type Totals } from '../../store/counts/subjects.ts';
 import { WaitingTotals, waitingTotals } from '../deliveries/open-counts.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, iso, NullableTime, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { rangeOf } from '../projects/timeseries.ts';
@@ -87,7 +87,7 @@ const ProjectHealth = Type.Object({
 });
 
 /** How endpoints and customers do now, for the overview and for people who are paged. */
-export function registerProjectHealth(app: FastifyInstance, context: ApiContext): void {
+export function registerProjectHealth(app: FastifyInstance, context: ReadContext): void {
   operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/health', {
     id: 'getHealth',
     summary: 'Get the endpoints or customers in trouble, the worst first, with the cause and what waits.',

@@ -1,10 +1,10 @@
 import { AppError, invalid } from '../../domain/errors.ts';
 import { functionContract } from '../../routing/function-contract.ts';
-import type { ApiContext } from './context.ts';
+import type { ReadContext, SendContext } from './context.ts';
 import { MASK } from './portal-view.ts';
 
 /** Checks a URL that we may call: well formed, and allowed by the egress rule as far as the URL alone shows. */
-export function checkUrl(context: Pick<ApiContext, 'checkUrl'>, field: string, url: string): void {
+export function checkUrl(context: Pick<ReadContext, 'checkUrl'>, field: string, url: string): void {
   checkHttpUrl(field, url);
   const verdict = context.checkUrl(url);
   if (!verdict.allowed) throw invalid(field, verdict.reason);
@@ -17,7 +17,7 @@ export function checkHttpUrl(field: string, url: string): void {
 
 /** Checks the function of a subscription, which may ask for another contract. */
 export async function checkSubscriptionFunction(
-  context: ApiContext,
+  context: SendContext,
   given: { projectId: string; code: string },
 ): Promise<void> {
   const contract = functionContract(given.code);
@@ -27,7 +27,7 @@ export async function checkSubscriptionFunction(
 
 /** Refuses a function that does not compile or defines no `transform`, with the line of the mistake. */
 export async function checkFunction(
-  context: ApiContext,
+  context: SendContext,
   field: string,
   given: { projectId: string; code: string },
 ): Promise<void> {

@@ -41,26 +41,13 @@ export interface PlacedProject {
   onceId: string | undefined;
 }
 
-/** The dependencies of the handlers. */
-export interface ApiContext {
+/** What every handler may have: the rows, the config in memory, and facts of the instance. */
+export interface ReadContext {
   db: Database;
   cache: ConfigCache;
   endpoints: EndpointStore;
   sources: SourceStore;
-  acceptor: EventAcceptor;
-  replayer: EventReplayer;
-  ids: IdFactory;
-  sealer: Sealer;
   projects: ProjectStore;
-  sandbox: Sandbox;
-  /** The database's time in milliseconds. */
-  now(): number;
-  /** That of the instance. */
-  retentionMs: number;
-  jsonBounds: JsonBounds;
-  metaEvents: MetaEventRecorder;
-  changes: ConfigChanges;
-  people: PeopleDeps;
   cells: {
     /** The cells that this process serves now. */
     all(): readonly CellView[];
@@ -68,7 +55,45 @@ export interface ApiContext {
     away(): readonly string[];
     forNew(wanted: PlacedProject): Promise<CellView>;
   };
+  ids: IdFactory;
+  sealer: Sealer;
+  log: Logger;
+  /** The database's time in milliseconds. */
+  now(): number;
+  /** That of the instance. */
+  retentionMs: number;
+  jsonBounds: JsonBounds;
+  /** The public URL of this service, without a slash at the end. */
+  publicUrl(): string;
+  /** Whether deliveries may go to a URL, as far as the URL alone shows. */
+  checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
+  /** The settings of this node, without secrets. */
+  settings: readonly {
+    name: string;
+    value: string | null;
+    isSet: boolean;
+    fallback: string;
+    description: string;
+  }[];
+  /** Addresses that deliveries come from, as the operator names them. */
+  sourceAddresses: readonly string[];
+  /** Clouds at which endpoints and sources may use the credentials of the machine. */
+  workload: readonly Cloud[];
+}
+
+/** For changes of config and of accounts. */
+export interface ChangeContext extends ReadContext {
+  changes: ConfigChanges;
+  people: PeopleDeps;
   oidc: Oidc;
+}
+
+/** For events and deliveries: to accept, send, hand out and try them. */
+export interface SendContext extends ReadContext {
+  acceptor: EventAcceptor;
+  replayer: EventReplayer;
+  sandbox: Sandbox;
+  metaEvents: MetaEventRecorder;
   /** Meta events were queued without a config change. */
   metaEventsStored(projectId: string): void;
   /** Requests under the egress rule. */
@@ -88,25 +113,11 @@ export interface ApiContext {
   pull: PullService;
   /** Connects to the broker of a source and takes nothing; the reason why that failed, or null. */
   testSource(source: SourceRow): Promise<string | null>;
-  /** The public URL of this service, without a slash at the end. */
-  publicUrl(): string;
-  /** Whether deliveries may go to a URL, as far as the URL alone shows. */
-  checkUrl(url: string): { allowed: true } | { allowed: false; reason: string };
   /** Call when deliveries wait in the queue that are due, now or after this time. */
   wake(projectId: string, where: { key: QueueKey; lane: number }, dueInMs?: number): void;
-  log: Logger;
-  /** The settings of this node, without secrets. */
-  settings: readonly {
-    name: string;
-    value: string | null;
-    isSet: boolean;
-    fallback: string;
-    description: string;
-  }[];
-  /** Addresses that deliveries come from, as the operator names them. */
-  sourceAddresses: readonly string[];
-  /** Clouds at which endpoints and sources may use the credentials of the machine. */
-  workload: readonly Cloud[];
   /** There is a new job. */
   wakeJobs(): void;
 }
+
+/** All of them. A handler names the one that it takes. */
+export interface ApiContext extends ChangeContext, SendContext {}

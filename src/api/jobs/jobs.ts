@@ -15,7 +15,7 @@ import {
   jobTypes,
   listJobs,
 } from '../../store/jobs/jobs.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 import { DryRun } from './dry-run.ts';
@@ -135,7 +135,7 @@ export function unstartedJob(
 
 /** Sets the path of a started job in the response, and returns the job. */
 export async function startedJob(
-  { cache }: Pick<ApiContext, 'cache'>,
+  { cache }: Pick<ReadContext, 'cache'>,
   reply: FastifyReply,
   row: JobRow,
 ): Promise<Static<typeof Job>> {
@@ -143,7 +143,7 @@ export async function startedJob(
   return toJob(row, await cache.get(row.project_id));
 }
 
-export function registerJobs(app: FastifyInstance, context: ApiContext): void {
+export function registerJobs(app: FastifyInstance, context: ReadContext): void {
   const { db, cache } = context;
   const job = crud(app, db, {
     tag: 'Jobs',

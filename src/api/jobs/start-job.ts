@@ -4,14 +4,14 @@ import { audited } from '../../store/audit/audit-entries.ts';
 import type { Queryable } from '../../store/database/database.ts';
 import { isTimeout } from '../../store/database/pg-errors.ts';
 import { insertJob, type JobRow, type JobType } from '../../store/jobs/jobs.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 
 /** How long a caller waits for the total. After that it is unknown until the job has ended. */
 const COUNT_MS = 1_000;
 
 /** Stores a job and wakes the runner. Input with credentials is sealed. */
 export async function startJob(
-  context: ApiContext,
+  context: SendContext,
   by: { projectId: ProjectId; actor: Actor },
   job: {
     type: JobType;
@@ -50,7 +50,7 @@ export async function startJob(
 }
 
 async function countWithin(
-  context: ApiContext,
+  context: ReadContext,
   count: (tx: Queryable) => Promise<number>,
 ): Promise<number | null> {
   try {

@@ -4,7 +4,7 @@ import { Type } from '../../platform/type.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { overCells } from '../http/access/over-cells.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -19,7 +19,7 @@ export const Node = Type.Object({
 });
 
 /** The nodes of the instance. A silent one is listed for a minute. */
-export function registerNodes(app: FastifyInstance, context: ApiContext): void {
+export function registerNodes(app: FastifyInstance, context: ReadContext): void {
   operationsOf('Nodes').get(app, '/api/v1/nodes', {
     id: 'listNodes',
     summary: 'List the nodes of the instance.',

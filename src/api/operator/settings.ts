@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from '../../platform/type.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 
 export const InstanceSetting = Type.Object({
@@ -14,7 +14,7 @@ export const InstanceSetting = Type.Object({
 });
 
 /** The settings of the node that answers. They are read at its start and cannot be changed while it runs. */
-export function registerInstanceSettings(app: FastifyInstance, { settings }: ApiContext): void {
+export function registerInstanceSettings(app: FastifyInstance, { settings }: ReadContext): void {
   operationsOf('Nodes').get(app, '/api/v1/settings', {
     id: 'listSettings',
     summary: 'List the settings of the node that answers. Secrets are left out.',

@@ -12,11 +12,11 @@ import { PortalTheme } from '../../domain/config/project-config.ts';
 import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { usualOf } from '../../platform/json/schema-marks.ts';
 import { CallRate } from '../http/access/call-rate.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import type { BuiltFile } from './built-pages.ts';
 import { sendNotBuilt } from './built-pages.ts';
 
-export type PortalPageDeps = Pick<ApiContext, 'cache' | 'db' | 'projects'>;
+export type PortalPageDeps = Pick<ReadContext, 'cache' | 'db' | 'projects'>;
 
 const READS_PER_SECOND = 50;
 

@@ -13,7 +13,7 @@ import { Account, Member, Person, toAccount, toInvited, toMember, toPerson } fro
 import { isInstance } from '../http/access/access.ts';
 import type { Caller } from '../http/access/caller.ts';
 import type { MadeBefore } from '../http/access/once.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { mapPage, Nothing, PageOf, pageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -39,7 +39,7 @@ const fields = { email: RequiredText(254), name: Type.Optional(Text(256)) };
 const InviteToProject = Type.Object({ ...fields, role: oneOf(roles) });
 const InviteToInstance = Type.Object(fields);
 
-export function registerPeople(app: FastifyInstance, context: ApiContext): void {
+export function registerPeople(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   registerMembers(app, context);
   registerAccounts(app, context);
@@ -110,7 +110,7 @@ export function registerPeople(app: FastifyInstance, context: ApiContext): void 
   });
 }
 
-function registerMembers(app: FastifyInstance, context: ApiContext): void {
+function registerMembers(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   const path = '/api/v1/projects/:projectID/people';
   route.get(app, path, {
@@ -142,7 +142,7 @@ function registerMembers(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-function registerAccounts(app: FastifyInstance, context: ApiContext): void {
+function registerAccounts(app: FastifyInstance, context: ChangeContext): void {
   const { people } = context;
   route.get(app, '/api/v1/people', {
     id: 'listAccounts',

@@ -17,7 +17,7 @@ import { Type } from '../../platform/type.ts';
 import { type PortalLinkRow, portalLinks } from '../../store/config/portal-links.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext, ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { Nothing, parseFutureTime, Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -27,7 +27,7 @@ import { CreatePortalLink, PortalLink, toPortalLink, UpdatePortalLink } from './
 
 const path = '/api/v1/projects/:projectID/portal-links';
 
-export function registerPortalLinks(app: FastifyInstance, context: ApiContext): void {
+export function registerPortalLinks(app: FastifyInstance, context: ChangeContext): void {
   const { db, changes } = context;
   const get = ({ project }: { project: ProjectRow }, id: string) => portalLinks.get(db, project.id, id);
   const link = crud(app, db, {
@@ -96,7 +96,7 @@ export function registerPortalLinks(app: FastifyInstance, context: ApiContext): 
 }
 
 async function linkView(
-  context: ApiContext,
+  context: ReadContext,
   projectId: ProjectId,
   rows: readonly PortalLinkRow[],
 ): Promise<(row: PortalLinkRow) => Static<typeof PortalLink>> {
@@ -120,7 +120,7 @@ async function linkView(
 }
 
 /** The fields of a request, in the form of a row. */
-function given<Body extends Static<typeof UpdatePortalLink>>({ now }: ApiContext, body: Body) {
+function given<Body extends Static<typeof UpdatePortalLink>>({ now }: ReadContext, body: Body) {
   const { auth_type, expires_at: at } = body;
   const expires_at = typeof at === 'string' ? parseFutureTime('expires_at', at, now()) : at;
   return { ...body, auth_type: auth_type || undefined, expires_at };

@@ -5,7 +5,7 @@ import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import { portalLinks } from '../../store/config/portal-links.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { PortalLink, toPortalLink } from './portal-link-schema.ts';
 
@@ -35,7 +35,7 @@ const features = Object.fromEntries(
 );
 
 /** Operations for the portal's own pages. All others under /portal-api are operations open to portals. */
-export function registerPortal(app: FastifyInstance, context: ApiContext): void {
+export function registerPortal(app: FastifyInstance, context: ReadContext): void {
   route.get(app, `${path}/portal_link`, {
     id: 'getOwnPortalLink',
     summary: 'Get the portal link of the caller. No new token is created.',

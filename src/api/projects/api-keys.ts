@@ -6,7 +6,7 @@ import { idTime } from '../../domain/ids.ts';
 import { readRole, roles } from '../../domain/role.ts';
 import { oneOf, RequiredText, Type } from '../../platform/type.ts';
 import { type ApiKeyRow, listApiKeys } from '../../store/config/api-keys.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { iso, isoOrNull, NullableTime, parseFutureTime, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -56,7 +56,7 @@ export function toApiKey(row: ApiKeyRow): Static<typeof ApiKey> {
   };
 }
 
-export function registerApiKeys(app: FastifyInstance, context: ApiContext): void {
+export function registerApiKeys(app: FastifyInstance, context: ChangeContext): void {
   const { db, changes } = context;
   const path = '/api/v1/projects/:projectID/keys';
   const key = crud(app, db, {

@@ -7,7 +7,7 @@ import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/audit/audit-entries.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, mapPage, PageOf, pageQuery, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -49,7 +49,7 @@ const filterQuery = {
 };
 
 /** The audit log. Entries are written with each change, never here. */
-export function registerAudit(app: FastifyInstance, context: ApiContext): void {
+export function registerAudit(app: FastifyInstance, context: ReadContext): void {
   const route = operationsOf('Audit');
   const list = async (projectId: string | undefined, query: Call<unknown>['query']) => {
     const filter = { page: parsePageRequest(query), ...auditFilter(query) };

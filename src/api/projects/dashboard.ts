@@ -8,7 +8,7 @@ import {
   typedCountsPerInterval,
 } from '../../store/counts/counts-per-interval.ts';
 import { countDeliveriesByStatus } from '../../store/history/event-deliveries.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -41,7 +41,7 @@ const StatusTotals = Type.Object(
 );
 
 /** Statistics for the dashboard pages. */
-export function registerDashboard(app: FastifyInstance, { db, cache }: ApiContext): void {
+export function registerDashboard(app: FastifyInstance, { db, cache }: ReadContext): void {
   route.get(app, `${path}/dashboard/summary`, {
     id: 'getDashboardSummary',
     summary: 'Count deliveries and attempts per day, week, month or year.',

@@ -18,7 +18,7 @@ import { newestEventId } from '../../store/history/events.ts';
 import { roleOf } from '../http/access/access.ts';
 import { overCells } from '../http/access/over-cells.ts';
 import { checkUrl } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext } from '../http/context.ts';
 import { Nothing, times } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { showRows } from '../http/show-rows.ts';
@@ -87,7 +87,7 @@ const organisationQuery = Type.Object({
   orgID: Type.Optional(Type.String({ description: 'Has no effect: there are no organisations.' })),
 });
 
-type Shown = Pick<ApiContext, 'workload'>;
+type Shown = Pick<ReadContext, 'workload'>;
 
 function toProject(row: ProjectRow, { workload }: Shown): Static<typeof Project> {
   return {
@@ -206,7 +206,7 @@ export function registerProjects(app: FastifyInstance, context: ApiContext): voi
 }
 
 async function statisticsOf(
-  { db, cache }: ApiContext,
+  { db, cache }: ReadContext,
   id: ProjectId,
 ): Promise<Static<typeof ProjectStatistics>> {
   const [{ endpoints, sources, subscriptions }, newest] = await Promise.all([
@@ -221,14 +221,14 @@ async function statisticsOf(
   };
 }
 
-function checkMetaUrl(context: ApiContext, config: PartialProjectConfig | undefined): void {
+function checkMetaUrl(context: ReadContext, config: PartialProjectConfig | undefined): void {
   const url = config?.meta_event?.url ?? '';
   if (url !== '') checkUrl(context, 'config.meta_event.url', url);
 }
 
 /** Checks begin only if every schema can be used for them. */
 async function checkSchemas(
-  { db }: ApiContext,
+  { db }: ReadContext,
   { projectId }: Author,
   { schema_check = 'off' }: PartialProjectConfig = {},
 ): Promise<void> {
@@ -241,7 +241,7 @@ async function checkSchemas(
 
 /** The database keeps the names of its own cell apart. A cell that does not answer is left out. */
 async function refuseNameElsewhere(
-  { cells, db, projects }: ApiContext,
+  { cells, db, projects }: ReadContext,
   { projectId }: Author,
   name: string | undefined,
 ): Promise<void> {

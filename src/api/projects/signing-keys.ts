@@ -7,7 +7,7 @@ import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
 import { publicJwk } from '../../signing/project-key.ts';
 import { CallRate } from '../http/access/call-rate.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext, ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { NullableTime, Time } from '../http/fields.ts';
 
@@ -41,7 +41,7 @@ const show = ({ kid, public_key, created_at, expires_at }: ProjectKey): Static<t
   expires_at,
 });
 
-export function registerSigningKeys(app: FastifyInstance, context: ApiContext): void {
+export function registerSigningKeys(app: FastifyInstance, context: ChangeContext): void {
   const { changes } = context;
   const live = ({ project }: { project: { id: ProjectId } }) => liveKeys(context, project.id);
   const key = crud(app, context.db, {
@@ -67,14 +67,14 @@ export function registerSigningKeys(app: FastifyInstance, context: ApiContext): 
   });
 }
 
-async function liveKeys({ db, projects, now }: ApiContext, id: ProjectId): Promise<ProjectKey[]> {
+async function liveKeys({ db, projects, now }: ReadContext, id: ProjectId): Promise<ProjectKey[]> {
   const project = await projects.get(db, id);
   if (project === undefined) throw new AppError('project_not_found', { id });
   return project.keys.reveal().filter((key) => isLiveKey(key, now()));
 }
 
 /** Outside of the routes that need a caller: receivers have no key. A read by the project's id, bounded per address. */
-export function registerKeySet(app: FastifyInstance, context: ApiContext): void {
+export function registerKeySet(app: FastifyInstance, context: ReadContext): void {
   const reads = new CallRate(READS_PER_SECOND);
   app.get(
     '/api/v1/projects/:projectID/.well-known/jwks.json',

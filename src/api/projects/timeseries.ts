@@ -16,7 +16,7 @@ import {
 import type { Queryable } from '../../store/database/database.ts';
 import { breakerOpenings } from '../../store/limits/breakers.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -72,7 +72,7 @@ const TimeSeries = Type.Object({
 });
 
 /** Counts over time, per minute and hour (src/store/counts/). */
-export function registerTimeSeries(app: FastifyInstance, { db, now, cache }: ApiContext): void {
+export function registerTimeSeries(app: FastifyInstance, { db, now, cache }: ReadContext): void {
   operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/timeseries', {
     id: 'getTimeSeries',
     summary:

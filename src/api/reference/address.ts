@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 
 /** Stands in the pages for the address of the service, which differs between readers. */
 export const ADDRESS = 'http://address.invalid';
@@ -8,7 +8,7 @@ export const ADDRESS = 'http://address.invalid';
 const HOST = /^[\w.:[\]-]{1,255}$/;
 
 /** POSTHORN_PUBLIC_URL, or else the address that the reader asked. Only trusted proxies may name another. */
-export function addressFor({ protocol, host }: FastifyRequest, { settings, publicUrl }: ApiContext): string {
+export function addressFor({ protocol, host }: FastifyRequest, { settings, publicUrl }: ReadContext): string {
   const isSet = settings.some((setting) => setting.name === 'POSTHORN_PUBLIC_URL' && setting.isSet);
   return isSet || !HOST.test(host) ? publicUrl() : `${protocol}://${host}`;
 }

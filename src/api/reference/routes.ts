@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { ADDRESS, addressFor } from './address.ts';
 import type { OpenApiDocument } from './document.ts';
 import { html } from './html.ts';
@@ -26,7 +26,7 @@ const styles = readFileSync(join(import.meta.dirname, 'reference.css'), 'utf8');
 /** Serves the OpenAPI document and its reference, which is made at the first request. `built` has the built pages by path. */
 export function registerReference(
   app: FastifyInstance,
-  context: ApiContext,
+  context: ReadContext,
   built: ReadonlyMap<string, unknown> | null,
 ): void {
   const hidden = { schema: { hide: true } };

@@ -5,7 +5,7 @@ import { around } from '../../platform/json/json-find.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { listEventTypes } from '../../store/config/event-types.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso, NullableTime } from '../http/fields.ts';
 
 const hitKinds = [
@@ -42,7 +42,7 @@ export type SearchHit = Static<typeof Hit>;
 const MAX_OF_A_KIND = 10;
 
 export async function searchConfig(
-  { db, cache }: ApiContext,
+  { db, cache }: ReadContext,
   project: ProjectRow,
   { text, scope }: { text: string; scope: EndpointScope | undefined },
 ): Promise<SearchHit[]> {

@@ -14,7 +14,7 @@ import { getJob } from '../../store/jobs/jobs.ts';
 import { searchFrom } from '../events/event-filter.ts';
 import { ownersOf } from '../events/sent-to.ts';
 import { hidesPayload } from '../http/access/access.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, isoOrNull, NullableTime } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { Hit, type SearchHit, searchConfig } from './search-config.ts';
@@ -43,7 +43,7 @@ const SearchResult = Type.Object({
   }),
 });
 
-export function registerSearch(app: FastifyInstance, context: ApiContext): void {
+export function registerSearch(app: FastifyInstance, context: ReadContext): void {
   operationsOf('Dashboard').get(app, '/api/v1/projects/:projectID/search', {
     id: 'search',
     summary: 'Search ids, idempotency keys, names, customers, event types and values of payloads for a text.',
@@ -96,7 +96,7 @@ function nothing({ fromMs }: EventFilter): Static<typeof SearchResult> {
 
 /** Events are found without their customers. */
 async function withOwners(
-  { db, cache }: ApiContext,
+  { db, cache }: ReadContext,
   project: ProjectRow,
   hits: readonly SearchHit[],
 ): Promise<SearchHit[]> {
@@ -111,7 +111,7 @@ async function withOwners(
 }
 
 async function byId(
-  { db, cache }: ApiContext,
+  { db, cache }: ReadContext,
   project: ProjectRow,
   { text, scope }: Search,
 ): Promise<SearchHit[]> {
@@ -144,7 +144,11 @@ async function byId(
 }
 
 /** Keys are found however old their event is. */
-async function byKey({ db }: ApiContext, project: ProjectRow, { text, scope }: Search): Promise<SearchHit[]> {
+async function byKey(
+  { db }: ReadContext,
+  project: ProjectRow,
+  { text, scope }: Search,
+): Promise<SearchHit[]> {
   const eventId = await eventOfKey(db, project.id, text);
   if (eventId === undefined) return [];
   const event = await getEvent(db, project.id, eventId, scope);
@@ -164,7 +168,7 @@ async function byKey({ db }: ApiContext, project: ProjectRow, { text, scope }: S
 }
 
 async function byContent(
-  { db, now }: ApiContext,
+  { db, now }: ReadContext,
   project: ProjectRow,
   wanted: { text: string; filter: EventFilter; cursor: string | null },
 ): Promise<Static<typeof SearchResult>> {

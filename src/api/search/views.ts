@@ -15,7 +15,7 @@ import {
   type ViewRow,
   viewNamed,
 } from '../../store/saved/views.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { iso, Time } from '../http/fields.ts';
 
@@ -35,7 +35,7 @@ export const View = Type.Object({
 });
 
 /** Filters that are saved under a name, for all users of the project. */
-export function registerViews(app: FastifyInstance, context: ApiContext): void {
+export function registerViews(app: FastifyInstance, context: ReadContext): void {
   const { db, ids } = context;
   const listed = ({ project }: { project: ProjectRow }) => listViews(db, project.id);
   const view = crud(app, db, {

@@ -16,7 +16,7 @@ import type { SourceRow } from '../../store/config/sources.ts';
 import { checkWorkload } from '../brokers/read-broker.ts';
 import { CallRate } from '../http/access/call-rate.ts';
 import { checkFunction, withoutMaskedCode } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { operationsOf } from '../http/operation.ts';
 import { changedSource, newSource } from './source-input.ts';
@@ -91,11 +91,11 @@ function unsignedWarning(row: SourceRow): string[] {
   ];
 }
 
-const checkSource = ({ workload }: ApiContext, { secret }: SourceContent): void =>
+const checkSource = ({ workload }: ReadContext, { secret }: SourceContent): void =>
   checkWorkload(secret.reveal().pub_sub, { path: 'pub_sub', allowed: workload });
 
 async function checkFunctions(
-  context: ApiContext,
+  context: SendContext,
   projectId: string,
   body: Static<typeof UpdateSource>,
 ): Promise<void> {
@@ -106,7 +106,7 @@ async function checkFunctions(
 /** Each opens connections to an address of the caller's choice, so a project may not ask for many. */
 const MAX_PER_MINUTE = 10;
 
-export function registerTestConnection(app: FastifyInstance, context: ApiContext): void {
+export function registerTestConnection(app: FastifyInstance, context: SendContext): void {
   const limit = new CallRate(MAX_PER_MINUTE, 60);
   operationsOf('Sources').post(app, '/api/v1/projects/:projectID/sources/:sourceID/test_connection', {
     id: 'testSourceConnection',

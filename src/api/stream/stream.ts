@@ -9,7 +9,7 @@ import type { RecentDelivery, RecentEvent } from '../../store/history/recent-row
 import { hidesPayload, requireAccess } from '../http/access/access.ts';
 import type { Authenticator } from '../http/access/auth.ts';
 import { ANSWER_HEADERS } from '../http/answer/envelope.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { REFUSAL_ID } from '../http/error-handler.ts';
 import { iso } from '../http/fields.ts';
 import { type Recent, type Watcher, WINDOW_MS } from './project-watch.ts';
@@ -36,7 +36,7 @@ const SUMMARY = 'Follow new events and deliveries as server-sent events.';
 
 export function registerStream(
   app: FastifyInstance,
-  context: ApiContext & { authenticator: Authenticator },
+  context: ReadContext & { authenticator: Authenticator },
 ): void {
   const watches = new Watches({ db: context.db, now: context.now, log: context.log });
   const open = new Set<() => void>();

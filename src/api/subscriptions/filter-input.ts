@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { type FilterRecord, noConditions } from '../../domain/config/subscription.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso } from '../http/fields.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
@@ -13,7 +13,7 @@ type Change = Static<typeof UpdateFilter> & { uid: string };
 
 /** The records of a subscription plus new ones. A new record has no condition in scopes that it omits. */
 export function addedFilters(
-  context: Pick<ApiContext, 'ids' | 'now'>,
+  context: Pick<ReadContext, 'ids' | 'now'>,
   row: SubscriptionRow,
   given: readonly { filter: Creation; field: string }[],
 ): FilterRecord[] {

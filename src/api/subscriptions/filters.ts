@@ -10,7 +10,7 @@ import { Type } from '../../platform/type.ts';
 import { decidingFilter, routeSubscription } from '../../routing/routed-subscription.ts';
 import { type SubscriptionRow, subscriptions } from '../../store/config/subscriptions.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ChangeContext, ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { operationsOf } from '../http/operation.ts';
 import { filterWarnings } from './filter-conditions.ts';
@@ -39,13 +39,13 @@ interface OneFilter {
   record: FilterRecord;
 }
 
-export function registerFilters(app: FastifyInstance, context: ApiContext): void {
+export function registerFilters(app: FastifyInstance, context: ChangeContext): void {
   registerOrdinary(app, context);
   registerTry(app, context);
   registerBulkWrites(app, context);
 }
 
-function registerOrdinary(app: FastifyInstance, context: ApiContext): void {
+function registerOrdinary(app: FastifyInstance, context: ChangeContext): void {
   const filter = crud(app, context.db, {
     tag: 'Filters',
     noun: 'filter',
@@ -103,7 +103,7 @@ function registerOrdinary(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-function registerTry(app: FastifyInstance, context: ApiContext): void {
+function registerTry(app: FastifyInstance, context: ReadContext): void {
   route.post(app, `${path}/test/:eventType`, {
     id: 'tryFilters',
     summary: 'Test the filters of a subscription for an event type on a payload or request.',
@@ -121,7 +121,7 @@ function registerTry(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
+function registerBulkWrites(app: FastifyInstance, context: ChangeContext): void {
   route.post(app, `${path}/bulk`, {
     id: 'createFilters',
     summary: 'Create several filters. If one is refused, none is created.',
@@ -161,7 +161,7 @@ function registerBulkWrites(app: FastifyInstance, context: ApiContext): void {
 }
 
 async function subscriptionOf(
-  { db }: ApiContext,
+  { db }: ReadContext,
   { project, params, scope }: Pick<Call<unknown, typeof path>, 'project' | 'params' | 'scope'>,
 ): Promise<SubscriptionRow> {
   const id = params.subscriptionID;
@@ -176,7 +176,7 @@ function recordOf(records: readonly FilterRecord[], id: string): FilterRecord {
 }
 
 function save(
-  { changes }: ApiContext,
+  { changes }: ChangeContext,
   { by, params, scope }: Call<unknown, typeof path>,
   make: (row: SubscriptionRow) => FilterRecord[],
 ): Promise<SubscriptionRow> {

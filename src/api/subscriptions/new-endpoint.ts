@@ -18,7 +18,7 @@ import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-sche
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
 import { checkSubscriptionFunction } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { newEndpointChanges } from '../http/versions/older-endpoints.ts';
 import { filterWarnings } from './filter-conditions.ts';
@@ -86,7 +86,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
 
 /** The subscriptions that a call wants, each checked. A refusal names its place in the list. */
 async function subscriptionsOf(
-  context: ApiContext,
+  context: SendContext,
   { project, scope, body }: Pick<Call<Body>, 'project' | 'scope' | 'body'>,
   endpoint: { id: string; name: string },
 ): Promise<NewSubscription[]> {

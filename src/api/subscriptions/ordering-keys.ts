@@ -8,7 +8,7 @@ import { Type } from '../../platform/type.ts';
 import { keyInId } from '../../routing/ordering.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { listKeys, MOST_COUNTED, type OrderingKeyRow, skipHeld } from '../../store/ordering/held-keys.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ChangeContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { isoOrNull, NullableTime } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -76,7 +76,7 @@ export function registerOrderingKeys(app: FastifyInstance, context: ApiContext):
 
 /** The skip is committed, and the janitor clears alerts that stay here. */
 async function clearAlerts(
-  { changes, log }: ApiContext,
+  { changes, log }: ChangeContext,
   projectId: ProjectId,
   subscriptionIds: Iterable<string>,
 ): Promise<void> {

@@ -20,7 +20,7 @@ import { type SubscriptionRow, subscriptions } from '../../store/config/subscrip
 import { deviceOf } from '../endpoints/device-schema.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { Repeated } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -137,7 +137,7 @@ function withoutKey(
 
 /** How subscriptions of a project are shown: with their endpoint and their source. Those of all of them are one read. */
 async function subscriptionView(
-  context: ApiContext,
+  context: ReadContext,
   projectId: ProjectId,
   rows: readonly SubscriptionRow[],
 ): Promise<(row: SubscriptionRow) => Static<typeof Subscription>> {

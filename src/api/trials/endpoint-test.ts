@@ -15,7 +15,7 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 
 /**
@@ -118,14 +118,14 @@ async function sendSample(
 }
 
 /** The sample waits for no others: it is a batch of its own. */
-async function sendAlone({ db, ids, wake }: ApiContext, { id }: ProjectRow, deliveryId: string) {
+async function sendAlone({ db, ids, wake }: SendContext, { id }: ProjectRow, deliveryId: string) {
   const key = await formAlone(db, { projectId: id, deliveryId, batchId: ids.next() });
   if (key !== undefined) wake(id, { key, lane: BATCH_LANE.formed });
 }
 
 /** Undefined if there was none in time. An error if the delivery ended without one. */
 async function firstAttempt(
-  context: ApiContext,
+  context: ReadContext,
   project: ProjectRow,
   wait: { deliveryId: string; seconds: number },
 ): Promise<(StoredAttempt & { outcome: string }) | undefined> {

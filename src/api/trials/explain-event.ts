@@ -6,7 +6,7 @@ import { type ExplainedEvent, explainMatch } from '../../routing/explain-match.t
 import { openHeaders } from '../../store/database/stored-headers.ts';
 import { getEvent, type StoredEvent } from '../../store/history/events.ts';
 import { sentTo, sentToQuery } from '../events/sent-to.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { SubscriptionExplanation, toExplanation } from '../subscriptions/match-explanation.ts';
 
@@ -18,7 +18,7 @@ const EventExplanation = Type.Object({
   subscriptions: Type.Array(SubscriptionExplanation),
 });
 
-export function registerExplainEvent(app: FastifyInstance, context: ApiContext): void {
+export function registerExplainEvent(app: FastifyInstance, context: SendContext): void {
   const { db, cache, replayer } = context;
   operationsOf('Events').get(app, '/api/v1/projects/:projectID/events/:eventID/explain', {
     id: 'explainEvent',
@@ -49,7 +49,7 @@ export function registerExplainEvent(app: FastifyInstance, context: ApiContext):
 }
 
 export function explainedEvent(
-  { sealer, now }: Pick<ApiContext, 'sealer' | 'now'>,
+  { sealer, now }: Pick<ReadContext, 'sealer' | 'now'>,
   event: StoredEvent,
 ): ExplainedEvent {
   return {

@@ -17,7 +17,7 @@ import { type SubscriptionRow, subscriptions } from '../../store/config/subscrip
 import { latestEvents, type StoredEvent } from '../../store/history/events.ts';
 import type { Call } from '../http/call.ts';
 import { checkSubscriptionFunction, withoutMaskedCode } from '../http/check-settings.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { iso, payloadJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { MASK } from '../http/portal-view.ts';
@@ -73,7 +73,7 @@ const Preview = Type.Object({
   events: Type.Array(PreviewedEvent, { description: 'Newest first.' }),
 });
 
-export function registerPreviewSubscription(app: FastifyInstance, context: ApiContext): void {
+export function registerPreviewSubscription(app: FastifyInstance, context: SendContext): void {
   operationsOf('Subscriptions').post(app, path, {
     id: 'previewSubscription',
     summary:
@@ -90,7 +90,7 @@ export function registerPreviewSubscription(app: FastifyInstance, context: ApiCo
 }
 
 async function preview(
-  context: ApiContext,
+  context: SendContext,
   { project, params, body: given, scope }: Call<Static<typeof PreviewSubscription>, typeof path>,
 ): Promise<Static<typeof Preview>> {
   const { db, cache, now } = context;
@@ -145,7 +145,7 @@ interface Trial {
 }
 
 async function tryAll(
-  context: ApiContext,
+  context: SendContext,
   subscription: RoutedSubscription,
   { events, routing, variables }: Trial,
 ): Promise<{ events: Tried[]; cut: 'time' | 'bytes' | null }> {
@@ -186,7 +186,7 @@ interface Made {
 
 const NOT_RUN: Made = {};
 
-async function runOn({ sandbox }: ApiContext, called: CalledFunction, event: StoredEvent): Promise<Made> {
+async function runOn({ sandbox }: SendContext, called: CalledFunction, event: StoredEvent): Promise<Made> {
   const { payload: body, content_type: contentType } = event;
   const run = await runFunction(sandbox, called, {
     eventId: event.id,

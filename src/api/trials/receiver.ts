@@ -3,7 +3,7 @@ import { isReceiver, RECEIVER_URL } from '../../domain/delivery.ts';
 import { Type } from '../../platform/type.ts';
 import { lastAttempts } from '../../store/attempts/read-attempts.ts';
 import { listDeliveries } from '../../store/history/event-deliveries.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext } from '../http/context.ts';
 import { iso, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -26,7 +26,7 @@ const Received = Type.Object({
   ),
 });
 
-export function registerReceiver(app: FastifyInstance, { db, cache }: ApiContext): void {
+export function registerReceiver(app: FastifyInstance, { db, cache }: ReadContext): void {
   operationsOf('Endpoints').get(app, '/api/v1/projects/:projectID/receiver', {
     id: 'getReceiver',
     summary: 'Get the URL of the built-in receiver, and the latest requests that came to it.',

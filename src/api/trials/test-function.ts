@@ -9,7 +9,7 @@ import { hideInJson, hideValues } from '../../routing/hidden-variables.ts';
 import { callFunction, functionRun } from '../../routing/run-function.ts';
 import { completeLimits, type FunctionResult, functionVersion } from '../../sandbox/contract.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { SendContext } from '../http/context.ts';
 import { AnyJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { FunctionLimits } from '../subscriptions/function-schema.ts';
@@ -38,7 +38,7 @@ type TestCall = Pick<Call<Static<typeof TestFunction>>, 'project' | 'body' | 'sc
 
 const summary = 'Run a function on a payload and show its result and its log. Nothing is stored.';
 
-export function registerTestFunction(app: FastifyInstance, context: ApiContext): void {
+export function registerTestFunction(app: FastifyInstance, context: SendContext): void {
   operationsOf('Subscriptions').post(app, '/api/v1/projects/:projectID/subscriptions/test_function', {
     id: 'testSubscriptionFunction',
     summary,
@@ -61,7 +61,7 @@ export function registerTestFunction(app: FastifyInstance, context: ApiContext):
 }
 
 async function testSource(
-  context: ApiContext,
+  context: SendContext,
   { project, body }: TestCall,
 ): Promise<Static<typeof TestedFunction>> {
   const result = await context.sandbox.run({
@@ -80,7 +80,7 @@ async function testSource(
 
 /** A caller with a portal link sees no variables. */
 async function testSubscription(
-  context: ApiContext,
+  context: SendContext,
   { project, body, scope }: TestCall,
 ): Promise<Static<typeof TestedRequest>> {
   const variables = scope === undefined ? project.variables.reveal() : {};

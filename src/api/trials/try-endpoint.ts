@@ -19,7 +19,7 @@ import {
 } from '../endpoints/endpoint-input.ts';
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
 import type { Call } from '../http/call.ts';
-import type { ApiContext } from '../http/context.ts';
+import type { ReadContext, SendContext } from '../http/context.ts';
 import { AnyJson } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 
@@ -35,7 +35,7 @@ const TryEndpoint = Type.Object({
 });
 
 /** One request to an endpoint before it is saved, with a body of the caller's choice. Nothing is stored. */
-export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): void {
+export function registerTryEndpoint(app: FastifyInstance, context: SendContext): void {
   operationsOf('Endpoints').post(app, '/api/v1/projects/:projectID/endpoints/test', {
     id: 'tryEndpoint',
     summary: 'Send one test request to an endpoint, saved or not. It is not stored and not counted.',
@@ -65,7 +65,7 @@ export function registerTryEndpoint(app: FastifyInstance, context: ApiContext): 
 }
 
 async function triedRow(
-  context: ApiContext,
+  context: ReadContext,
   { project, body, scope }: Pick<Call<Static<typeof TryEndpoint>>, 'project' | 'body' | 'scope'>,
 ): Promise<EndpointRow> {
   const input = body.endpoint ?? {};

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { isConnectionError } from '../../../store/database/pg-errors.ts';
-import type { ApiContext, CellView } from '../context.ts';
+import type { CellView, ReadContext } from '../context.ts';
 
 /** A cell that is slower misses a list over all cells. */
 const LONGEST_MS = 3_000;
 
 /** Reads every cell. The caller is warned of those that are missing. */
 export async function overCells<T>(
-  { cells }: Pick<ApiContext, 'cells'>,
+  { cells }: Pick<ReadContext, 'cells'>,
   request: FastifyRequest,
   read: (cell: CellView) => Promise<T[]>,
 ): Promise<T[]> {
