@@ -41,7 +41,7 @@ export interface PlacedProject {
   onceId: string | undefined;
 }
 
-/** What every handler may have: the rows, the config in memory, and facts of the instance. */
+/** For reads: the rows, the config in memory, and facts of the instance. */
 export interface ReadContext {
   db: Database;
   cache: ConfigCache;

@@ -40,7 +40,7 @@ interface Resource<Row, Data extends TSchema, Path extends string, Param extends
   warningsOf?(row: Row): readonly string[];
 }
 
-/** What differs from the ordinary operation. */
+/** The parts of an operation that are not the ordinary ones. */
 type Further<Body extends TSchema, Path extends string> = Partial<
   Omit<Operation<Body, TSchema, Path>, 'body' | 'handle' | 'again'>
 >;
