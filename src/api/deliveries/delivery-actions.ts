@@ -19,8 +19,7 @@ import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
 import { parseJson } from '../http/validation.ts';
 import { dryRunAnswer, ignoresOrder, jobOptions, jobQuery, orderOption } from '../jobs/dry-run.ts';
-import { Job, startedJob } from '../jobs/jobs.ts';
-import { startJob } from '../jobs/start-job.ts';
+import { Job, startJob } from '../jobs/jobs.ts';
 import {
   deliveryFilter,
   deliveryFilterAliases,
@@ -159,15 +158,14 @@ function registerBatches(app: FastifyInstance, context: SendContext): void {
   const retryFilter = async (call: Pick<Call<unknown>, 'project' | 'scope' | 'query'>) =>
     withoutTests(onlyStatuses(await deliveryFilter(context, call, call.query), RETRYABLE, RETRY_HINT));
   const start = async (
-    { project, actor }: Pick<Call<unknown>, 'project' | 'actor'>,
+    { project, by }: Pick<Call<unknown>, 'project' | 'by'>,
     { isDryRun, ...work }: Parameters<typeof dryRunOfDeliveries>[2] & { isDryRun: boolean },
     reply: FastifyReply,
   ) => {
     if (isDryRun) return dryRunOfDeliveries(context, project, work);
     const { filter: input, ...rest } = work;
     const count = counting(project, input);
-    const by = { projectId: project.id, actor };
-    return startedJob(context, reply, await startJob(context, by, { ...rest, input, count }));
+    return startJob(context, { by, reply }, { ...rest, input, count });
   };
   route.post(app, `${path}/batchretry`, {
     id: 'batchRetryEventDeliveries',

@@ -10,8 +10,7 @@ import type { SendContext } from '../http/context.ts';
 import { ignoredPageQuery } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { dryRunAnswer, jobOptions, jobQuery } from '../jobs/dry-run.ts';
-import { Job, startedJob } from '../jobs/jobs.ts';
-import { startJob } from '../jobs/start-job.ts';
+import { Job, startJob } from '../jobs/jobs.ts';
 import {
   deliveryFilter,
   deliveryFilterAliases,
@@ -41,7 +40,7 @@ export function registerSendNow(app: FastifyInstance, context: SendContext): voi
     portal: 'resend',
     access: 'developer',
     handle: async (call, _request, reply) => {
-      const { project, actor } = call;
+      const { project, by } = call;
       const { isDryRun, rate } = jobOptions(call.query);
       const input = waitingOnly(await deliveryFilter(context, call, call.query));
       const routing = await context.cache.get(project.id);
@@ -58,9 +57,7 @@ export function registerSendNow(app: FastifyInstance, context: SendContext): voi
         await context.db.reading(project.id, count);
         return dryRunOfDeliveries(context, project, { type: 'send_now', filter, rate });
       }
-      const by = { projectId: project.id, actor };
-      const job = await startJob(context, by, { type: 'send_now', input, rate, count });
-      return startedJob(context, reply, job);
+      return startJob(context, { by, reply }, { type: 'send_now', input, rate, count });
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { AppError, found, invalid, invalidFields } from '../../domain/errors.ts';
 import { queryFlag } from '../../domain/pagination.ts';
@@ -7,13 +7,12 @@ import { ONBOARD_CHUNK, type OnboardItem } from '../../jobs/onboard-job.ts';
 import { parseCsv } from '../../platform/csv.ts';
 import { Type } from '../../platform/type.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
-import { getJob, type JobRow } from '../../store/jobs/jobs.ts';
+import { getJob } from '../../store/jobs/jobs.ts';
 import type { Call } from '../http/call.ts';
 import type { ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 import { unknownNames } from '../http/unknown-fields.ts';
-import { Job, startedJob } from '../jobs/jobs.ts';
-import { startJob } from '../jobs/start-job.ts';
+import { Job, startedJob, startJob } from '../jobs/jobs.ts';
 import { checkUrls } from './endpoint-input.ts';
 
 /**
@@ -74,7 +73,7 @@ export function registerOnboard(app: FastifyInstance, context: SendContext): voi
     data: Type.Union([OnboardJob, OnboardCheck]),
     dataByStatus: { 202: OnboardJob, 200: OnboardCheck },
     access: 'developer',
-    handle: async ({ project, body, query, actor }, _request, reply) => {
+    handle: async ({ project, body, query, by }, _request, reply) => {
       const items = body.items;
       if (items.length === 0) throw invalid('items', 'must not be empty');
       if (items.length > MAX_ITEMS) throw invalid('items', `must be at most ${MAX_ITEMS}`);
@@ -85,24 +84,22 @@ export function registerOnboard(app: FastifyInstance, context: SendContext): voi
       if (errors.length > 0) throw validationFailed(checked);
       const input = items as OnboardItem[];
       const wanted = { type: 'onboard' as const, input, isSecret: true, count: items.length };
-      return onboardJob(context, reply, await startJob(context, { projectId: project.id, actor }, wanted));
+      return onboardJob(await startJob(context, { by, reply }, wanted));
     },
-    again: async ({ project }, { id }, reply) =>
-      onboardJob(context, reply, found(await getJob(context.db, project.id, id), 'job', id)),
+    again: async ({ project }, { id }, reply) => {
+      const row = found(await getJob(context.db, project.id, id), 'job', id);
+      return onboardJob(await startedJob(context, reply, row));
+    },
   });
 }
 
-async function onboardJob(
-  context: ReadContext,
-  reply: FastifyReply,
-  job: JobRow,
-): Promise<Static<typeof OnboardJob>> {
+function onboardJob(job: Static<typeof Job>): Static<typeof OnboardJob> {
   const items = job.total ?? 0;
   return {
-    ...(await startedJob(context, reply, job)),
+    ...job,
     batch_count: Math.ceil(items / ONBOARD_CHUNK),
     total_items: items,
-    message: `Job ${job.id} creates the endpoints.`,
+    message: `Job ${job.uid} creates the endpoints.`,
   };
 }
 

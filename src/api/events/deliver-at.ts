@@ -24,14 +24,13 @@ export function registerDeliverAt(app: FastifyInstance, context: SendContext): v
     message: 'Event rescheduled',
     data: Event,
     access: 'developer',
-    handle: async ({ project, params, body, actor }) => {
+    handle: async ({ project, params, body, by }) => {
       const { db, now, cache } = context;
       const event = found(await getEvent(db, project.id, params.eventID), 'event', params.eventID);
       const retentionMs = retentionOf(project.config, context.retentionMs);
       const limits = { nowMs: now(), acceptedAtMs: idTime(event.id), retentionMs };
       const deliverAtMs = deliveryTime(body, limits);
       if (deliverAtMs === null) throw invalid('deliver_at', 'is required, or delay_seconds');
-      const by = { projectId: project.id, actor };
       const places = await audited(context, by, async (tx) => {
         const delayed = await lockDelayed(tx, project.id, event.id);
         if (delayed === undefined) throw wrongState(TOO_LATE);

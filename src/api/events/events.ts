@@ -22,8 +22,7 @@ import { ignoredPageQuery, mapPage, Nothing, PageOf, pageQuery } from '../http/f
 import { operationsOf } from '../http/operation.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { dryRunAnswer, ignoresOrder, jobOptions, jobQuery, orderOption } from '../jobs/dry-run.ts';
-import { Job, startedJob } from '../jobs/jobs.ts';
-import { startJob } from '../jobs/start-job.ts';
+import { Job, startJob } from '../jobs/jobs.ts';
 import { registerDeliverAt } from './deliver-at.ts';
 import { dryRunOfEvents } from './dry-run-events.ts';
 import { batchEventFilter, eventFilterQuery, eventSearch } from './event-filter.ts';
@@ -119,7 +118,7 @@ function registerReplay(app: FastifyInstance, context: SendContext): void {
     beside: { job: Job },
     portal: 'resend',
     access: 'developer',
-    handle: async ({ project, query, scope, actor, beside }, _request, reply) => {
+    handle: async ({ project, query, scope, by, beside }, _request, reply) => {
       const filter = await batchEventFilter(context, project, query);
       const scoped = scopedReplay(onlyNamed(filter, query), scope);
       const only = await sentTo(context, project, { query, within: scoped.only });
@@ -134,11 +133,10 @@ function registerReplay(app: FastifyInstance, context: SendContext): void {
         return null;
       }
       const count = (tx: Parameters<typeof countEvents>[0]) => countEvents(tx, project.id, input);
-      const by = { projectId: project.id, actor };
       // The job reads up to its own id. Another node may have given a greater one to an event that was answered before.
       context.ids.pass(await newestEventId(context.db, project.id));
-      const job = await startJob(context, by, { type: 'batch_replay', input, count, rate });
-      beside['job'] = await startedJob(context, reply, job);
+      const job = { type: 'batch_replay', input, count, rate } as const;
+      beside['job'] = await startJob(context, { by, reply }, job);
       return null;
     },
   });
