@@ -12,7 +12,7 @@ const compiled = (schema: Json) => {
   return { check: (value: unknown, meter?: WorkMeter) => resultOf(result.check(value, meter)) };
 };
 
-/** The same in the smallest slices. Each loop pauses once at least. */
+/** As above, in the smallest slices. Each loop pauses once at least. */
 const checkInSlices = (schema: Json, value: unknown) => {
   const result = compileSchema(schema);
   return typeof result === 'string' ? null : resultOf(result.check(value, new WorkMeter(), 1));

@@ -30,7 +30,7 @@ export class SchemaRun {
   #depth = 0;
   #isOver = false;
   #pauseAt = Number.NEGATIVE_INFINITY;
-  /** Of each loop that it is in, what `keep` keeps. */
+  /** The values that `keep` keeps, one of each loop that it is in. */
   readonly #kept: unknown[] = [];
   #entered = 0;
 
@@ -72,7 +72,7 @@ export class SchemaRun {
     return regex.search(text, this.#meter) || this.#meter.exhausted;
   }
 
-  /** What `make` made is still there after a pause in `work`. `make` itself does not pause. */
+  /** The made value is still there after a pause in `work`. `make` itself does not pause. */
   keep<Kept, Result>(make: () => Kept, work: (kept: Kept) => Result): Result {
     const at = this.#entered++;
     if (at === this.#kept.length) this.#kept.push(make());
