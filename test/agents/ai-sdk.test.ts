@@ -7,7 +7,7 @@ import {
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually, happened } from '../support/eventually.ts';
+import { atLeast, eventually, happened } from '../support/eventually.ts';
 import { newestDelivery } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { Callback, trust } from './callback.ts';
@@ -65,10 +65,7 @@ test('an agent of the AI SDK follows a customer by a portal token', async () => 
   const wanted = await send('acme', 'blue', 1);
   await send('acme', 'red', 2);
   await send('globex', 'blue', 3);
-  await eventually(
-    () => seen,
-    ({ length }) => length > 0,
-  );
+  await eventually(() => seen, { length: atLeast(1) });
   expect(seen).toEqual([
     {
       eventId: wanted.uid,
@@ -91,10 +88,7 @@ test('an agent of the AI SDK follows a customer by a portal token', async () => 
   const [endpoint] = (await project.get('/endpoints?ownerId=acme')).content;
   const soon = new Date(Date.now() + 3_000).toISOString();
   await project.put(`/endpoints/${endpoint.uid}`, { expires_at: soon });
-  await eventually(
-    async () => (await project.get(`/endpoints/${endpoint.uid}`)).status,
-    (status) => status === 'inactive',
-  );
+  await eventually(async () => (await project.get(`/endpoints/${endpoint.uid}`)).status, 'inactive');
   await send('acme', 'blue', 4);
   await newestDelivery(project, `endpointId=${endpoint.uid}`, 'Discarded');
   expect(seen.length).toBe(1);
@@ -103,10 +97,7 @@ test('an agent of the AI SDK follows a customer by a portal token', async () => 
   expect((await events.refresh({ id: made.id })).id).toBe(made.id);
   expect(callback.requests.filter(({ json }) => json.type === 'verification').length).toBe(2);
   await send('acme', 'blue', 5);
-  await eventually(
-    () => seen,
-    ({ length }) => length > 1,
-  );
+  await eventually(() => seen, { length: atLeast(2) });
   await events.unsubscribe({ id: made.id });
   expect((await project.get('/endpoints?ownerId=acme')).content).toEqual([]);
   await client.close();

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import type { Json } from '../support/client.ts';
-import { eventually, happened } from '../support/eventually.ts';
+import { atLeast, eventually, happened } from '../support/eventually.ts';
 import { type LoopbackServer, listen } from '../support/servers/loopback-server.ts';
 
 const certificate = (name: string) => join(import.meta.dirname, '../support/certificates', name);
@@ -57,10 +57,7 @@ export class Callback {
   }
 
   received(path: string, count: number): Promise<Received[]> {
-    return eventually(
-      () => this.events(path),
-      ({ length }) => length >= count,
-    );
+    return eventually(() => this.events(path), { length: atLeast(count) });
   }
 
   stop(): Promise<void> {

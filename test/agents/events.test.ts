@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { newestDelivery } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { Callback, trust } from './callback.ts';
@@ -286,16 +286,15 @@ describe('a callback that', () => {
     callback.answer('/gone', (_received, response) => response.writeHead(410).end());
     callback.answer('/full', (_received, response) => response.writeHead(413).end());
     const event = await broadcast(project, {});
-    const { content } = await eventually(
-      () => project.get(`/eventdeliveries?eventId=${event.uid}`),
-      (page) => page.content.every(({ status }: Json) => status === 'Failure'),
-    );
+    const { content } = await eventually(() => project.get(`/eventdeliveries?eventId=${event.uid}`), {
+      content: every({ status: 'Failure' }),
+    });
     expect(content.map(({ metadata }: Json) => metadata.num_trials)).toEqual([1, 1]);
     const stateOf = async () => {
       const rows = await endpointsOf(project);
       return rows.find(({ url }) => url.endsWith('/gone')).status;
     };
-    await eventually(stateOf, (status) => status === 'inactive');
+    await eventually(stateOf, 'inactive');
     const { result } = await subscribe(project, gone);
     expect(result.deliveryStatus).toMatchObject({ active: true, lastError: 'http_4xx' });
     expect(await stateOf()).toBe('active');

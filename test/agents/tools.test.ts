@@ -48,10 +48,9 @@ beforeAll(async () => {
     data: { invoice: 'inv-4711', [HOSTILE]: 'inv-4712', note: 'x'.repeat(10_000) },
     idempotency_key: `${HOSTILE}, key`,
   });
-  delivery = await eventually(
-    async () => (await project.get('/eventdeliveries')).content[0],
-    (row: Json) => row.status === 'Failure',
-  );
+  delivery = await eventually(async () => (await project.get('/eventdeliveries')).content[0], {
+    status: 'Failure',
+  });
 });
 
 const connect = (options = {}) => connectMcp(app.url, project.key, options);
@@ -232,10 +231,9 @@ test('many deliveries are retried and many events replayed as jobs, after a dry 
     const { would_send } = await callTool(client, name, filters);
     expect([name, would_send > 0]).toEqual([name, true]);
     const { job } = await callTool(client, name, { ...filters, dry_run: false, expected: would_send });
-    const ended = await eventually(
-      () => callTool(client, 'get_job', { job_id: job.uid }),
-      ({ status }) => status === 'completed',
-    );
+    const ended = await eventually(() => callTool(client, 'get_job', { job_id: job.uid }), {
+      status: 'completed',
+    });
     expect(ended).toMatchObject({ total: would_send, done: would_send });
   }
   // The second endpoint gets no replay that names the first.

@@ -53,9 +53,6 @@ test('alerts of one project whose chat hangs leave room for those of others', as
   for (let n = 0; n < 2_000; n += 1) channels.notify(alertOf('many', `http://127.0.0.1:${hanging.port}/`));
   expect(refused).toHaveLength(1_500);
   channels.notify(alertOf('other', `http://127.0.0.1:${chat.port}/`));
-  await eventually(
-    async () => chat.connections(),
-    (connections) => connections === 1,
-  );
+  await eventually(async () => chat.connections(), 1);
   expect(refused).not.toContain('endpoint of other');
 });

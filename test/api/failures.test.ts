@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
 import { completedJob, shown } from '../support/settled.ts';
@@ -48,10 +48,7 @@ beforeAll(async () => {
 
 test('failures are grouped by endpoint and cause, the largest first', async () => {
   // Ended failures are found through the counts, which are stored every 10 s.
-  const { groups, complete } = await eventually(
-    () => project.get('/failures'),
-    (seen) => seen.groups.length === 2,
-  );
+  const { groups, complete } = await eventually(() => project.get('/failures'), { groups: { length: 2 } });
   expect(complete).toBe(true);
   expect(
     groups.map(({ endpoint_id, outcome, count, retrying, failed }: Json) => [
@@ -91,10 +88,9 @@ test('a group began with the first failure of its oldest delivery, and no retry 
   await subscribe(retried, `${receiver.url}/busy`);
   const { uid } = await retried.post('/events/broadcast', { event_type: 'a', data: {} });
   const tried = (times: number) =>
-    eventually(
-      async () => (await retried.get(`/eventdeliveries?eventId=${uid}`)).content[0],
-      (delivery) => delivery.metadata.num_trials >= times,
-    );
+    eventually(async () => (await retried.get(`/eventdeliveries?eventId=${uid}`)).content[0], {
+      metadata: { num_trials: atLeast(times) },
+    });
   await tried(1);
   const [before] = (await retried.get('/failures')).groups;
   await tried(2);

@@ -35,10 +35,7 @@ async function scene() {
   await project.put(`/endpoints/${ids.paused}/pause`);
   for (const type of ['fine', 'fine', 'failing', 'failing', 'failing', 'paused'])
     await project.post('/events/broadcast', { event_type: type, data: {} });
-  await eventually(
-    () => project.get('/timeseries'),
-    ({ totals }) => totals.attempts === 5,
-  );
+  await eventually(() => project.get('/timeseries'), { totals: { attempts: 5 } });
   return { project, ids };
 }
 
@@ -151,10 +148,7 @@ test('an endpoint whose deliveries still wait and one that was disabled are not 
   expect(named(seen.endpoints, 'failing').last_success_at).not.toBeNull();
   await project.put(`/endpoints/${ids.quiet}`, { name: 'quiet', url: `${receiver.url}/gone` });
   await project.post('/events/broadcast', { event_type: 'quiet', data: {} });
-  const after = await eventually(
-    () => project.get('/health'),
-    ({ by_state }) => by_state.disabled === 1,
-  );
+  const after = await eventually(() => project.get('/health'), { by_state: { disabled: 1 } });
   expect(after.endpoints[0]).toMatchObject({
     name: 'quiet',
     failed: 1,

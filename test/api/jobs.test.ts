@@ -4,7 +4,7 @@ import { JOBS_CHANNEL, NEW_JOB } from '../../src/store/database/notify-nodes.ts'
 import type { JobType, JobWork } from '../../src/store/jobs/jobs.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { failedDeliveries } from '../support/samples/many-deliveries.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -40,7 +40,7 @@ test('another node continues a batch retry of ten thousand deliveries and each i
   await receiver.received(10_000);
   await eventually(
     () => app.database.query('select count(*)::int as open from delivery_queue'),
-    ([row]) => row?.['open'] === 0,
+    [{ open: 0 }],
   );
   const states = await app.database.query(
     'select status, num_trials, count(*)::int from event_deliveries group by 1, 2',
@@ -68,7 +68,7 @@ test('an aborted chunk leaves nothing behind and the next node runs it', async (
     app.database.query(
       "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
-  const [blocked] = await eventually(working, (rows) => rows.length > 0);
+  const [blocked] = await eventually(working, { length: atLeast(1) });
   await app.database.query('select pg_terminate_backend($1)', [blocked?.['pid']]);
   expect(await app.project.get(`/jobs/${job.uid}`)).toMatchObject({ status: 'running', done: 500 });
   await app.database.query('commit');
@@ -87,10 +87,7 @@ test('a new job is notified to the nodes that run jobs, with its commit', async 
   listener.on('notification', ({ payload }) => notified.push(payload));
   await listener.query(`listen ${JOBS_CHANNEL}`);
   const job = await app.project.post('/eventdeliveries/cancel?endpointId=none', undefined, 200);
-  await eventually(
-    async () => notified,
-    (all) => all.length > 0,
-  );
+  await eventually(async () => notified, { length: atLeast(1) });
   expect(notified).toEqual([NEW_JOB]);
   await listener.end();
   await app.project.put(`/jobs/${job.uid}/cancel`);

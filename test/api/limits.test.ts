@@ -46,10 +46,7 @@ test('the limit opens again once its duration has passed, and other projects hav
   expect(
     (await Promise.all(Array.from({ length: 20 }, () => send(open)))).every((a) => a.status === 201),
   ).toBe(true);
-  await eventually(
-    async () => (await send(project)).status,
-    (status) => status === 201,
-  );
+  await eventually(async () => (await send(project)).status, 201);
 });
 
 // proves Instance: POSTHORN_API_RATE

@@ -188,10 +188,9 @@ describe('lists of events and deliveries', () => {
     for (const query of ['eventType=filtered', 'event_type=filtered', 'idempotencyKey=find%20me'])
       expect((await deliveries(query)).map((row: Json) => row.uid)).toEqual([delivery.uid]);
     expect(await deliveries('eventType=filtered&status=Success')).toEqual([]);
-    const open = await eventually(
-      () => deliveries('eventType=filtered&status=Success&status=Scheduled'),
-      (rows) => rows.length === 1,
-    );
+    const open = await eventually(() => deliveries('eventType=filtered&status=Success&status=Scheduled'), {
+      length: 1,
+    });
     expect(open[0].uid).toBe(delivery.uid);
     const events = await app.project.get(
       `/events?idempotencyKey=find%20me&endpointId=${endpoint.uid}&endpointId=x`,

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Listener } from '../pull/listener.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 
 test("one tenant's hanging statements take no connection from others' keys and events", async ({
   onTestFinished,
@@ -20,10 +20,7 @@ test("one tenant's hanging statements take no connection from others' keys and e
   await holder.connect();
   await holder.query('begin; lock table endpoints in access exclusive mode');
   const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints/unknown'));
-  await eventually(
-    async () => app.app.db.pools().general,
-    ({ idle, waiting }) => idle === 0 && waiting > 0,
-  );
+  await eventually(async () => app.app.db.pools().general, { idle: 0, waiting: atLeast(1) });
   const accepted = await send(new ApiClient(other.base, fresh.key));
   expect(accepted.uid).not.toBe('');
   expect(app.app.db.pools().general.waiting).toBeGreaterThan(0);
@@ -50,10 +47,7 @@ async function whileListsHang(
     void list.then(() => {
       ended += 1;
     });
-  await eventually(
-    async () => app.app.db.pools().general,
-    ({ busy }) => busy >= 2,
-  );
+  await eventually(async () => app.app.db.pools().general, { busy: atLeast(2) });
   await work(app, other, hanging);
   // A list gives up after five seconds, and the next one hangs.
   expect(ended).toBeLessThan(count);
@@ -96,10 +90,7 @@ test('a made-up token or ingest URL is refused however busy the connections for 
   await holder.connect();
   await holder.query('begin; lock table endpoints in access exclusive mode');
   const hanging = Array.from({ length: 40 }, () => app.project.raw('GET', '/endpoints/unknown'));
-  await eventually(
-    async () => app.app.db.pools().general,
-    ({ idle, waiting }) => idle === 0 && waiting > 0,
-  );
+  await eventually(async () => app.app.db.pools().general, { idle: 0, waiting: atLeast(1) });
   const calls = ['made up', 'PRT.made-up'].flatMap((token) =>
     Array.from({ length: 20 }, () =>
       new ApiClient(app.url, token).raw('GET', '/portal-api/endpoints').then(({ status }) => status),
@@ -135,10 +126,7 @@ test("one tenant's config changes take turns on one connection, and others' chan
     answers.push({ status: answer.status, retryAfter: answer.headers.get('retry-after'), message });
   });
   // The device and the calls: one has its turn, 200 wait.
-  await eventually(
-    async () => answers.length,
-    (count) => count === 50,
-  );
+  await eventually(async () => answers.length, 50);
   const refusal = 'A project may have at most 200 waiting config changes at a time; try again in 1 s.';
   expect(answers).toEqual(
     Array.from({ length: 50 }, () => ({ status: 429, retryAfter: '1', message: refusal })),

@@ -12,10 +12,7 @@ const HALF = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n1';
 async function startServer(): Promise<{ server: Program; port: number }> {
   const script = join(import.meta.dirname, 'paused-server.ts');
   const server = new Program({ command: [process.execPath, script] });
-  const text = await eventually(
-    async () => server.stdout,
-    (said) => said.includes('listening'),
-  );
+  const text = await eventually(async () => server.stdout, /listening/);
   return { server, port: Number(/\d+/.exec(text)?.[0]) };
 }
 
@@ -42,10 +39,7 @@ test('a request that arrived while the server was stalled is answered, not timed
   const socket = await sendHalf(port);
   onTestFinished(() => void socket.destroy());
   const answer = answerOn(socket);
-  await eventually(
-    async () => server.stdout,
-    (said) => said.includes('received'),
-  );
+  await eventually(async () => server.stdout, /received/);
   server.signal('SIGSTOP');
   await delay(PAUSE_MS);
   socket.write('2');

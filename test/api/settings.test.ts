@@ -86,10 +86,7 @@ test('a list that takes longer than POSTHORN_SEARCH_SECONDS is answered with 504
   await app.database.query('rollback');
   expect(answer.status).toBe(504);
   expect(await answer.json()).toMatchObject({ code: 'search_timeout' });
-  await eventually(
-    () => at(node).raw('GET', '/events'),
-    ({ status }) => status === 200,
-  );
+  await eventually(() => at(node).raw('GET', '/events'), { status: 200 });
 });
 
 test('a node with another POSTHORN_SECRET_KEY than the one in use does not start', async () => {
@@ -121,10 +118,7 @@ describe('what is older', () => {
     }
     expect([await count(forgetful), await count(app.project)]).toEqual([2, 2]);
     await app.addNode();
-    await eventually(
-      () => count(forgetful),
-      (left) => left === 1,
-    );
+    await eventually(() => count(forgetful), 1);
     expect(await count(app.project)).toBe(2);
   });
 
@@ -133,10 +127,7 @@ describe('what is older', () => {
     await storeEvent(app.projectId, 20);
     expect(await count(app.project)).toBe(3);
     await app.addNode({ POSTHORN_RETENTION_HOURS: '240' });
-    await eventually(
-      () => count(app.project),
-      (left) => left === 2,
-    );
+    await eventually(() => count(app.project), 2);
   });
 });
 

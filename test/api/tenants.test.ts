@@ -42,7 +42,7 @@ beforeAll(async () => {
         `select 1 from delivery_queue q left join endpoints e on e.id = q.key
          where coalesce(e.delivery, 'push') = 'push' and q.due_at < now() + interval '10 minutes' limit 1`,
       ),
-    (rows) => rows.length === 0,
+    { length: 0 },
   );
   b = await app.newProject();
 });

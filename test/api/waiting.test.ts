@@ -26,10 +26,10 @@ async function delivery(client: ApiClient, endpointId: string): Promise<Json> {
 }
 
 async function waits(client: ApiClient, endpointId: string, gate: string): Promise<Json> {
-  const { single, listed } = await eventually(
-    () => delivery(client, endpointId),
-    (seen) => seen.single.waiting_for?.gate === gate && seen.listed.waiting_for?.gate === gate,
-  );
+  const { single, listed } = await eventually(() => delivery(client, endpointId), {
+    single: { waiting_for: { gate } },
+    listed: { waiting_for: { gate } },
+  });
   expect(listed.description).toBe(single.description);
   expect(listed.metadata.next_send_time).toBe(single.metadata.next_send_time);
   return single;
@@ -123,10 +123,10 @@ test('a delivery being sent is marked as such, and an ended one waits for nothin
   expect(waiting.description).toBe('A node is sending it.');
   const done = await subscribe(app.project, `${receiver.url}/done`, { eventTypes: ['done'] });
   await send(app.project, 'done');
-  const { single, listed } = await eventually(
-    () => delivery(app.project, done.endpoint.uid),
-    (seen) => seen.listed.status === 'Success' && seen.single.status === 'Success',
-  );
+  const { single, listed } = await eventually(() => delivery(app.project, done.endpoint.uid), {
+    listed: { status: 'Success' },
+    single: { status: 'Success' },
+  });
   expect([single.waiting_for, listed.waiting_for, single.description]).toEqual([null, null, '']);
 });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { EventStream } from '../support/event-stream.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import {
@@ -196,10 +196,9 @@ describe('a restore', { timeout: 120_000 }, () => {
     const secrets = content.flatMap((endpoint: { secrets: { value: string }[] }) => endpoint.secrets);
     expect(secrets.map(({ value }: { value: string }) => value)).toContain(SECRET);
     await api.put(`/endpoints/${pausedEndpoint}/pause`);
-    const held = await eventually(
-      async () => receiver.requests.filter(({ path }) => path === '/held'),
-      (requests) => requests.length > 0,
-    );
+    const held = await eventually(async () => receiver.requests.filter(({ path }) => path === '/held'), {
+      length: atLeast(1),
+    });
     expect(held.map(({ json }) => json)).toEqual([PAYLOAD]);
   });
 });

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { startNode, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -105,7 +105,7 @@ test('a restore to a time has what was accepted until then, and takes what came 
   await eventually(
     () =>
       server.query('select (archived_count > 0)::text as archived, last_archived_wal from pg_stat_archiver'),
-    ([row]) => row?.['archived'] === 'true',
+    [{ archived: 'true' }],
   );
   await before.stop();
   await server.stop();
@@ -117,7 +117,7 @@ test('a restore to a time has what was accepted until then, and takes what came 
   });
   await eventually(
     () => restored.query('select pg_is_in_recovery()::text as recovering'),
-    ([row]) => row?.['recovering'] === 'false',
+    [{ recovering: 'false' }],
   );
   await cp(join(first, 'credentials.json'), join(second, 'credentials.json'));
   const { client } = await startService(restored, second);
@@ -128,18 +128,12 @@ test('a restore to a time has what was accepted until then, and takes what came 
   // It was open at that time, so it is sent again once the endpoint is active, though it arrived.
   expect((await client.get(`/endpoints/${endpoint.uid}`)).status).toBe('paused');
   await client.put(`/endpoints/${endpoint.uid}/pause`);
-  await eventually(
-    () => deliveries(held.uid),
-    ([delivery]) => delivery?.status === 'Success',
-  );
+  await eventually(() => deliveries(held.uid), [{ status: 'Success' }]);
   expect(receiver.at('/held').length).toBe(2);
   // The sender repeats everything: the key tells what was restored from what was not.
   expect(await send(client, 'kept')).toMatchObject({ is_duplicate_event: true, duplicate_of: kept.uid });
   expect(await send(client, 'later')).toMatchObject({ is_duplicate_event: false });
   const names = () => receiver.requests.map(({ json }) => String(json.name)).toSorted();
-  await eventually(
-    async () => names(),
-    (all) => all.length >= 5,
-  );
+  await eventually(async () => names(), { length: atLeast(5) });
   expect(names()).toEqual(['held', 'held', 'kept', 'later', 'later']);
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeBackup } from '../../src/store/backup/write-backup.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
 import { shared } from '../support/shared.ts';
 import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
@@ -152,10 +152,7 @@ test('the next restore removes the leftovers of a killed one, its server include
   const feed = createWriteStream(pipe);
   // Half of it, and then no more.
   feed.write(gzipSync(gunzipSync(good).subarray(0, -2_000)).subarray(0, -8));
-  const serverPid = await eventually(
-    async () => pidIn(dataDir),
-    (pid) => pid > 0,
-  );
+  const serverPid = await eventually(async () => pidIn(dataDir), atLeast(1));
   await first.kill();
   feed.destroy();
   expect(isAlive(serverPid)).toBe(true);
@@ -228,7 +225,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
           `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
              and query like 'copy %'`,
         ),
-      (waiting) => waiting.length > 0,
+      { length: atLeast(1) },
     );
     program.signal('SIGTERM');
     await app.database.query('commit');

@@ -90,10 +90,7 @@ describe('a batch', () => {
     expect(receiver.at('/')).toHaveLength(0);
     await client.post('/events/broadcast', { event_type: 'order.paid', data: { n: 1_000 } });
     // `other` goes to both subscriptions, so one of the thousand is left.
-    await eventually(
-      () => receiver.at('/').length,
-      (count) => count === 1,
-    );
+    await eventually(() => receiver.at('/').length, 1);
     expect(receiver.at('/')[0]?.json).toHaveLength(1_000);
     expect(receiver.at('/single').map(({ json }) => json)).toEqual([{ n: 0 }]);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 import { numbers, scene } from './scene.ts';
 
@@ -24,7 +24,7 @@ test('a body that was made with variables does not follow a portal link to anoth
   await client.put(at, { function: v2('{ body: { n: payload.n, token: variables.TOKEN } }') });
   receiver.answerNext(503);
   await send(2);
-  const all = await eventually(deliveries, (some) => some.every(({ status }) => status === 'Retry'));
+  const all = await eventually(deliveries, every({ status: 'Retry' }));
   const link = await client.post('/portal-links', {
     name: 'l',
     owner_id: 'moved',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually, every } from '../support/eventually.ts';
 import type { Received } from '../support/servers/receiver.ts';
 import { endedJob } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -30,7 +30,7 @@ test('a delivery that is cancelled in a batch leaves it, and the others go on in
   const before = receiver.requests.length;
   await eventually(
     () => receiver.requests.slice(before).filter(({ json }) => json.length === 2).length,
-    (count) => count > 0,
+    atLeast(1),
   );
   receiver.answerAlways(200);
   const done = await ended(3);
@@ -51,10 +51,7 @@ test('a delivery that expires in a batch is discarded, and the others go on', as
   receiver.answerAlways(503);
   await send(1, { event: { ttl_seconds: 2 } });
   await send(2, { from: 2 });
-  await eventually(
-    () => receiver.requests.at(-1)?.json.length,
-    (length) => length === 2,
-  );
+  await eventually(() => receiver.requests.at(-1)?.json.length, 2);
   receiver.answerAlways(200);
   const done = await ended(3);
   expect(done.map(({ status }) => status)).toEqual(['Discarded', 'Success', 'Success']);
@@ -70,7 +67,7 @@ test('deliveries that are cancelled or expire before their batch is made are in 
     client,
     await client.post(`/eventdeliveries/cancel?eventId=${second?.event_id}`, undefined, 200),
   );
-  await eventually(deliveries, (all) => all.every(({ status }) => status === 'Discarded'));
+  await eventually(deliveries, every({ status: 'Discarded' }));
   await send(3, { from: 3 });
   await ended(5);
   expect(receiver.requests.map(numbers)).toEqual([[3, 4, 5]]);
@@ -215,11 +212,8 @@ test.each([
   await client.put(`/endpoints/${endpoint.uid}`, { delivery: 'pull', url: '' });
   await eventually(deliveries, (all) => all.every(({ waiting_for }) => waiting_for?.gate === 'pull'));
   const taken: unknown[] = [];
-  await eventually(
-    async () => {
-      const some = await client.post(`/endpoints/${endpoint.uid}/pull`, { max: 10, lease_seconds: 60 }, 200);
-      return taken.push(...some.deliveries);
-    },
-    (count) => count === 3,
-  );
+  await eventually(async () => {
+    const some = await client.post(`/endpoints/${endpoint.uid}/pull`, { max: 10, lease_seconds: 60 }, 200);
+    return taken.push(...some.deliveries);
+  }, 3);
 });

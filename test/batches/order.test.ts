@@ -195,14 +195,11 @@ const cancelled = async (n: number) => {
   await at.receiver.received(1);
   const all = await at.deliveries();
   // One that is being sent is not cancelled.
-  await eventually(
-    async () => {
-      const path = `/eventdeliveries/cancel?eventId=${all[n - 1]?.event_id}`;
-      await endedJob(at.client, await at.client.post(path, undefined, 200));
-      return (await at.deliveries())[n - 1]?.status;
-    },
-    (status) => status === 'Discarded',
-  );
+  await eventually(async () => {
+    const path = `/eventdeliveries/cancel?eventId=${all[n - 1]?.event_id}`;
+    await endedJob(at.client, await at.client.post(path, undefined, 200));
+    return (await at.deliveries())[n - 1]?.status;
+  }, 'Discarded');
   at.receiver.answerAlways(200);
   await at.ended(6);
   const [, ...later] = at.receiver.requests.map(numbers);
@@ -245,16 +242,13 @@ test('without its batches a subscription sends them one after the other', async 
   await at.client.put(`/endpoints/${at.endpoint.uid}`, { delivery: 'pull', url: '' });
   const path = `/endpoints/${at.endpoint.uid}/pull`;
   const taken: number[] = [];
-  await eventually(
-    async () => {
-      const { deliveries } = await at.client.post(path, { max: 10, lease_seconds: 60 }, 200);
-      taken.push(...deliveries.map(({ body }: Json) => JSON.parse(Buffer.from(body, 'base64').toString()).n));
-      const results = deliveries.map((one: Json) => resultOf(one));
-      if (results.length > 0) await at.client.post(`${path}/results`, { results }, 200);
-      return taken.length;
-    },
-    (count) => count === 5,
-  );
+  await eventually(async () => {
+    const { deliveries } = await at.client.post(path, { max: 10, lease_seconds: 60 }, 200);
+    taken.push(...deliveries.map(({ body }: Json) => JSON.parse(Buffer.from(body, 'base64').toString()).n));
+    const results = deliveries.map((one: Json) => resultOf(one));
+    if (results.length > 0) await at.client.post(`${path}/results`, { results }, 200);
+    return taken.length;
+  }, 5);
   expect(taken).toEqual(upTo(5));
   await nothingWaits(at);
 });

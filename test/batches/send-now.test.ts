@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually, every } from '../support/eventually.ts';
 import { openBreaker } from '../support/samples/open-breaker.ts';
 import type { Received } from '../support/servers/receiver.ts';
 import { completedJob } from '../support/settled.ts';
@@ -31,7 +31,7 @@ async function waiting(count: number, max = 2) {
     await made.send(max, { from: max * n + 1 });
     await made.receiver.received(n + 1);
   }
-  await eventually(made.deliveries, (all) => all.every(({ status }) => status === 'Retry'));
+  await eventually(made.deliveries, every({ status: 'Retry' }));
   made.receiver.answerAlways(200);
   const { client, receiver, endpoint } = made;
   const probe: ServerResponse[] = [];
@@ -59,10 +59,7 @@ test('a batch is sent now with each of its deliveries', async () => {
   const { client, receiver, deliveries, ended, sendNow } = await waiting(1);
   const all = await deliveries();
   expect(all.map(({ waiting_for }) => waiting_for.gate)).toEqual(['retry', 'retry']);
-  const { groups } = await eventually(
-    () => client.get('/failures'),
-    (found) => found.groups.length > 0,
-  );
+  const { groups } = await eventually(() => client.get('/failures'), { groups: { length: atLeast(1) } });
   expect(groups).toMatchObject([{ outcome: 'http_503', retrying: 2 }]);
   expect(await sendNow(`?deliveryId=${all[0]?.uid}`)).toMatchObject({ total: 1, done: 1, failed: 0 });
   await ended(2);
@@ -119,10 +116,7 @@ test('the batches of an inactive endpoint are not discarded', async () => {
      update endpoints set status = 'inactive', version = v.version from v where id = $1`,
     [endpoint.uid, client.projectId],
   );
-  await eventually(
-    () => client.get(`/endpoints/${endpoint.uid}`),
-    ({ status }) => status === 'inactive',
-  );
+  await eventually(() => client.get(`/endpoints/${endpoint.uid}`), { status: 'inactive' });
   expect(await sendNow()).toMatchObject({ done: 0, failed: 2 });
   expect((await deliveries()).map(({ status }) => status)).toEqual(['Retry', 'Retry']);
 });

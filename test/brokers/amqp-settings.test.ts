@@ -152,11 +152,7 @@ check('what can never be an event is stored, and goes to the dead letter exchang
   const messages = range(0, 40).map((n) => (n % 3 === 2 ? { body: `bad ${n}` } : numbered(n)));
   await side.publish(queue, messages);
   await scene.waitFor(source, 40);
-  await eventually(
-    () => side.depth(queue),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.depth(queue), 0, PATIENCE_MS);
   const failed = (await scene.stored(source)).filter(({ event_type }) => event_type === 'broker.unreadable');
   expect(failed).toHaveLength(13);
   expect(await side.depth(dead)).toBe(13);
@@ -268,7 +264,7 @@ check('reading stops while too many bytes are held, and goes on after that', asy
     for (const bytes of held.splice(0)) gate.leave(bytes);
     return count;
   };
-  await eventually(takeSome, (taken) => taken === 40, PATIENCE_MS);
+  await eventually(takeSome, 40, PATIENCE_MS);
   expect(most).toBeLessThanOrEqual(1_200_000);
   gate.remove();
   await model.close();
@@ -299,11 +295,7 @@ check('a broker that refuses publishers for want of memory is read on', async ()
     const source = await scene.source(settings({ queue }));
     await scene.waitFor(source, 20);
     // The connection of the publisher gets no answers now.
-    await eventually(
-      () => side.count(queue, 'messages'),
-      (waiting) => waiting === 0,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.count(queue, 'messages'), 0, PATIENCE_MS);
   } finally {
     await side.evaluate('vm_memory_monitor:set_vm_memory_high_watermark(0.4)');
   }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import type { TestMessage } from './broker-driver.ts';
 
 /** Brokers take seconds to share out their queues, and the machine may be busy. */
@@ -69,11 +69,7 @@ export class BrokerScene {
   }
 
   async waitFor(source: Json, count: number): Promise<void> {
-    await eventually(
-      () => this.count(source),
-      (stored) => stored >= count,
-      PATIENCE_MS,
-    );
+    await eventually(() => this.count(source), atLeast(count), PATIENCE_MS);
     expect(await this.count(source)).toBe(count);
   }
 

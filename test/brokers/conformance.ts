@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -66,7 +66,7 @@ export function conformance(
       const source = await scene.source(queue.settings);
       await queue.publish(numberedFrom(0, 300));
       await scene.waitFor(source, 300);
-      await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+      await eventually(queue.depth, 0, PATIENCE_MS);
       const numbers = await scene.numbers(source);
       expect(isOrdered ? numbers : numbers.toSorted((a, b) => a - b)).toEqual(range(0, 300));
       await receiver.received(300);
@@ -109,7 +109,7 @@ export function conformance(
       await scene.waitFor(source, 5);
       const requests = await eventually(
         async () => [...new Map(receiver.requests.map((one) => [one.headers['webhook-id'], one])).values()],
-        ({ length }) => length >= 6,
+        { length: atLeast(6) },
       );
       const shown = requests.map(({ path, headers }) =>
         [path, headers['x-mine'] ?? '-', headers['x-other'] ?? '-'].join(' '),
@@ -152,7 +152,7 @@ export function conformance(
         ]);
         const unreadable = bad.length + (takesBytes ? 2 : 1);
         await scene.waitFor(source, unreadable + 1);
-        await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+        await eventually(queue.depth, 0, PATIENCE_MS);
         const events = await scene.stored(source);
         const failed = events.filter((event) => event.event_type === 'broker.unreadable');
         expect(failed).toHaveLength(unreadable);
@@ -227,14 +227,14 @@ export function conformance(
         await queue.publish(numberedFrom(1, 100));
         await eventually(
           async () => metric(await node.metrics(), 'posthorn_broker_sources{state="waiting"}'),
-          (n) => n === 1,
+          1,
           PATIENCE_MS,
         );
         expect(await scene.count(source)).toBe(1);
         expect(await queue.depth()).toBe(99);
         relay.loseAnswersTo(null);
         await scene.waitFor(source, 100);
-        await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+        await eventually(queue.depth, 0, PATIENCE_MS);
         expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, 100));
         await quiet.stop();
         relay.close();
@@ -263,7 +263,7 @@ export function conformance(
         const tested = await scene.tested(source);
         expect(tested).toEqual({ ok: false, reason: waiting.reason });
         // Between five tries are at least 0.25, 0.5, 1 and 2 s.
-        await eventually(failures, (failed) => failed >= failedBefore + 5, PATIENCE_MS);
+        await eventually(failures, atLeast(failedBefore + 5), PATIENCE_MS);
         expect(performance.now() - startedMs).toBeGreaterThan(3_500);
         await scene.project.put(`/sources/${source.uid}`, fieldsOf(queue.authenticated));
         await scene.waitFor(source, 1);
@@ -290,14 +290,14 @@ export function conformance(
       await scene.project.put(`/sources/${source.uid}`, { is_disabled: false });
       await scene.waitFor(source, 1);
       await scene.project.put(`/sources/${source.uid}`, { is_disabled: true });
-      await eventually(gone, (rows) => rows.length === 0, PATIENCE_MS);
+      await eventually(gone, { length: 0 }, PATIENCE_MS);
       await queue.publish([numbered(2)]);
       await scene.project.put(`/sources/${source.uid}`, { is_disabled: false });
       await scene.waitFor(source, 2);
       await scene.project.delete(`/sources/${source.uid}`);
-      await eventually(gone, (rows) => rows.length === 0, PATIENCE_MS);
+      await eventually(gone, { length: 0 }, PATIENCE_MS);
       await queue.publish([numbered(3)]);
-      const depth = await eventually(queue.depth, (waiting) => waiting === 1, PATIENCE_MS);
+      const depth = await eventually(queue.depth, 1, PATIENCE_MS);
       expect(depth).toBe(1);
       expect(await scene.count(source)).toBe(2);
     });
@@ -330,9 +330,9 @@ export function conformance(
         expect(held, 'messages that six workers hold').toBeLessThanOrEqual(6 * maxHeld);
         return scene.count(source);
       };
-      await eventually(flowing, (count) => count >= many, PATIENCE_MS);
+      await eventually(flowing, atLeast(many), PATIENCE_MS);
       await scene.waitFor(source, many);
-      await eventually(queue.depth, (depth) => depth === 0, PATIENCE_MS);
+      await eventually(queue.depth, 0, PATIENCE_MS);
       expect((await scene.numbers(source)).toSorted((a, b) => a - b)).toEqual(range(0, many));
       await three.stop();
     });
@@ -343,11 +343,7 @@ export function conformance(
       const queue = await driver.open();
       const source = await scene.source(queue.settings, { rate_limit: 20, rate_limit_duration: 3600 });
       await queue.publish(numberedFrom(0, 50));
-      await eventually(
-        () => scene.count(source),
-        (count) => count === 20,
-        PATIENCE_MS,
-      );
+      await eventually(() => scene.count(source), 20, PATIENCE_MS);
       const { reason } = await scene.status(source, 'waiting');
       expect(reason).toContain('The limit of 20 per 3600 s is used up');
       await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
@@ -388,21 +384,17 @@ export function conformance(
               `select from pg_locks where not granted and
                database = (select oid from pg_database where datname = current_database())`,
             );
-          await eventually(waits, (rows) => rows.length > 0, PATIENCE_MS);
+          await eventually(waits, { length: atLeast(1) }, PATIENCE_MS);
           own.muteService();
           await holder.query('commit');
           await holder.end();
           // How many messages are in a lot is up to the kind.
-          await eventually(
-            () => scene.count(source),
-            (count) => count > 1,
-            PATIENCE_MS,
-          );
+          await eventually(() => scene.count(source), atLeast(2), PATIENCE_MS);
           await first.kill();
           own.unmuteService();
           expect(await own.queue.depth()).toBe(59);
           second = start();
-          await eventually(own.queue.depth, (depth) => depth === 0, PATIENCE_MS);
+          await eventually(own.queue.depth, 0, PATIENCE_MS);
           await scene.waitFor(source, 60);
           const numbers = await scene.numbers(source);
           expect(isOrdered ? numbers : numbers.toSorted((a, b) => a - b)).toEqual(range(0, 60));

@@ -4,7 +4,7 @@ import { brokerFacts } from '../support/brokers/broker.ts';
 import { GoogleGate } from '../support/brokers/google-gate.ts';
 import type { PubSubPorts } from '../support/brokers/pstest-server.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { BrokerScene, numbered, numberedFrom, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { brokerTests, CA_FILE } from './broker-tests.ts';
@@ -106,11 +106,7 @@ check(
     const { body, headers } = numbered(1);
     await side.publish(name, [{ body, headers: { ...headers, 'X-Text': 'grün' } }]);
     await scene.waitFor(source, 1);
-    await eventually(
-      () => side.depth(name),
-      (depth) => depth === 0,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.depth(name), 0, PATIENCE_MS);
     const [event] = await scene.stored(source);
     const stored = JSON.parse(event?.headers ?? '') as Record<string, unknown>;
     expect(stored).toMatchObject({ 'x-text': ['grün'], 'x-broker-message-id': [expect.stringMatching(/./)] });
@@ -197,17 +193,9 @@ check('messages that wait for us are leased for as long as they wait', async () 
   const { name, source, scene, since } = longHeld;
   // Longer than the first lease, which the subscription gives.
   const LEASE_MS = 13_000;
-  await eventually(
-    async () => performance.now() - since,
-    (ms) => ms > LEASE_MS,
-    PATIENCE_MS,
-  );
+  await eventually(async () => performance.now() - since, atLeast(LEASE_MS), PATIENCE_MS);
   expect(await side.visible(name)).toBe(0);
   await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
   await scene.waitFor(source, 8);
-  await eventually(
-    () => side.depth(name),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.depth(name), 0, PATIENCE_MS);
 });

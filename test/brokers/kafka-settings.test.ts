@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { ELSEWHERE, KAFKA_USERS, type KafkaPorts } from '../support/brokers/kafka-server.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { BrokerScene, numbered, numberedFrom, PATIENCE_MS, range, startScene } from './broker-scene.ts';
 import { brokerTests } from './broker-tests.ts';
 import { KafkaSide } from './kafka-driver.ts';
@@ -98,11 +98,7 @@ check(
     await side.createTopic(topic, 1);
     await side.publish(topic, [numbered(1)]);
     await scene.waitFor(source, 1);
-    await eventually(
-      () => side.depth(topic, ' ', 1),
-      (depth) => depth === 0,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.depth(topic, ' ', 1), 0, PATIENCE_MS);
   },
 );
 
@@ -196,7 +192,7 @@ check('a topic that is made again between storing and committing is read from it
       `select from pg_locks where not granted and
        database = (select oid from pg_database where datname = current_database())`,
     );
-  await eventually(waits, (rows) => rows.length > 0, PATIENCE_MS);
+  await eventually(waits, { length: atLeast(1) }, PATIENCE_MS);
   await side.deleteTopic(topic);
   const create = () =>
     side.createTopic(topic, 1).then(

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { startTcpRelay } from '../support/servers/tcp-relay.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
@@ -74,7 +74,7 @@ check('a slot moves on while nothing is published', async () => {
       database,
       `select 1 from pg_replication_slots where slot_name = '${slot}' and confirmed_flush_lsn >= '${String(here?.['lsn'])}'`,
     );
-  await eventually(confirmed, (rows) => rows.length === 1, PATIENCE_MS);
+  await eventually(confirmed, { length: 1 }, PATIENCE_MS);
   const lag = async () => (await scene.project.get(`/sources/${source.uid}`)).status.lag as number | null;
   await eventually(lag, (bytes) => bytes !== null && bytes < 1_000_000, PATIENCE_MS);
   expect(await scene.count(source)).toBe(0);
@@ -102,10 +102,10 @@ check(
       app.database.query(`select cleared_at from alerts where subject_id = $1 and kind = 'source_backlog'`, [
         source.uid,
       ]);
-    const [raised] = await eventually(alert, (rows) => rows.length === 1, PATIENCE_MS);
+    const [raised] = await eventually(alert, { length: 1 }, PATIENCE_MS);
     expect(raised?.['cleared_at']).toBe(null);
     const lag = async () => (await scene.project.get(`/sources/${source.uid}`)).status.lag as number;
-    await eventually(lag, (bytes) => bytes > 16_000_000, PATIENCE_MS);
+    await eventually(lag, atLeast(16_000_000), PATIENCE_MS);
     await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
     await eventually(alert, ([row]) => row?.['cleared_at'] !== null, PATIENCE_MS);
   },
@@ -183,7 +183,7 @@ check('one node reads a slot: another takes over when it stops, or when it lost 
     );
     const active = () =>
       side.query(database, `select active from pg_replication_slots where slot_name = '${slot}'`);
-    await eventually(active, ([row]) => row?.['active'] === false, PATIENCE_MS);
+    await eventually(active, [{ active: false }], PATIENCE_MS);
     await insert(1);
     await scene.waitFor(source, 2);
 
@@ -234,7 +234,7 @@ check('a log that begins again is new: a promoted standby, a restored copy of th
       app.database.query('select tries from change_stream_slots where source_id = $1', [source.uid]);
     await eventually(tries, ([row]) => Number(row?.['tries']) > 0, PATIENCE_MS);
     await server.resume();
-    await eventually(tries, (rows) => rows.length === 0, PATIENCE_MS);
+    await eventually(tries, { length: 0 }, PATIENCE_MS);
     expect(await server.query(database, 'select slot_name from pg_replication_slots')).toEqual([]);
     expect(await server.query(database, 'select pubname from pg_publication')).toEqual([]);
   } finally {
@@ -283,5 +283,5 @@ check('a publication that is dropped is missed, and made again for the tables', 
     await side.query(database, 'insert into messages (n) values (1)');
     return scene.count(source);
   };
-  await eventually(stored, (count) => count > 0, PATIENCE_MS);
+  await eventually(stored, atLeast(1), PATIENCE_MS);
 });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { SECRET_KEY, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { changeScene, dataOf, settingsOf } from './change-scene.ts';
@@ -57,7 +57,7 @@ check('a snapshot has each row once, and agrees with the changes that go on mean
       `select position from broker_positions where source_id = $1 and stream like '%/snapshot/%' and position = '~'`,
       [source.uid],
     );
-  await eventually(reads, (rows) => rows.length === 2, LONG_MS);
+  await eventually(reads, { length: 2 }, LONG_MS);
   over.abort();
   await writing;
   const rows = await side.query(database, 'select id::text as id, n from messages');
@@ -114,12 +114,7 @@ check(
         rate_limit_duration: 3600,
       });
       const path = `/sources/${source.uid}`;
-      const stored = (count: number) =>
-        eventually(
-          () => scene.count(source),
-          (is) => is >= count,
-          PATIENCE_MS,
-        );
+      const stored = (count: number) => eventually(() => scene.count(source), atLeast(count), PATIENCE_MS);
       // The lease of a killed node ends after 15 s, which `conformance` waits for.
       const kill = async (program: Program | undefined) => {
         await program?.kill();

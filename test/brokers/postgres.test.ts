@@ -223,9 +223,9 @@ check(
     );
 
     for (const source of [given, made]) await scene.project.delete(`/sources/${source.uid}`);
-    await eventually(slots, (names) => names.length === 1, PATIENCE_MS);
+    await eventually(slots, { length: 1 }, PATIENCE_MS);
     expect(await slots()).toEqual([kept.slot_name]);
-    await eventually(publications, (names) => names.length === 1, PATIENCE_MS);
+    await eventually(publications, { length: 1 }, PATIENCE_MS);
     expect(await publications()).toEqual(['theirs']);
     const [tables] = await side.query(
       database,
@@ -236,7 +236,7 @@ check(
       app.database.query('select 1 from change_stream_slots where source_id = any($1)', [
         [given.uid, made.uid],
       ]);
-    await eventually(rows, (left) => left.length === 0, PATIENCE_MS);
+    await eventually(rows, { length: 0 }, PATIENCE_MS);
   },
 );
 
@@ -261,7 +261,7 @@ check(
       db_change_stream: { ...source.db_change_stream, tables },
     });
     const published = () => side.query(database, 'select tablename from pg_publication_tables');
-    await eventually(published, (rows) => rows.length === 2, PATIENCE_MS);
+    await eventually(published, { length: 2 }, PATIENCE_MS);
     await side.query(database, 'insert into parts values (1, 2)');
     await scene.waitFor(source, 2);
     const [, part] = await scene.stored(source);

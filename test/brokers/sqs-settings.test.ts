@@ -4,7 +4,7 @@ import type { TestApp } from '../support/app.ts';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import {
   BROADCAST,
   BrokerScene,
@@ -60,11 +60,7 @@ async function begin(sqs: object, limit: object = {}): Promise<Waiting> {
   const url = await side.create(name);
   await side.publish(url, numberedFrom(0, 8));
   const source = await scene.source(sqsSettings(gate.port, { queue_name: name, ...sqs }), limit);
-  await eventually(
-    () => side.counts(url),
-    ({ held }) => held === 8,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.counts(url), { held: 8 }, PATIENCE_MS);
   return { name, url, source, scene, since: performance.now() };
 }
 
@@ -105,11 +101,7 @@ check('a key without a right shows which, and no hot loop follows', async () => 
   expect(reason).toContain('The access key has no right to do this.');
   expect(reason).toContain('sqs:ReceiveMessage');
   const lookups = () => gate.actions.slice(before).filter((action) => action === 'GetQueueUrl').length;
-  await eventually(
-    async () => lookups(),
-    (count) => count >= 3,
-    PATIENCE_MS,
-  );
+  await eventually(async () => lookups(), atLeast(3), PATIENCE_MS);
   expect((await scene.status(source, 'waiting')).last_error).toBe(reason);
   await scene.project.delete(`/sources/${source.uid}`);
 });
@@ -183,11 +175,7 @@ check(
     await side.publish(url, numberedFrom(0, 300));
     const source = await scene.source(sqsSettings(port, { queue_name: name }), FULL);
     // Each of the nodes holds two lots.
-    await eventually(
-      () => side.counts(url),
-      ({ held }) => held >= 150,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.counts(url), { held: atLeast(150) }, PATIENCE_MS);
     const read = async () => (await scene.project.get(`/sources/${source.uid}`)).status as Json;
     await eventually(read, ({ lag }) => lag !== null, PATIENCE_MS);
     expect((await read()).lag).toBeLessThanOrEqual(300);
@@ -208,11 +196,7 @@ check('a deletion that fails is tried again', async () => {
   const source = await scene.source(sqsSettings(gate.port, { queue_name: name }));
   await side.publish(url, [numbered(1)]);
   await scene.waitFor(source, 1);
-  await eventually(
-    () => side.depth(url),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.depth(url), 0, PATIENCE_MS);
   expect(gate.actions.filter((action) => action === 'DeleteMessageBatch').length).toBeGreaterThanOrEqual(2);
   expect((await scene.status(source, 'running')).last_error).toBe('');
 });
@@ -242,11 +226,7 @@ check('an endpoint works over TLS, and obeys the egress rule', async () => {
     const source = await scene.source(through('localhost'));
     await side.publish(url, [numbered(1)]);
     await scene.waitFor(source, 1);
-    await eventually(
-      () => side.depth(url),
-      (depth) => depth === 0,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.depth(url), 0, PATIENCE_MS);
     // Everything went there, although the URL of the queue names another server.
     expect(new Set(secure.actions)).toEqual(
       new Set(['GetQueueUrl', 'GetQueueAttributes', 'ReceiveMessage', 'DeleteMessageBatch']),
@@ -272,7 +252,7 @@ checkAtOnce(
     const settings = { ...sqsSettings(port, { queue_name: name }), workers: 2 };
     const source = await scene.source(settings, { rate_limit: 25, rate_limit_duration: 3600 });
     const read = async () => (await scene.project.get(`/sources/${source.uid}`)).status as Json;
-    await eventually(read, ({ last_error }) => last_error.includes('The limit of 25'), PATIENCE_MS);
+    await eventually(read, { last_error: /The limit of 25/ }, PATIENCE_MS);
     await side.publish(url, messages.slice(210));
     await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
     await scene.waitFor(source, 420);
@@ -281,11 +261,7 @@ checkAtOnce(
       const ofGroup = numbers.filter((n) => n % GROUPS === group);
       expect(ofGroup, `group ${group}`).toEqual(ofGroup.toSorted((a, b) => a - b));
     }
-    await eventually(
-      () => side.depth(url),
-      (depth) => depth === 0,
-      PATIENCE_MS,
-    );
+    await eventually(() => side.depth(url), 0, PATIENCE_MS);
     await three.stop();
   },
 );
@@ -294,11 +270,7 @@ checkAtOnce(
 checkAtOnce('messages that wait for us stay hidden from others for as long as they wait', async () => {
   const { url, source, scene, since } = longHeld;
   const HIDDEN_MS = 32_000;
-  await eventually(
-    async () => performance.now() - since,
-    (ms) => ms > HIDDEN_MS,
-    PATIENCE_MS,
-  );
+  await eventually(async () => performance.now() - since, atLeast(HIDDEN_MS), PATIENCE_MS);
   const other = new SQSClient({
     region: 'eu-west-1',
     endpoint: `http://127.0.0.1:${port}`,
@@ -309,11 +281,7 @@ checkAtOnce('messages that wait for us stay hidden from others for as long as th
   expect(messages).toEqual([]);
   await scene.project.put(`/sources/${source.uid}`, { rate_limit: 0 });
   await scene.waitFor(source, 8);
-  await eventually(
-    () => side.depth(url),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.depth(url), 0, PATIENCE_MS);
 });
 
 checkAtOnce('messages that cannot be deleted come again and are dropped', async () => {
@@ -324,10 +292,6 @@ checkAtOnce('messages that cannot be deleted come again and are dropped', async 
     'sqs:DeleteMessageBatch',
   );
   await scene.project.put(`/sources/${source.uid}`, { pub_sub: sqsSettings(port, { queue_name: name }) });
-  await eventually(
-    () => side.depth(url),
-    (depth) => depth === 0,
-    PATIENCE_MS,
-  );
+  await eventually(() => side.depth(url), 0, PATIENCE_MS);
   expect(await scene.count(source)).toBe(8);
 });

@@ -6,7 +6,7 @@ import { look } from '../../src/store/upkeep/look.ts';
 import { removeLeftovers } from '../../src/store/upkeep/remove-leftovers.ts';
 import { PullScene, resultOf } from '../pull/consumer.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { TwoCells } from './two-cells.ts';
@@ -59,10 +59,7 @@ test('a draining project takes events and sends none; a closed one and one that 
   await refusal(cells.app.instance, 'GET', `/projects/${client.projectId}/events`);
   const there = cells.other(client);
   expect((await there.get('')).name).toBe(`renamed ${client.projectId}`);
-  await eventually(
-    () => there.get(`/eventdeliveries/${waiting.uid}`),
-    ({ status }) => status === 'Success',
-  );
+  await eventually(() => there.get(`/eventdeliveries/${waiting.uid}`), { status: 'Success' });
   expect(receiver.at(path)).toHaveLength(2);
 });
 
@@ -160,10 +157,7 @@ test('under load nothing is lost or sent twice, and the lists keep their order',
     }
   };
   const senders = Promise.all([1, 2, 3, 4].map(send));
-  await eventually(
-    () => accepted.length,
-    (count) => count > 20,
-  );
+  await eventually(() => accepted.length, atLeast(21));
   await moveProject(cells.deps(), cells.move(client));
   move.isDone = true;
   await senders;

@@ -138,10 +138,7 @@ test('a project moves there and back, and a move that was left behind is settled
   expect([back.stderr, back.stdout]).toEqual(['', expect.stringContaining('is in cell 1')]);
   await project.put(`/endpoints/${endpoint.uid}/pause`);
   await receiver.received(2);
-  await eventually(
-    () => project.get('/eventdeliveries?status=Success'),
-    ({ content }) => content.length === 2,
-  );
+  await eventually(() => project.get('/eventdeliveries?status=Success'), { content: { length: 2 } });
   expect((await moved.raw('GET', '/events', {})).status).toBe(503);
   await node.stop();
 });

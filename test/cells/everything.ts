@@ -65,10 +65,9 @@ async function hold(by: {
   const limited = { rate_limit: 1, rate_limit_duration: 3_600 };
   const { endpoint } = await at('/limited', 'limited', { endpoint: limited });
   for (let n = 0; n < 3; n += 1) await send('limited');
-  await eventually(
-    () => project.get(`/eventdeliveries?endpointId=${endpoint.uid}&status=Success`),
-    ({ content }) => content.length === 1,
-  );
+  await eventually(() => project.get(`/eventdeliveries?endpointId=${endpoint.uid}&status=Success`), {
+    content: { length: 1 },
+  });
   const ordering = { key: '$.body.account', on_failure: 'hold' };
   await at('/failing', 'ordered', { subscription: { ordering, retry_config: LATER } });
   for (let n = 0; n < 3; n += 1) await send('ordered', { data: { account: 'a', n } });

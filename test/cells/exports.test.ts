@@ -52,10 +52,7 @@ test('each cell exports to a folder of its own, which is made, before it removes
       (all) => all.every(({ length }) => length > 0),
     );
     expect(found).toEqual([[old[0]], [old[1]]]);
-    await eventually(
-      () => cells.second.query('select 1 from events where id = $1', [old[1]]),
-      (rows) => rows.length === 0,
-    );
+    await eventually(() => cells.second.query('select 1 from events where id = $1', [old[1]]), { length: 0 });
   } finally {
     clearInterval(again);
   }

@@ -4,7 +4,7 @@ import { moveProject, runMove, startMove } from '../../src/cells/move/move-proje
 import type { MoveDeps } from '../../src/cells/move/mover.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { startTwoCells } from './service.ts';
@@ -68,7 +68,7 @@ test('a project moves there and back under load, through one node: nothing is lo
   await load.end();
   await eventually(
     () => new Set(receiver.at('/load').map(({ json }) => json.n)).size,
-    (count) => count >= load.accepted.length,
+    atLeast(load.accepted.length),
   );
   const listed: string[] = [];
   for (let path = '/events?perPage=100'; path !== ''; ) {
@@ -98,10 +98,7 @@ test('a mover that is killed while the project is closed: a node settles the mov
   const move = await startMove(mover, between(project, 1));
   await expect(runMove(mover, move)).rejects.toThrow('killed');
   await project.get('/endpoints', 503);
-  await eventually(
-    () => project.raw('GET', '/endpoints'),
-    ({ status }) => status === 200,
-  );
+  await eventually(() => project.raw('GET', '/endpoints'), { status: 200 });
   await project.post('/events/broadcast', { event_type: 'now', data: {} });
   await receiver.received(1, '/settled');
 });

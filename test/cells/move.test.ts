@@ -86,10 +86,9 @@ test('a project moves with everything in it, and goes on in the target as if not
     );
     expect(JSON.stringify(said)).toContain('recorded');
     await there.post('/eventdeliveries/sendnow?eventType=failing', undefined, 200);
-    await eventually(
-      () => there.get('/eventdeliveries?eventType=failing&status=Success'),
-      ({ content }) => content.length === 3,
-    );
+    await eventually(() => there.get('/eventdeliveries?eventType=failing&status=Success'), {
+      content: { length: 3 },
+    });
     const again = await there.post('/events/broadcast', {
       event_type: 'ok',
       data: {},

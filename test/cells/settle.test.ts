@@ -7,7 +7,7 @@ import { asId } from '../../src/domain/ids.ts';
 import { abandonedMoves } from '../../src/store/cells/source-moves.ts';
 import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { refuseWrites } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
 import { rowsOf } from './rows.ts';
@@ -60,10 +60,7 @@ test.each(STEPS)(
 
     const open = side === 'source' ? client : cells.other(client);
     await open.put(`/endpoints/${paused.uid}/pause`);
-    await eventually(
-      () => open.get('/eventdeliveries?status=Success'),
-      ({ content }) => content.length === 3,
-    );
+    await eventually(() => open.get('/eventdeliveries?status=Success'), { content: { length: 3 } });
     expect(receiver.at(path)).toHaveLength(3);
     if (side === 'source') return;
     const refused = await client.raw('GET', '/events', {});
@@ -82,7 +79,7 @@ test.each(STEPS)(
     const keeper = moveKeeper({ cells: [source], owner: 'keeper', log: quietLog });
     keeper.start();
     keeper.wake();
-    await eventually(left, (rows) => rows.length === 0);
+    await eventually(left, { length: 0 });
     await keeper.stop();
   },
 );
@@ -114,10 +111,10 @@ test('a move that cannot be settled keeps no other project closed', async () => 
     app.database.query('select id from projects where id = any($1) and cell_state is null', [ids]);
   keeper.start();
   keeper.wake();
-  expect(await eventually(open, (rows) => rows.length > 0)).toEqual([{ id: ids.find((id) => id !== first) }]);
+  expect(await eventually(open, { length: atLeast(1) })).toEqual([{ id: ids.find((id) => id !== first) }]);
   await allow();
   keeper.wake();
-  await eventually(open, (rows) => rows.length === 2);
+  await eventually(open, { length: 2 });
   await keeper.stop();
 });
 
@@ -155,7 +152,7 @@ test('a mover that comes late to an abandoned move cannot switch', async () => {
       settled = settleMove(cells.deps('other'), move, { isForced: true });
       await eventually(
         () => cells.target.query('select state from project_moves where project_id = $1', [client.projectId]),
-        ([row]) => row?.['state'] === 'abandoned',
+        [{ state: 'abandoned' }],
       );
     },
   };

@@ -58,14 +58,8 @@ test('a retry, a lease, a breaker and the windows of limits keep their age, thou
     circuit_breaker: { sample_rate: 1, minimum_request_count: 1, failure_threshold: 1, error_timeout: 3_600 },
   });
   const { broken } = await fill(client);
-  await eventually(
-    () => client.get(`/endpoints/${broken}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
-  await eventually(
-    () => receiver.at('/limited').length,
-    (count) => count === 1,
-  );
+  await eventually(() => client.get(`/endpoints/${broken}`), { cb_state: 'open' });
+  await eventually(() => receiver.at('/limited').length, 1);
   let before: Record<string, number> = {};
   await moveProject(
     {

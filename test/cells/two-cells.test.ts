@@ -38,10 +38,7 @@ const arrived = (project: ApiClient) =>
 async function delivers(project: ApiClient): Promise<void> {
   const before = arrived(project);
   await send(project);
-  await eventually(
-    () => arrived(project),
-    (count) => count === before + 1,
-  );
+  await eventually(() => arrived(project), before + 1);
 }
 
 const at = (node: { url: string }, project: ApiClient) =>
@@ -182,10 +179,7 @@ describe('a cell that is away', () => {
   test('costs only its own projects', async () => {
     cells.relays.second.cut();
     const late = await cells.addNode();
-    await eventually(
-      () => at(late, second).raw('GET', '/endpoints'),
-      ({ status }) => status === 503,
-    );
+    await eventually(() => at(late, second).raw('GET', '/endpoints'), { status: 503 });
     expect((await at(late, second).raw('GET', '/endpoints')).headers.get('retry-after')).toBe('1');
     await delivers(first);
     const answer = await new ApiClient(`${late.url}/api/v1`, cells.instance.key).raw('GET', '/projects');
@@ -198,10 +192,7 @@ describe('a cell that is away', () => {
       { name: 'cell 2', is_ready: false, reason: 'unreachable' },
     ]);
     cells.relays.second.mend();
-    await eventually(
-      () => at(late, second).raw('GET', '/endpoints'),
-      ({ status }) => status === 200,
-    );
+    await eventually(() => at(late, second).raw('GET', '/endpoints'), { status: 200 });
     await delivers(second);
     await late.stop();
   });
@@ -222,10 +213,7 @@ describe('a cell that is away', () => {
       ),
     ).toMatchObject({ code: 'home_unavailable' });
     cells.relays.home.mend();
-    await eventually(
-      () => at(late, first).raw('GET', '/endpoints'),
-      ({ status }) => status === 200,
-    );
+    await eventually(() => at(late, first).raw('GET', '/endpoints'), { status: 200 });
     await delivers(first);
   });
 
@@ -236,10 +224,7 @@ describe('a cell that is away', () => {
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
       [name],
     );
-    await eventually(
-      () => second.raw('GET', '/endpoints'),
-      ({ status }) => status === 503,
-    );
+    await eventually(() => second.raw('GET', '/endpoints'), { status: 503 });
     const answer = await cells.instance.raw('GET', '/projects');
     const { status, data, warnings } = (await answer.json()) as Json;
     expect([status, warnings]).toEqual([true, ['Cell 2 cannot be reached: what it has is missing.']]);

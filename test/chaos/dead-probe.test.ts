@@ -43,10 +43,7 @@ test('a node killed with the probe of a half-open breaker frees it, and other no
   );
   receiver.answerAlways(() => {});
   const other = clientOf(probing.url, credentials);
-  await eventually(
-    () => other.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'half-open',
-  );
+  await eventually(() => other.get(`/endpoints/${endpoint.uid}`), { cb_state: 'half-open' });
   for (let n = 0; n < 3; n++) await other.post('/events/broadcast', { event_type: 'a', data: { n } });
   await receiver.received(1);
   await probing.program.kill();

@@ -117,7 +117,7 @@ test('a finish sent again while the first still runs on the server is recorded a
         app.database.query(
           "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         ),
-      (waiting) => waiting.length === 1,
+      { length: 1 },
     );
   });
   expect((await again)?.moved.size).toBe(0);
@@ -185,10 +185,9 @@ test('an event stored by a batch whose answer was lost keeps its deliveries when
   );
   const accepted = answers.filter((answer) => answer.status === 201).length;
   expect(accepted + answers.filter((answer) => answer.status === 503).length).toBe(40);
-  await eventually(
-    () => app.database.query('select delivery_id, node_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => app.database.query('select delivery_id, node_id from delivery_queue'), {
+    length: 0,
+  });
   const [doubled] = await app.database.query(
     `select count(*)::int as events from (
        select event_id from event_deliveries group by event_id having count(*) <> 1) d`,

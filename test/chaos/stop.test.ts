@@ -20,10 +20,7 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
     const app = await startTestApp();
     await subscribe(app.project, receiver.url, { eventTypes: ['last'] });
     await app.project.post('/events/broadcast', { event_type: 'last', data: {} });
-    await eventually(
-      () => app.database.query('select delivery_id from delivery_queue'),
-      (rows) => rows.length === 0,
-    );
+    await eventually(() => app.database.query('select delivery_id from delivery_queue'), { length: 0 });
     await app.app.stop();
     const left = () =>
       app.database.query(
@@ -32,7 +29,7 @@ test('after a stop no timer, socket, connection, lease or node is left', async (
          (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as connections`,
       );
     // The server notices a closed connection later. No new one is opened.
-    const settled = await eventually(left, ([row]) => row?.['connections'] === 0);
+    const settled = await eventually(left, [{ connections: 0 }]);
     await app.stop();
     return settled;
   };
@@ -83,10 +80,7 @@ test('a delivery in flight past the grace is aborted, released and sent again by
   expect(await leaving.program.ended).toEqual({ code: 0, signal: null });
   // It waited for the answers, and not for the sixty seconds they might have taken.
   expect(performance.now() - signalledAt).toBeGreaterThan(2_000);
-  await eventually(
-    () => database.query('select delivery_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => database.query('select delivery_id from delivery_queue'), { length: 0 });
   expect(await database.query('select event_type, status from event_deliveries order by 1')).toEqual([
     { event_type: 'cut', status: 'Success' },
     { event_type: 'cut.once', status: 'Failure' },
@@ -143,10 +137,7 @@ test('a second signal more than a second later ends the process at once', async 
   await client.post('/events/broadcast', { event_type: 'stuck', data: {} });
   await receiver.received(1);
   node.program.signal('SIGTERM');
-  await eventually(
-    async () => node.program.stderr,
-    (text) => text.includes('"stopping"'),
-  );
+  await eventually(async () => node.program.stderr, /"stopping"/);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   expect(node.program.isRunning).toBe(true);
   node.program.signal('SIGTERM');
@@ -177,10 +168,7 @@ test('ten seconds without a database use no retry and lose nothing; a stop meanw
       await client.post('/events/broadcast', { event_type: 'outage', data: { n } });
   await receiver.received(20);
   const outage = database.outage(10_000);
-  await eventually(
-    async () => (await fetch(`${waiting.url}/readyz`)).status,
-    (status) => status === 503,
-  );
+  await eventually(async () => (await fetch(`${waiting.url}/readyz`)).status, 503);
   for (const answer of held) answer();
   receiver.answerAlways(200);
   const refused = await clients[0]!.raw('POST', '/events/broadcast', {
@@ -194,7 +182,7 @@ test('ten seconds without a database use no retry and lose nothing; a stop meanw
   await outage;
   await eventually(
     () => database.query<{ open: number }>('select count(*)::int as open from delivery_queue'),
-    ([row]) => row?.open === 0,
+    [{ open: 0 }],
   );
   expect(
     await database.query('select status, num_trials, count(*)::int from event_deliveries group by 1, 2'),

@@ -51,10 +51,7 @@ const rowsOf = (select: string, where = '', values: unknown[] = []) =>
   database.query(`select ${select} where project_id = $1 ${where}`, [projectId, ...values]);
 
 const queueEmpty = () =>
-  eventually(
-    () => rowsOf('delivery_id, node_id, lane, due_at from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  eventually(() => rowsOf('delivery_id, node_id, lane, due_at from delivery_queue'), { length: 0 });
 
 const statesOf = () => rowsOf('distinct status, num_trials from event_deliveries');
 const idsOf = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
@@ -118,11 +115,11 @@ test('a node frozen past its lease records a late outcome as stale and overwrite
   nodes[0].program.signal('SIGSTOP');
   receiver.answerAlways(200);
   const states = () => rowsOf('status, num_trials from event_deliveries');
-  await eventually(states, ([row]) => row?.['status'] === 'Success');
+  await eventually(states, [{ status: 'Success' }]);
   held[0]!();
   nodes[0].program.signal('SIGCONT');
   const attempts = () => rowsOf('is_stale, succeeded from attempts', 'order by is_stale');
-  await eventually(attempts, (rows) => rows.length === 2);
+  await eventually(attempts, { length: 2 });
   expect(await attempts()).toEqual([
     { is_stale: false, succeeded: true },
     { is_stale: true, succeeded: false },
@@ -148,7 +145,7 @@ test('the work of a killed node moves within fifteen seconds, and each delivery 
   await nodes[0].program.kill();
   receiver.answerAlways(200);
   for (const answer of held) answer();
-  await eventually(rowsOfFirst, ([row]) => row?.['rows'] === 0, 15_000);
+  await eventually(rowsOfFirst, [{ rows: 0 }], 15_000);
   await queueEmpty();
   const counts = Map.groupBy(idsOf(), (id) => id);
   expect(counts.size).toBe(30);

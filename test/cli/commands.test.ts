@@ -256,10 +256,7 @@ describe('an event', () => {
 
     const [event] = await json('events', 'list', '--limit', '1');
     expect((await posthorn('events', 'explain', String(event?.['uid']))).stdout).toContain('yes');
-    await eventually(
-      () => json('deliveries', 'list', '--status', 'Success'),
-      (rows) => rows.length === 4,
-    );
+    await eventually(() => json('deliveries', 'list', '--status', 'Success'), { length: 4 });
     const [delivery] = await json('deliveries', 'list', '--limit', '1');
     expect(await json('deliveries', 'attempts', String(delivery?.['uid']))).toHaveLength(1);
   });
@@ -371,10 +368,7 @@ describe('an operator', () => {
     const { uid } = await other.post('/endpoints', fields);
     await other.post('/subscriptions', { name: 's', endpoint_id: uid, event_types: ['*'] });
     await other.post('/events/broadcast', { event_type: 'a', data: {} });
-    const { stdout: failures } = await eventually(
-      () => run('failures'),
-      ({ stdout }) => stdout.includes('connection_refused'),
-    );
+    const { stdout: failures } = await eventually(() => run('failures'), { stdout: /connection_refused/ });
     expect(failures).toMatch(/^billing +acme +connection_refused +0 +1 .*connection refused by 127/m);
     expect((await run('failures', '--owner', 'other')).stderr).toBe('none found\n');
     const status = (await run('status')).stdout;
@@ -502,11 +496,7 @@ it('lists held ordering keys and skips them', async () => {
   expect((await runPosthorn([...ignoring, 'never'], { env: own })).code).toBe(64);
   scene.refused.clear();
   expect((await runPosthorn([...ignoring, 'ignore'], { env: own })).code).toBe(0);
-  const seen = (many: number) =>
-    eventually(
-      async () => scene.seen('account 7'),
-      (numbers) => numbers.length === many,
-    );
+  const seen = (many: number) => eventually(async () => scene.seen('account 7'), { length: many });
   expect(await seen(2)).toEqual([1, 1]);
   const replayed = ['replay', '--all', '--order', 'ignore'];
   expect((await runPosthorn(replayed, { env: own })).stdout).toMatch(/^replayed: 2 /);
@@ -546,10 +536,7 @@ describe('doctor', () => {
     const kafka = { brokers: ['127.0.0.1:1'], consumer_group_id: 'g', topic_name: 't' };
     const pubSub = { name: 'broker', type: 'pub_sub', pub_sub: { type: 'kafka', workers: 1, kafka } };
     const { uid } = await app.project.post('/sources', pubSub);
-    await eventually(
-      () => app.project.get(`/sources/${uid}`),
-      ({ status }) => status.state === 'waiting',
-    );
+    await eventually(() => app.project.get(`/sources/${uid}`), { status: { state: 'waiting' } });
     const asked = { env: { ...env, POSTHORN_API_KEY: app.instance.key } };
     const { code, stdout, stderr } = await runPosthorn(['doctor'], asked);
     await app.project.delete(`/sources/${uid}`);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import {
   boolean,
   type Check,
@@ -216,7 +216,7 @@ export class Journey {
       this.call('200 GET /eventdeliveries', pageOf(eventDelivery), {
         query: { eventId, status: ['Success', 'Failure'], event_type: 'invoice.paid' },
       });
-    const { content } = await eventually(list, (page) => page.content.length > 0);
+    const { content } = await eventually(list, { content: { length: atLeast(1) } });
     const base = `/eventdeliveries/${content[0].uid}`;
     await this.call(`200 GET ${base}`, eventDelivery);
     const [attempt] = await this.call(`200 GET ${base}/deliveryattempts`, listOf(deliveryAttempt));

@@ -57,7 +57,7 @@ test('a node that is killed while it sends batches: another one sends the same b
   const again = clientOf(second.url, credentials);
   await eventually(
     () => database.query('select from delivery_queue where project_id = $1', [client.projectId]),
-    (rows) => rows.length === 0,
+    { length: 0 },
   );
   const { content } = await again.get('/eventdeliveries?status=Success&perPage=1000');
   expect(content).toHaveLength(EVENTS);

@@ -115,10 +115,7 @@ async function expectAllDelivered(
   query: (text: string) => Promise<Record<string, number | string>[]>,
   accepted: readonly Accepted[],
 ): Promise<void> {
-  await eventually(
-    () => query('select count(*)::int as open from delivery_queue'),
-    ([row]) => row?.['open'] === 0,
-  );
+  await eventually(() => query('select count(*)::int as open from delivery_queue'), [{ open: 0 }]);
   expect(await query('select status, count(*)::int as count from event_deliveries group by status')).toEqual([
     { status: 'Success', count: accepted.length },
   ]);

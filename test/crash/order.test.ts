@@ -155,7 +155,7 @@ async function drain(world: World): Promise<void> {
       );
       return held + (open?.count ?? 0);
     },
-    (open) => open === 0,
+    0,
     60_000,
   );
 }

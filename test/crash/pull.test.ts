@@ -6,7 +6,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { storeDeliveries } from '../pull/store-deliveries.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
 import { HeldByDevices } from './held-by-devices.ts';
 
@@ -104,22 +104,13 @@ test('three consumers that die, on two nodes of which one is killed, lose none o
   let isOver = false;
   const consumers = [5, 7, 9].map((diesEvery) => new Consumer(clients, endpoint, diesEvery));
   const running = Promise.all(consumers.map((consumer) => consumer.run(() => isOver)));
-  await eventually(
-    () => count("status = 'Success' and event_type = 'many'"),
-    (done) => done >= KILL_NODE_AT,
-  );
+  await eventually(() => count("status = 'Success' and event_type = 'many'"), atLeast(KILL_NODE_AT));
   await devices.hold();
   await second.program.kill();
   const devicesDone = devices.comeBack(database, () => startNode(context, database, port));
-  await eventually(
-    () => count("status = 'Success' and event_type = 'many'"),
-    (done) => done >= CALM_AT,
-  );
+  await eventually(() => count("status = 'Success' and event_type = 'many'"), atLeast(CALM_AT));
   for (const consumer of consumers) consumer.isCalm = true;
-  await eventually(
-    () => count("status = 'Success' and event_type = 'many'"),
-    (done) => done === DELIVERIES,
-  );
+  await eventually(() => count("status = 'Success' and event_type = 'many'"), DELIVERIES);
   isOver = true;
   await running;
   await devicesDone;

@@ -5,7 +5,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { LoopWatch } from '../chaos/receiver/loop-watch.ts';
 import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { listenHttp } from '../support/servers/loopback-server.ts';
 
@@ -54,12 +54,7 @@ async function startScene({ onTestFinished }: TestContext) {
     response.end();
   });
   onTestFinished(() => endpoint.close());
-  const received = (count: number) =>
-    eventually(
-      async () => receipts.length,
-      (length) => length >= count,
-      TAKEOVER_MS,
-    );
+  const received = (count: number) => eventually(async () => receipts.length, atLeast(count), TAKEOVER_MS);
   return { database, start, url: `http://127.0.0.1:${endpoint.port}/`, receipts, received };
 }
 
@@ -96,11 +91,7 @@ for (const { fault, limit, events } of CASES)
       first.program.signal('SIGCONT');
     }
     const ids = () => new Set(receipts.map(({ id }) => id));
-    await eventually(
-      async () => ids().size,
-      (size) => size === events,
-      TAKEOVER_MS,
-    );
+    await eventually(async () => ids().size, events, TAKEOVER_MS);
     expect(taken).toBeLessThan(events);
     // Certainly one too many: even with the widest possible distance they lie within one interval.
     const tooSoon = receipts.filter(({ after }, n) => {

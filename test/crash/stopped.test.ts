@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
 import { setScene, subscribeReceiver } from './scene.ts';
 
@@ -40,10 +40,7 @@ test.concurrent('a stop waits for the delivery in flight and records it', async 
   const event = await client.post('/events/broadcast', { event_type: 'load', data: {} });
   await scene.receiver.received(1);
   program.signal('SIGTERM');
-  await eventually(
-    async () => program.stderr,
-    (text) => text.includes('"stopping"'),
-  );
+  await eventually(async () => program.stderr, /"stopping"/);
   answer();
   expect((await program.ended).code).toBe(0);
 
@@ -99,11 +96,7 @@ test.concurrent('a database killed during a config change does not end the node'
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   });
-  const written = (count: number) =>
-    eventually(
-      async () => statuses.get(202) ?? 0,
-      (n) => n >= count,
-    );
+  const written = (count: number) => eventually(async () => statuses.get(202) ?? 0, atLeast(count));
   await written(50);
   process.kill(program.databases[0]!.pid, 'SIGKILL');
   const atKill = statuses.get(202) ?? 0;

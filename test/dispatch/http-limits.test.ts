@@ -146,10 +146,6 @@ describe('giving up', () => {
     expect(outcomes.map((outcome) => failed(outcome).code)).toEqual(['aborted', 'aborted']);
     expect(failed(await http.send(request(server)))).toMatchObject({ code: 'aborted', ours: true });
     await http.close();
-    await eventually(
-      async () => server.sockets.size + idleServer.sockets.size,
-      (open) => open === 0,
-      30_000,
-    );
+    await eventually(async () => server.sockets.size + idleServer.sockets.size, 0, 30_000);
   });
 });

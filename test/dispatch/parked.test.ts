@@ -63,10 +63,7 @@ class TestTurn implements Turn {
 }
 
 const parked = (turns: TestTurn[]) =>
-  eventually(
-    async () => turns.filter(({ again }) => again !== undefined).length,
-    (count) => count === turns.length,
-  );
+  eventually(async () => turns.filter(({ again }) => again !== undefined).length, turns.length);
 
 test('parked requests are not written, keep no other from the connection, and are written once each', async (context) => {
   const { seen, server, send } = await startScene(context);
@@ -101,10 +98,7 @@ test('a parked request whose connection closes is written once on another, after
   const outcome = send('/parked', turn);
   await parked([turn]);
   for (const session of sessions) session.destroy();
-  await eventually(
-    async () => server.sockets.size,
-    (size) => size === 0,
-  );
+  await eventually(async () => server.sockets.size, 0);
   turn.give('now');
   expect((await outcome).kind).toBe('response');
   expect(seen).toEqual(['/parked']);

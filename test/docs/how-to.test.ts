@@ -66,10 +66,7 @@ describe('the how-tos', needs('curl', 'openssl'), () => {
     receiver.stdout?.on('data', (chunk: Buffer) => {
       printed += chunk.toString();
     });
-    await eventually(
-      async () => printed,
-      (output) => output.includes('listening'),
-    );
+    await eventually(async () => printed, /listening/);
     receiverPort = `127.0.0.1:${/listening (\d+)/.exec(printed)?.[1]}`;
   });
 

@@ -72,11 +72,7 @@ it('the cut-over of docs/moving-from-convoy.md loses no event, and no receiver a
     }
     wanted.push(...['/3', '/13', '/23'].map((path) => `${path} ${idempotency_key}`));
   };
-  const linesAre = (count: number) =>
-    eventually(
-      async () => receiver.requests.length,
-      (found) => found === count,
-    );
+  const linesAre = (count: number) => eventually(async () => receiver.requests.length, count);
   const enabled = async (): Promise<string[]> =>
     (await target.get('/sources')).content
       .filter(({ is_disabled }: Json) => !is_disabled)

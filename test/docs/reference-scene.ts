@@ -2,7 +2,7 @@ import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { Listener } from '../pull/listener.ts';
 import { subscribe, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { cookieOf, SessionClient, signIn, tokenOf } from '../support/session-client.ts';
 import { deliveryOf } from '../support/settled.ts';
 
@@ -142,7 +142,7 @@ export class ReferenceScene {
     await project.post('/events', event);
     const { content } = await eventually(
       () => project.get(`/eventdeliveries?endpointId=${endpoint.uid}&status=Failure`),
-      (page) => page.content.length > 0,
+      { content: { length: atLeast(1) } },
     );
     return content[0].uid;
   }

@@ -8,7 +8,7 @@ import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
 import { clearAlerts, raiseAlerts } from '../../src/store/changes/alert-writes.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { leasedDelivery } from '../support/samples/leased-delivery.ts';
@@ -70,7 +70,7 @@ const send = (many: number) =>
 const allDelivered = (many: number) =>
   eventually(
     async () => (await project.get('/eventdeliveries?perPage=1000')).content as Json[],
-    (all) => all.length === many && all.every((each) => each.status === 'Success'),
+    every({ status: 'Success' }, many),
   );
 /** Every channel has this many alerts. */
 const notices = (many: number) =>

@@ -39,7 +39,7 @@ test('at level debug every attempt is one line with all its fields, and no secre
     headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` },
   });
   const delivery = await deliveryOf(app.project, event);
-  const lines = await eventually(attempts, (all) => all.length === 2);
+  const lines = await eventually(attempts, { length: 2 });
   const shared = {
     level: 20,
     project: app.projectId,

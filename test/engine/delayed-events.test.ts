@@ -3,7 +3,7 @@ import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { EventStream } from '../support/event-stream.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { completedJob, deliveryOf, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -201,7 +201,7 @@ test('a consumer of a pull endpoint gets it when it is due', async () => {
   expect(early.deliveries).toEqual([]);
   const { deliveries } = await eventually(
     () => client.post(`/endpoints/${endpoint.uid}/pull`, { wait_seconds: 5 }, 200),
-    (found) => found.deliveries.length > 0,
+    { deliveries: { length: atLeast(1) } },
   );
   expect(deliveries[0].event_id).toBe(event.uid);
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(event.deliver_at));
@@ -233,7 +233,7 @@ test('a burst is claimed in small rounds while another project has new events', 
     const deliver_at = new Date(Date.now() + 1_000).toISOString();
     const event = { kind: 'direct', endpoint_id: endpoint.uid, event_type: 'a', data: {}, deliver_at };
     await client.post('/events/batch', { events: Array.from({ length: COUNT }, () => event) }, 200);
-    await eventually(arrived, (count) => count === sent + COUNT);
+    await eventually(arrived, sent + COUNT);
     return (await claims()) - before;
   };
   const alone = await burst();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { refuseWrites } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -44,7 +44,7 @@ test('a delivery that expires in the middle of its retries is discarded then, wi
   expect(receiver.at(path)).toHaveLength(1);
   const [meta] = await eventually(
     () => receiver.at('/meta').filter(({ json }) => json.data.event_id === event.uid),
-    (found) => found.length > 0,
+    { length: atLeast(1) },
   );
   expect(meta?.json).toMatchObject({
     event_type: 'eventdelivery.discarded',
@@ -84,7 +84,7 @@ test('a project whose expired deliveries cannot be ended keeps those of no other
   await allow();
   await eventually(
     () => app.database.query('select from delivery_expiries where project_id = $1', [stuck.client.projectId]),
-    (rows) => rows.length === 0,
+    { length: 0 },
   );
 });
 
@@ -181,7 +181,7 @@ test('a consumer that reports success after the expiry counts', async () => {
         'select from delivery_expiries where delivery_id = $1 and expires_at > now() + interval $$30 s$$',
         [uid],
       ),
-    (rows) => rows.length === 1,
+    { length: 1 },
   );
   await client.post(`/endpoints/${endpoint.uid}/pull/results`, { results: [{ uid, lease, ok: true }] }, 200);
   await deliveryOf(client, event);

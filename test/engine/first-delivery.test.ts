@@ -31,7 +31,7 @@ test('a thousand events broadcast at once are each delivered once, every finish 
     app.database.query(
       "select sum(n_tup_upd)::int as all, sum(n_tup_hot_upd)::int as hot from pg_stat_user_tables where relname like 'event_deliveries_%'",
     );
-  const [hot] = await eventually(updates, ([row]) => row?.['all'] === 1_000);
+  const [hot] = await eventually(updates, [{ all: 1_000 }]);
   expect(hot).toEqual({ all: 1_000, hot: 1_000 });
 });
 
@@ -50,7 +50,7 @@ async function deliverThousand(): Promise<{ events: string[]; roundTrips: number
   const events = await broadcastAll(Array.from({ length: 1_000 }, (_, n) => ({ n })));
   await receiver.received(received + 1_000);
   const open = () => app.database.query('select count(*)::int as count from delivery_queue');
-  await eventually(open, ([row]) => row?.['count'] === 0);
+  await eventually(open, [{ count: 0 }]);
   return { events, roundTrips: statements() };
 }
 

@@ -197,10 +197,7 @@ test('an expansion of a project that opened again reads its config once', async 
     log: quietLog,
   });
   expander.start();
-  await eventually(
-    () => app.database.query('select from expansions'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => app.database.query('select from expansions'), { length: 0 });
   await expander.stop();
   await db.close();
   expect(transactions).toBeLessThan(5);

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -40,11 +40,9 @@ const configure = (meta_event: object, config: object = {}) =>
     },
   });
 const listed = async (): Promise<Json[]> => (await project.get('/meta-events?perPage=100&sort=ASC')).content;
-const settled = (many: number): Promise<Json[]> =>
-  eventually(listed, (all) => all.length === many && all.every((each) => each.status === 'Success'));
+const settled = (many: number): Promise<Json[]> => eventually(listed, every({ status: 'Success' }, many));
 /** The first meta event, once it has this status. */
-const first = async (status: string): Promise<Json> =>
-  (await eventually(listed, ([reported]) => reported?.status === status))[0];
+const first = async (status: string): Promise<Json> => (await eventually(listed, [{ status }]))[0];
 const sorted = (names: string[]) => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 describe('config changes', () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { listen, listenTcp } from '../support/servers/loopback-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { newestDelivery } from '../support/settled.ts';
@@ -194,10 +194,7 @@ test('a node has only the roles of POSTHORN_ROLES, and others do the rest', asyn
   await app.project.post('/events/batchreplay', undefined, 200);
   expect((await deliveries(app)).map(({ status }) => status)).toEqual(['Scheduled', 'Scheduled']);
   await app.addNode({ POSTHORN_ROLES: 'deliver' });
-  await eventually(
-    () => deliveries(app),
-    (all) => all.every(({ status }) => status === 'Success'),
-  );
+  await eventually(() => deliveries(app), every({ status: 'Success' }));
   // The replay is a job, and no node here runs it.
   expect(receiver.requests).toHaveLength(2);
   await app.addNode({ POSTHORN_ROLES: 'janitor' });

@@ -92,5 +92,5 @@ test('the token response is read by the configured fields and time unit', async 
     (count) => ({ tok: `t${count}`, kind: 'MAC', ttl: 300 }),
   );
   expect(await deliver()).toBe('MAC t1');
-  await eventually(deliver, (authorization) => authorization === 'MAC t2');
+  await eventually(deliver, 'MAC t2');
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { publicKeys, verifyWebhook } from '../../client/src/posthorn.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -23,10 +23,7 @@ async function scene() {
   const deliver = async (): Promise<Received> => {
     const seen = receiver.requests.length;
     await client.post('/events/broadcast', { event_type: 'a', data: { seen } });
-    await eventually(
-      () => receiver.requests.length,
-      (count) => count > seen,
-    );
+    await eventually(() => receiver.requests.length, atLeast(seen + 1));
     return receiver.requests[seen] as Received;
   };
   return { client, deliver };

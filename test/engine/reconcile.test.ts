@@ -13,10 +13,7 @@ const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
 
 const queueEmpty = () =>
-  eventually(
-    () => app.database.query('select delivery_id, node_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  eventually(() => app.database.query('select delivery_id, node_id from delivery_queue'), { length: 0 });
 
 const queued = async () =>
   (await app.database.query(
@@ -200,15 +197,13 @@ test('a cancel of deliveries in flight reads no more of a long queue than those 
     await alone.project.post('/events/broadcast', { event_type: 'hanging', data: {} });
   await receiver.received(5);
   await alone.project.post(`/eventdeliveries/cancel?endpointId=${endpoint.uid}`, undefined, 200);
-  await eventually(
-    () => alone.database.query("select 1 from event_deliveries where status = 'Discarded'"),
-    (discarded) => discarded.length === 5,
-  );
+  await eventually(() => alone.database.query("select 1 from event_deliveries where status = 'Discarded'"), {
+    length: 5,
+  });
   for (const answer of hanging) answer();
-  await eventually(
-    () => alone.database.query('select 1 from delivery_attempts where is_stale'),
-    (stale) => stale.length === 5,
-  );
+  await eventually(() => alone.database.query('select 1 from delivery_attempts where is_stale'), {
+    length: 5,
+  });
   await alone.app.stop();
   const [size] = await alone.database.query(
     "select (pg_relation_size('delivery_queue') / 8192)::int as pages",

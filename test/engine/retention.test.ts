@@ -11,7 +11,7 @@ import { removeExpired } from '../../src/store/upkeep/row-remover.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shown } from '../support/settled.ts';
@@ -243,10 +243,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     await addTidyingNode({ POSTHORN_EXPORT_DIR: directory });
     await removed(id);
     // It can no longer be seen a moment before it is there.
-    const exported = await eventually(
-      () => exportedLines(id),
-      (found) => found.length > 0,
-    );
+    const exported = await eventually(() => exportedLines(id), { length: atLeast(1) });
     expect(exported).toMatchObject([{ id, project_id: projectId, payload: '{"n":1.0}' }]);
   });
 
@@ -255,7 +252,7 @@ describe('POSTHORN_EXPORT_DIR', () => {
     const missing = join(directory, 'missing');
     const node = await addTidyingNode({ POSTHORN_EXPORT_DIR: missing });
     const failing = async () => (await scrape(node.url)).value('posthorn_export_failing');
-    await eventually(failing, (value) => value === 1);
+    await eventually(failing, 1);
     expect(await isStored(id)).toBe(true);
     expect((await project.get(`/events/${id}`)).uid).toBe(id);
     const said = lines().filter(({ msg }) => msg.includes('export failed: nothing is removed'));
@@ -308,7 +305,7 @@ describe('an idempotency key', () => {
     const event = await post(key);
     await eventually(
       () => app.database.query('select from delivery_queue where event_id = $1', [event.uid]),
-      (rows) => rows.length === 0,
+      { length: 0 },
     );
     return event;
   }
@@ -331,7 +328,7 @@ describe('an idempotency key', () => {
               ? removeExpired(options, { ms: Date.now() - 7.5 * DAY_MS })
               : removeExpiredOfProjects(options, Date.now()),
           ).then(keys),
-        (left) => left.length === 1,
+        { length: 1 },
       );
       expect(await keys()).toEqual(['kept']);
       expect((await post('kept')).is_duplicate_event).toBe(true);

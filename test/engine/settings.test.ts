@@ -151,7 +151,7 @@ async function waits(project: ApiClient, subscription: object = {}): Promise<num
     void noteWait().finally(() => response.writeHead(500).end());
   });
   await project.post('/events/broadcast', { event_type: 'a', data: {} });
-  await eventually(latest, ({ status }) => status === 'Failure');
+  await eventually(latest, { status: 'Failure' });
   return planned;
 }
 

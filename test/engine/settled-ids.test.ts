@@ -5,7 +5,7 @@ import { SettledIds } from '../../src/jobs/settled-ids.ts';
 import { JOBS_CHANNEL } from '../../src/store/database/notify-nodes.ts';
 import { beat, forgetNodes } from '../../src/store/queue/nodes.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/samples/manual-clock.ts';
 import { shared } from '../support/shared.ts';
 
@@ -53,10 +53,7 @@ test('a node that beats is asked for its ids, and counts for as long as it holds
   listener.on('notification', ({ payload }) => asked.push(payload));
   await listener.query(`listen ${JOBS_CHANNEL}`);
   expect(await settled.upTo(job)).toEqual({ before: '', waitMs: expect.any(Number) });
-  await eventually(
-    async () => asked,
-    (all) => all.length > 0,
-  );
+  await eventually(async () => asked, { length: atLeast(1) });
   expect(asked).toEqual(['held']);
   await other(held);
   expect(await settled.upTo(job)).toEqual({ before: held, waitMs: expect.any(Number) });

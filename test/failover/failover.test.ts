@@ -79,10 +79,7 @@ async function loadThrough(
 async function expectNothingLost({ pair, receiver }: Scene, accepted: Set<string>): Promise<void> {
   const stored = new Set(await storedAt(pair.standby));
   expect([...accepted].filter((id) => !stored.has(id))).toEqual([]);
-  await eventually(
-    () => pair.standby.query('select delivery_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => pair.standby.query('select delivery_id from delivery_queue'), { length: 0 });
   const states = await pair.standby.query('select status, count(*)::int from event_deliveries group by 1');
   expect(states).toEqual([{ status: 'Success', count: stored.size }]);
   expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(stored.size);

@@ -7,7 +7,7 @@ import { KeptApp } from '../../src/start/kept-app.ts';
 import { SECRET_KEY, startNode, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -55,7 +55,7 @@ beforeAll(async () => {
 
 const logged = (message: RegExp) => lines().filter(({ msg }) => message.test(msg as string));
 const ready = async () => (await fetch(`${url}/readyz`).catch(() => null))?.status;
-const isReady = () => eventually(ready, (status) => status === 200);
+const isReady = () => eventually(ready, 200);
 const accept = (settings: Record<string, string> = {}, ...args: string[]) =>
   runPosthorn(['nodes', 'accept-primary', ...args], { env: { ...env, ...settings } });
 const send = (type: string) => client.post('/events/broadcast', { event_type: type, data: {} });
@@ -75,26 +75,17 @@ async function failOver(): Promise<void> {
   const moves = logged(/^the database has moved to another server$/).length;
   pair.relay.cut();
   await pair.promote();
-  await eventually(
-    () => logged(/^the database has moved to another server$/).length,
-    (count) => count > moves,
-  );
+  await eventually(() => logged(/^the database has moved to another server$/).length, atLeast(moves + 1));
   await isReady();
   await subscribe(client, receiver.url, { eventTypes: ['lost'] });
   const count = receiver.requests.length;
   await send('lost');
-  await eventually(
-    () => receiver.requests.length,
-    (now) => now > count,
-  );
+  await eventually(() => receiver.requests.length, atLeast(count + 1));
 }
 
 /** The node goes on with what the old primary has, and with nothing that it knew besides. */
 async function expectBegun(entries: number): Promise<void> {
-  await eventually(
-    () => logged(ACCEPTED).length,
-    (count) => count === entries,
-  );
+  await eventually(() => logged(ACCEPTED).length, entries);
   await isReady();
   expect(logged(ACCEPTED).at(-1)).toMatchObject({
     level: 50,
@@ -103,14 +94,11 @@ async function expectBegun(entries: number): Promise<void> {
   });
   const { content } = await eventually(
     () => instance.get('/audit?action=primary.accepted&actorType=instance'),
-    (page) => page.content.length === entries,
+    { content: { length: entries } },
   );
   expect(content[0]).toMatchObject({ before: { timeline: 2 }, after: { timeline: 1 } });
   const [sent, unmatched] = await Promise.all([send('kept'), send('lost')]);
-  await eventually(
-    () => deliveriesOf(sent.uid),
-    ([delivery]) => delivery?.['status'] === 'Success',
-  );
+  await eventually(() => deliveriesOf(sent.uid), [{ status: 'Success' }]);
   expect(await deliveriesOf(unmatched.uid)).toEqual([]);
   expect((await client.get('/subscriptions')).content).toHaveLength(1);
   expect(await storedAt(pair.primary)).toContain(unmatched.uid);
@@ -140,10 +128,7 @@ test('while the newer primary is only cut off the nodes wait, and accept-primary
   onTestFinished(() => pair.standby.thaw());
   pair.standby.freeze();
   pair.relay.mend();
-  await eventually(
-    () => logged(ALONE).length,
-    (count) => count === 1,
-  );
+  await eventually(() => logged(ALONE).length, 1);
   await pause(WAIT_SECONDS * 3_000);
   expect([await ready(), logged(ACCEPTED), await storedAt(pair.primary)]).toEqual([503, [], []]);
   expect(logged(ALONE)).toMatchObject([{ timeline: 1, newest: 2 }]);

@@ -30,17 +30,13 @@ test('a program of two processes moves to the promoted standby: both send again,
   await load.stop();
 
   const { standby } = pair;
-  await eventually(
-    () => standby.query('select delivery_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => standby.query('select delivery_id from delivery_queue'), { length: 0 });
   const stored = (await standby.query<{ id: string }>('select id from events')).map(({ id }) => id);
   expect([...load.accepted].filter((id) => !stored.includes(id))).toEqual([]);
   const sent = new Set(receiver.requests.map(({ headers }) => headers['webhook-id']));
   expect(sent.size).toBe(stored.length);
-  await eventually(
-    () => standby.query("select id from nodes where beat_at > now() - interval '5 seconds'"),
-    (nodes) => nodes.length === 2,
-  );
+  await eventually(() => standby.query("select id from nodes where beat_at > now() - interval '5 seconds'"), {
+    length: 2,
+  });
   expect(program.program.isRunning).toBe(true);
 });

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/store/database/database.ts';
 import { isConnectionError } from '../../src/store/database/pg-errors.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Program } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -21,7 +21,7 @@ async function startPair(): Promise<StandbyPair> {
   await pair.primary.query('grant all on written to plain');
   await eventually(
     () => pair.standby.query<{ n: number }>("select 1 as n from pg_roles where rolname = 'plain'"),
-    (rows) => rows.length === 1,
+    { length: 1 },
   );
   return pair;
 }
@@ -47,10 +47,7 @@ test('a promotion cuts open transactions and sessions of the old primary, which 
     await tx.query('insert into written values (3)');
   });
   await isBegun.promise;
-  await eventually(
-    () => rowsOf(pair.standby),
-    (rows) => rows.length === 1,
-  );
+  await eventually(() => rowsOf(pair.standby), { length: 1 });
   await pair.promote();
   const failure = await open.catch((error: unknown) => error);
   expect([isConnectionError(failure), (failure as Error).message]).toEqual([
@@ -66,7 +63,7 @@ test('a promotion cuts open transactions and sessions of the old primary, which 
   await pair.standby.kill();
   const refused = await eventually(
     () => db.query('insert into written values (5)').then(String, (error: Error) => error.message),
-    (message) => /is an old primary.*(ENOENT|ECONNREFUSED)/.test(message),
+    /is an old primary.*(ENOENT|ECONNREFUSED)/,
   );
   expect(refused).toMatch(
     /^no server of the database takes writes \(127\.0\.0\.1:\d+: is an old primary: its timeline is 1, and 2 was seen; .*(ENOENT|ECONNREFUSED).*\)$/,
@@ -97,7 +94,7 @@ test('a process that stood still during a promotion writes nothing to the old pr
   const writer = new Program({ command: [process.execPath, script, pair.url] });
   onTestFinished(() => writer.kill());
   const written = () => writer.stdout.split('\n').length;
-  await eventually(written, (count) => count > 20);
+  await eventually(written, atLeast(21));
   writer.signal('SIGSTOP');
   await pair.promote();
   await pause(PAUSE_MS);

@@ -138,7 +138,7 @@ export class StandbyPair {
   async #streams(as: 'sync' | 'async'): Promise<void> {
     await eventually(
       () => this.primary.query<{ sync_state: string }>('select sync_state from pg_stat_replication'),
-      ([row]) => row?.sync_state === as,
+      [{ sync_state: as }],
     );
   }
 

@@ -51,12 +51,12 @@ const standbyUp = async () =>
 // proves Instance: POSTHORN_READ_URL
 test('time series come from the standby, lists from the primary', async () => {
   await send();
-  await eventually(accepted, (count) => count === 1);
+  await eventually(accepted, 1);
   await pair.standby.query('select pg_wal_replay_pause()');
   await send();
   expect([await listed(), await accepted()]).toEqual([2, 1]);
   await pair.standby.query('select pg_wal_replay_resume()');
-  await eventually(accepted, (count) => count === 2);
+  await eventually(accepted, 2);
   expect(await standbyUp()).toBe('1');
   // If there are several hosts, the standby is found among them.
   const connection = { connectionString: pair.url.replace('=read-write', '=prefer-standby') };
@@ -94,7 +94,7 @@ test('an export reads the standby once that has all rows, and else the primary',
 
 test('a standby that is down is replaced by the primary, which the log and a metric say', async () => {
   // The pause after the last failure ends.
-  await eventually(standbyUp, (value) => value === '1');
+  await eventually(standbyUp, '1');
   await pair.standby.kill();
   expect(await accepted()).toBe(3);
   expect(await standbyUp()).toBe('0');

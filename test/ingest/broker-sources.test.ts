@@ -23,10 +23,7 @@ test('a source whose settings cannot be read does not keep others from running',
     [damaged.uid],
   );
   const healthy = await create('healthy');
-  await eventually(
-    () => stateOf(healthy.uid),
-    (state) => state === 'waiting',
-  );
+  await eventually(() => stateOf(healthy.uid), 'waiting');
   const rows = await app.database.query('select source_id from broker_status');
   expect(rows).toEqual([{ source_id: healthy.uid }]);
 });

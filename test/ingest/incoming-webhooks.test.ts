@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { storedRows } from '../support/stored-rows.ts';
@@ -38,10 +38,9 @@ async function listen(source: Json, path: string, subscription: object = {}): Pr
 }
 
 const arrived = (path: string, count = 1) =>
-  eventually(
-    async () => receiver.requests.filter((request) => request.path.startsWith(path)),
-    (all) => all.length >= count,
-  );
+  eventually(async () => receiver.requests.filter((request) => request.path.startsWith(path)), {
+    length: atLeast(count),
+  });
 
 // proves Sources: forward_headers
 test('a webhook is stored and delivered with its query string, the listed headers and no others', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually, every } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -37,10 +37,7 @@ async function countsAt(
   const at = () => receiver.requests.filter((request) => request.path === path);
   const before = at().length;
   await send();
-  const all = await eventually(
-    async () => at(),
-    ({ length }) => length >= before + requests,
-  );
+  const all = await eventually(async () => at(), { length: atLeast(before + requests) });
   return all.slice(before).map(({ headers }) => headers[NAME] as string | undefined);
 }
 
@@ -65,20 +62,14 @@ test('endpoints at the URL of their own source end after five hops, with the rea
     () => events(project),
     (list) => list.filter(({ status }) => status === 'Failure').length >= 32,
   );
-  const sent = await eventually(
-    () => deliveries(project),
-    (list) => list.every(({ status }) => status === 'Success'),
-  );
+  const sent = await eventually(() => deliveries(project), every({ status: 'Success' }));
   // 2 + 4 + 8 + 16 + 32
   expect([all.length, sent.length]).toEqual([63, 62]);
   const ended = all.filter(({ status }) => status === 'Failure');
   expect(ended.length).toBe(32);
   for (const { failure_reason } of ended) expect(failure_reason).toMatch(LOOPED);
   const alerts = () => receiver.requests.filter(({ path }) => path === '/alerts');
-  await eventually(
-    async () => alerts(),
-    ({ length }) => length > 0,
-  );
+  await eventually(async () => alerts(), { length: atLeast(1) });
   expect(alerts().map(({ json }) => json)).toEqual([
     {
       event_type: 'alert.raised',

@@ -136,7 +136,7 @@ test('a lot is stored once, in its order, and delivered; a repeat of it writes n
   });
   expect(await payloads(of)).toEqual(range(0, 60));
   const open = () => app.database.query('select 1 from delivery_queue where project_id = $1', [of.projectId]);
-  await eventually(open, (rows) => rows.length === 0);
+  await eventually(open, { length: 0 });
   const [{ sent }] = (await app.database.query(
     "select count(*)::int as sent from event_deliveries where project_id = $1 and status = 'Success'",
     [of.projectId],

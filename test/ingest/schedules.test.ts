@@ -4,7 +4,7 @@ import { Secret } from '../../src/platform/secret.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -47,10 +47,7 @@ test('times that were missed make one event, over all nodes, and its delivery na
   });
   const year = new Date().getUTCFullYear();
   await missedSince(source, `${year - 3}-06-01T00:00:00.000Z`);
-  await eventually(
-    () => receiver.requests.length,
-    (count) => count > 0,
-  );
+  await eventually(() => receiver.requests.length, atLeast(1));
   const [request] = receiver.requests;
   expect([request?.json, request?.headers['x-posthorn-scheduled-at']]).toEqual([
     data,
@@ -77,10 +74,7 @@ test('the time is that of its zone, and the usual payload is the time', async ()
   );
   const year = new Date().getUTCFullYear();
   await missedSince(source, `${year - 1}-06-01T00:00:00.000Z`);
-  const events = await eventually(
-    () => eventsOf(source),
-    ({ length }) => length > 0,
-  );
+  const events = await eventually(() => eventsOf(source), { length: atLeast(1) });
   expect(events.map(({ data }) => data)).toEqual([{ scheduled_at: `${year - 1}-12-31T15:00:00.000Z` }]);
 });
 
@@ -95,10 +89,7 @@ test('an event that does not fit the schema of its type is kept as failed, with 
     { is_disabled: true },
   );
   await missedSince(source, '2020-01-01T00:00:00.000Z');
-  const [event] = await eventually(
-    () => eventsOf(source),
-    ({ length }) => length > 0,
-  );
+  const [event] = await eventually(() => eventsOf(source), { length: atLeast(1) });
   expect([event.status, event.event_type]).toEqual(['Failure', 'broker.unreadable']);
   expect(event.failure_reason).toBe('The event does not fit the schema of its type: data.a is required.');
 });
@@ -107,17 +98,11 @@ test('what was missed while the source was disabled is not sent when it is enabl
   const source = await make({ cron: '@yearly', event_type: 'late' }, { is_disabled: true });
   const { uid } = source;
   await missedSince(source, '2020-01-01T00:00:00.000Z');
-  await eventually(
-    () => eventsOf(source),
-    ({ length }) => length > 0,
-  );
+  await eventually(() => eventsOf(source), { length: atLeast(1) });
   await app.project.put(`/sources/${uid}`, { is_disabled: true }, 202);
   await app.database.query('delete from broker_positions where source_id = $1', [uid]);
   await app.project.put(`/sources/${uid}`, { is_disabled: false }, 202);
-  await eventually(
-    () => app.project.get(`/sources/${uid}`),
-    ({ status }: Json) => status.state === 'running',
-  );
+  await eventually(() => app.project.get(`/sources/${uid}`), { status: { state: 'running' } });
   expect(await eventsOf(source)).toHaveLength(1);
 });
 

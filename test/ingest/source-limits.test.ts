@@ -61,10 +61,7 @@ test('the limit of a source opens again once its duration has passed', async () 
     rate_limit_duration: 2,
   });
   expect(statuses(await Promise.all([1, 2, 3, 4].map(() => post(source))))).toEqual({ taken: 2, refused: 2 });
-  await eventually(
-    async () => (await post(source)).status,
-    (status) => status === 200,
-  );
+  await eventually(async () => (await post(source)).status, 200);
 });
 
 test('the project’s limit applies to webhooks too, and its refusals do not count for the source', async () => {
@@ -79,11 +76,7 @@ test('the project’s limit applies to webhooks too, and its refusals do not cou
     taken: 3,
     refused: 9,
   });
-  const later = () =>
-    eventually(
-      async () => (await post(source)).status,
-      (status) => status === 200,
-    );
+  const later = () => eventually(async () => (await post(source)).status, 200);
   await later();
   await later();
   expect((await post(source)).status).toBe(429);

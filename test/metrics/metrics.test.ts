@@ -13,6 +13,13 @@ const receiver = await shared(Receiver.start());
 const send = (eventType: string, fields: object = {}) =>
   app.project.post('/events/broadcast', { event_type: eventType, data: {}, ...fields });
 
+/** The page, once a series has a value. */
+const pageWith = (series: string, wanted: number) =>
+  eventually(
+    () => scrape(app.url),
+    ({ value }) => value(series) === wanted,
+  );
+
 /** How much a series has grown between two scrapes. */
 const grown = (before: Scrape, after: Scrape, series: string) => after.value(series) - before.value(series);
 
@@ -67,10 +74,7 @@ describe('counts', () => {
     await subscribe(app.project, receiver.url, { eventTypes: ['load.good'] });
     await subscribe(app.project, flaky.url, { eventTypes: ['load.flaky'], subscription: retryOnce });
     await subscribe(app.project, broken.url, { eventTypes: ['load.broken'], subscription: retryOnce });
-    const before = await eventually(
-      () => scrape(app.url),
-      (page) => page.value('posthorn_window_used') === 0,
-    );
+    const before = await pageWith('posthorn_window_used', 0);
 
     await Promise.all(Array.from({ length: 10 }, () => send('load.good')));
     await send('load.flaky');
@@ -191,10 +195,7 @@ describe('gauges', () => {
     );
     expect(page.value('posthorn_queue_oldest_due_seconds{lane="first"}')).toBe(0);
     await app.project.delete(`/endpoints/${endpoint.uid}`);
-    await eventually(
-      () => scrape(app.url),
-      ({ value }) => value('posthorn_queue_oldest_pull_seconds') === 0,
-    );
+    await pageWith('posthorn_queue_oldest_pull_seconds', 0);
   });
 
   test('show deliveries that wait for a paused endpoint, and for how long', async () => {
@@ -204,19 +205,13 @@ describe('gauges', () => {
     await app.database.query("update delivery_queue set due_at = due_at - interval '1 hour' where key = $1", [
       endpoint.uid,
     ]);
-    const held = await eventually(
-      () => scrape(app.url),
-      (page) => page.value('posthorn_queue_waiting{lane="first"}') === 7,
-    );
+    const held = await pageWith('posthorn_queue_waiting{lane="first"}', 7);
     const age = held.value('posthorn_queue_oldest_due_seconds{lane="first"}');
     expect(age).toBeGreaterThanOrEqual(3_600);
     expect(age).toBeLessThan(3_700);
     expect(held.value('posthorn_queue_oldest_due_seconds{lane="replay"}')).toBe(0);
     await app.project.put(`/endpoints/${endpoint.uid}/pause`, undefined, 202);
-    await eventually(
-      () => scrape(app.url),
-      (page) => page.value('posthorn_queue_waiting{lane="first"}') === 0,
-    );
+    await pageWith('posthorn_queue_waiting{lane="first"}', 0);
   });
 
   test('show deliveries being sent, the window and the connections', async () => {
@@ -237,10 +232,7 @@ describe('gauges', () => {
     expect(connections('hot')).toBeGreaterThan(0);
     expect(connections('lease')).toBe(1);
     for (const answer of answers) answer();
-    await eventually(
-      () => scrape(app.url),
-      (later) => later.value('posthorn_deliveries_held{state="sending"}') === 0,
-    );
+    await pageWith('posthorn_deliveries_held{state="sending"}', 0);
     await slow.stop();
   });
 
@@ -251,9 +243,6 @@ describe('gauges', () => {
        values ($1, $2, 0, 'open', 1, now()), ('deleted', $2, 0, 'open', 1, now())`,
       [endpoint.uid, app.projectId],
     );
-    await eventually(
-      () => scrape(app.url),
-      (page) => page.value('posthorn_circuit_breakers_open') === 1,
-    );
+    await pageWith('posthorn_circuit_breakers_open', 1);
   });
 });

@@ -7,7 +7,7 @@ import { asId } from '../../src/domain/ids.ts';
 import { takeMove } from '../../src/store/cells/source-moves.ts';
 import { claimDeliveries } from '../../src/store/queue/claim.ts';
 import { TwoCells } from '../cells/two-cells.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 
 /** Counterexamples of the model `move`, step by step. Names in brackets are those of model/README.md. */
@@ -41,7 +41,7 @@ class OpenAccept {
           "select 1 from pg_stat_activity where query like '%virtualtransaction = any%' and query_start > to_timestamp($1) and pid <> pg_backend_pid()",
           [rows[0].at],
         ),
-      (looks) => looks.length > 0,
+      { length: atLeast(1) },
     );
   }
 
@@ -70,10 +70,7 @@ test('an accept from before the close moves too, and no node can claim it in the
   expect(claimed).toBe(0);
   const there = cells.other(client);
   await there.put(`/endpoints/${paused.uid}/pause`);
-  await eventually(
-    () => there.get('/eventdeliveries?status=Success'),
-    (page) => page.content.length === 2,
-  );
+  await eventually(() => there.get('/eventdeliveries?status=Success'), { content: { length: 2 } });
 });
 
 test('a mover that another process took for dead takes no further step [OWNED_STEPS]', async () => {
@@ -113,10 +110,7 @@ test('a mover of an earlier move cannot arrive in a later one [EPOCHS]', async (
       if (step !== 'written') return;
       // It removes what was copied once this mover's transaction has ended.
       void settleMove(second, move, { isForced: true });
-      await eventually(
-        () => cells.openIn(client),
-        (open) => open.length === 1,
-      );
+      await eventually(() => cells.openIn(client), { length: 1 });
       later = moveProject(second, cells.move(client));
       await begun.promise;
     },

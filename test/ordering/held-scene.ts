@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { subscribe, type TestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 
 export interface HeldScene {
@@ -54,19 +54,15 @@ export async function heldScene(app: TestApp, subscription: object = {}): Promis
         .filter(({ json }) => json.account === account)
         .map(({ json }) => json.n),
     held: (many) =>
-      eventually(
-        async () => (await client.get('/ordering-keys?held=true')).content as Json[],
-        (content) => content.length === many,
-      ),
+      eventually(async () => (await client.get('/ordering-keys?held=true')).content as Json[], {
+        length: many,
+      }),
     drained: () =>
       eventually(
         () => app.database.query('select from delivery_queue where project_id = $1', [client.projectId]),
-        (rows) => rows.length === 0,
+        { length: 0 },
       ),
     alerts: (many) =>
-      eventually(
-        async () => receiver.at('/meta').map(({ json }) => json as Json),
-        (all) => all.length >= many,
-      ),
+      eventually(async () => receiver.at('/meta').map(({ json }) => json as Json), { length: atLeast(many) }),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { completedJob, deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
 import { type HeldScene, heldScene } from './held-scene.ts';
@@ -9,10 +9,7 @@ import { type HeldScene, heldScene } from './held-scene.ts';
 const app = await shared(startTestApp());
 
 const count = ({ seen }: HeldScene, many: number) =>
-  eventually(
-    async () => seen('a'),
-    (numbers) => numbers.length >= many,
-  );
+  eventually(async () => seen('a'), { length: atLeast(many) });
 
 /** 1 was delivered, 2 failed and holds the key, 3 waits. */
 async function held(): Promise<{ scene: HeldScene; ids: string[]; events: string[] }> {

@@ -61,15 +61,11 @@ function held(): { answer: Answer; release(status?: number): void } {
 
 const queue = (client: ApiClient) =>
   app.database.query('select * from delivery_queue where project_id = $1', [client.projectId]);
-const drained = (client: ApiClient) =>
-  eventually(
-    () => queue(client),
-    (rows) => rows.length === 0,
-  );
+const drained = (client: ApiClient) => eventually(() => queue(client), { length: 0 });
 const waiting = (client: ApiClient, count: number) =>
   eventually(
     () => app.database.query('select from ordered_deliveries where project_id = $1', [client.projectId]),
-    (rows) => rows.length === count,
+    { length: count },
   );
 const keys = (client: ApiClient) =>
   app.database.query('select * from ordering_keys where project_id = $1 order by id', [client.projectId]);
@@ -85,10 +81,7 @@ describe('deliveries of one key', () => {
     );
     for (let n = 1; n <= 3; n++) await send('a', n);
     for (let n = 1; n <= 3; n++) await send('b', n);
-    await eventually(
-      () => seen('b'),
-      (numbers) => numbers.length === 3,
-    );
+    await eventually(() => seen('b'), { length: 3 });
     expect(seen('a')).toEqual([1]);
     release();
     await drained(client);
@@ -126,7 +119,7 @@ test('a failed head holds its key until it is resent, and keeps its place', asyn
   await send('a', 2);
   const [failed] = await eventually(
     async () => (await client.get('/eventdeliveries?status=Failure')).content,
-    (content) => content.length === 1,
+    { length: 1 },
   );
   expect(await keys(client)).toMatchObject([{ head_id: failed.uid, held_at: expect.anything() }]);
   expect(seen('a')).toEqual([1]);
@@ -142,10 +135,7 @@ test('a held key is listed and can be skipped', async () => {
   for (let n = 1; n <= 3; n++) await send('a', n);
   const {
     content: [key],
-  } = await eventually(
-    () => client.get('/ordering-keys?held=true'),
-    (page) => page.content.length === 1,
-  );
+  } = await eventually(() => client.get('/ordering-keys?held=true'), { content: { length: 1 } });
   expect(key).toMatchObject({
     key: 'a',
     subscription_id: subscription.uid,
@@ -275,10 +265,9 @@ test('an expired head lets the next one go', async () => {
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   await send('a', 1, { ttl_seconds: 1 });
   await send('a', 2);
-  await eventually(
-    async () => (await client.get('/eventdeliveries?status=Discarded')).content,
-    (content) => content.length === 1,
-  );
+  await eventually(async () => (await client.get('/eventdeliveries?status=Discarded')).content, {
+    length: 1,
+  });
   await client.put(`/endpoints/${endpoint.uid}/pause`);
   await drained(client);
   expect(seen('a')).toEqual([2]);
@@ -308,10 +297,7 @@ test('keys that are held for twice the retention go on', async () => {
   receiver.answerNext(500);
   await send('a', 1);
   await send('a', 2);
-  await eventually(
-    () => client.get('/ordering-keys?held=true'),
-    (page) => page.content.length === 1,
-  );
+  await eventually(() => client.get('/ordering-keys?held=true'), { content: { length: 1 } });
   await app.database.query(
     "update ordering_keys set held_at = held_at - interval '61 days' where project_id = $1",
     [client.projectId],

@@ -3,7 +3,7 @@ import { scrape } from '../metrics/scrape.ts';
 import { SECRET_KEY, startTestApp } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { refuseWrites } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { shared } from '../support/shared.ts';
 import { heldScene } from './held-scene.ts';
@@ -35,10 +35,9 @@ test('a key whose head and next delivery were lost goes on with the one after th
   await app.addNode();
   await drained();
   expect([seen('a'), seen('b')]).toEqual([[3, 4], [1]]);
-  const [line] = await eventually(
-    async () => lines().filter(({ msg }) => msg === LOST),
-    (found) => found.length > 0,
-  );
+  const [line] = await eventually(async () => lines().filter(({ msg }) => msg === LOST), {
+    length: atLeast(1),
+  });
   expect(line).toMatchObject({ level: 50, keys: 1 });
   expect(await doctor()).toMatch(/^ok +order /m);
 });
@@ -85,7 +84,7 @@ test('neither a project that moves nor one whose key cannot be freed keeps the k
   expect(fine.seen('a')).toEqual([2]);
   const failures = await eventually(
     async () => lines().filter(({ msg }) => msg === 'upkeep failed; retrying later'),
-    (found) => found.length > 0,
+    { length: atLeast(1) },
   );
   expect(failures).toMatchObject([
     { duty: 'ordering_keys', project: broken.client.projectId, err: { message: 'refused' } },

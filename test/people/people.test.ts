@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { codeAt, stepAt } from '../../src/people/totp.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import {
   cookieOf,
@@ -53,10 +53,7 @@ describe('the people of a project', () => {
     expect(await statusOf(elsewhere, '/endpoints')).toBe(200);
     await admin.client.delete(`/people/${ann.uid}`);
     expect(await statusOf(ann.client, '/endpoints')).toBe(403);
-    await eventually(
-      () => statusOf(elsewhere, '/endpoints'),
-      (status) => status === 403,
-    );
+    await eventually(() => statusOf(elsewhere, '/endpoints'), 403);
     await admin.client.delete(`/people/${ann.uid}`, 404);
     // The account stays.
     expect(await statusOf(ann.auth, '/me')).toBe(200);
@@ -154,10 +151,7 @@ describe('an account', () => {
     const person = await app.instance.put(`/people/${uid}`, { is_active: false });
     expect(person.status).toBe('deactivated');
     expect([await statusOf(client, '/endpoints'), await statusOf(auth, '/me')]).toEqual([401, 401]);
-    await eventually(
-      () => statusOf(elsewhere, '/me'),
-      (status) => status === 401,
-    );
+    await eventually(() => statusOf(elsewhere, '/me'), 401);
     expect((await signIn(app.url, { email, password: PASSWORD })).status).toBe(401);
     expect((await use(app.url, { token: tokenOf(link), password: PASSWORD })).status).toBe(401);
     await app.instance.post('/sign-in-links', { email }, 409);
@@ -295,10 +289,9 @@ test('the audit log names the person, the session and the address', async () => 
 
 describe('with a mail server', () => {
   const mailTo = async (email: string): Promise<string> => {
-    const [mail] = await eventually(
-      async () => mails.mails.filter(({ to }) => to.includes(email)),
-      (found) => found.length > 0,
-    );
+    const [mail] = await eventually(async () => mails.mails.filter(({ to }) => to.includes(email)), {
+      length: atLeast(1),
+    });
     return /#link=(\w+)/.exec(mail?.text.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=') ?? '')?.[1] ?? '';
   };
   const inProject = new ApiClient(`${node.url}/api/v1/projects/${app.projectId}`, app.project.key);
@@ -373,7 +366,7 @@ describe('with a mail server', () => {
     ];
     const texts = await eventually(
       async () => mails.mails.filter(({ to }) => to.includes(email)).map(({ text }) => text),
-      (found) => found.length >= sentences.length,
+      { length: atLeast(sentences.length) },
     );
     expect(sentences.toSorted()).toEqual(
       texts.map((text) => sentences.find((one) => text.includes(one)) ?? text).toSorted(),

@@ -59,10 +59,7 @@ describe('sessions', () => {
     expect(await here()).toBe(200);
     await first.delete(`/sessions/${sessions[0].uid}`);
     expect(await here()).toBe(401);
-    await eventually(
-      () => statusOf(other),
-      (status) => status === 401,
-    );
+    await eventually(() => statusOf(other), 401);
     await first.delete(`/sessions/${sessions[0].uid}`, 404);
     const stranger = await member(app, 'viewer');
     await stranger.auth.delete(`/sessions/${sessions[1].uid}`, 404);
@@ -98,33 +95,23 @@ describe('sessions', () => {
         uid,
         interval,
       ]);
-    const ends = () =>
-      eventually(
-        () => statusOf(me),
-        (status) => status === 401,
-      );
+    const ends = () => eventually(() => statusOf(me), 401);
     await set('last_used_at', '-31 minutes');
     await ends();
     await set('last_used_at', '-29 minutes');
-    await eventually(
-      () => statusOf(me),
-      (status) => status === 200,
-    );
+    await eventually(() => statusOf(me), 200);
     await eventually(
       () =>
         app.database.query(
           "select 1 from sessions where person_id = $1 and last_used_at > now() - interval '1 minute'",
           [uid],
         ),
-      (rows) => rows.length === 1,
+      { length: 1 },
     );
     await set('expires_at', '-1 second');
     await ends();
     await set('expires_at', '1 hour');
-    await eventually(
-      () => statusOf(me),
-      (status) => status === 200,
-    );
+    await eventually(() => statusOf(me), 200);
   });
 
   test('access that ends while the body of a call is on its way does not count', async () => {

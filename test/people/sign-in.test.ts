@@ -201,10 +201,7 @@ test('a node may have shorter sessions, or no passwords', async () => {
     "update sessions set last_used_at = now() - interval '6 minutes' where person_id = $1",
     [uid],
   );
-  await eventually(
-    () => statusOf(me),
-    (status) => status === 401,
-  );
+  await eventually(() => statusOf(me), 401);
   const without = await app.addNode({ POSTHORN_PASSWORD_SIGN_IN: 'off' });
   const refused = await signIn(without.url, { email, password: PASSWORD });
   expect([refused.status, (await json(refused)).code]).toEqual([403, 'password_sign_in_off']);

@@ -62,10 +62,7 @@ async function taken(email = `cto-${(count += 1)}@example.com`): Promise<Taken> 
 async function isHandedOver({ email, sessions, recoveryCode }: Taken, link: string): Promise<SessionClient> {
   const [here, elsewhere] = sessions as [SessionClient, SessionClient];
   expect(await statusOf(here)).toBe(401);
-  await eventually(
-    () => statusOf(elsewhere),
-    (status) => status === 401,
-  );
+  await eventually(() => statusOf(elsewhere), 401);
   expect((await signIn(app.url, { email, password: PASSWORD, code: recoveryCode })).status).toBe(401);
   const password = `${PASSWORD} of the owner`;
   const used = await use(app.url, { token: tokenOf(link), password });

@@ -243,10 +243,7 @@ test('counts of endpoints read their totals and the last minutes, and outlive th
   await addUpCounts(db, signal);
   await addUpCounts(db, signal);
   // The node of this test may add some up at the same time.
-  await eventually(
-    () => app.database.query('select from recent_counts'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => app.database.query('select from recent_counts'), { length: 0 });
   expect(await deliveries()).toEqual([20_000, 20_000, 20_000]);
   await removeLeftovers(db, { retentionMs: Date.now() - 86_400_000, configMs: 0 }, signal);
   await count(0, 0);

@@ -97,15 +97,9 @@ test('a killed process comes back, nothing is lost, and no client waits for ever
   await load.reached(EVENTS / 3);
   const [victim, survivor] = nodesOf(program) as [number, number];
   process.kill(victim, 'SIGKILL');
-  await eventually(
-    () => readiness(url),
-    (text) => text === '503 Not ready: 1 of 2 processes not running',
-  );
+  await eventually(() => readiness(url), '503 Not ready: 1 of 2 processes not running');
   await load.done;
-  await eventually(
-    () => readiness(url),
-    (text) => text === '200 Ready',
-  );
+  await eventually(() => readiness(url), '200 Ready');
   const now = nodesOf(program);
   expect(now).toHaveLength(2);
   expect(now).toContain(survivor);
@@ -123,11 +117,7 @@ test('a killed process comes back, nothing is lost, and no client waits for ever
 async function expectNoneWaits(url: string, victim: number): Promise<void> {
   process.kill(victim, 'SIGSTOP');
   let settled = 0;
-  const settle = (count: number) =>
-    eventually(
-      async () => settled,
-      (now) => now === count,
-    );
+  const settle = (count: number) => eventually(async () => settled, count);
   // Connections are shared out in turn, so one of them waits at the process that stands still.
   const answers = Array.from({ length: 4 }, () => readiness(url).finally(() => (settled += 1)));
   await settle(3);
@@ -145,10 +135,7 @@ test('processes whose primary is killed end by themselves, and the next start lo
   const pids = nodesOf(program);
   expect(pids).toHaveLength(2);
   await program.kill();
-  await eventually(
-    async () => pids.filter(isAlive),
-    (alive) => alive.length === 0,
-  );
+  await eventually(async () => pids.filter(isAlive), { length: 0 });
   await load.stop();
 
   const again = await scene.start(TWO);
@@ -180,10 +167,7 @@ test('a process that hangs is killed after the grace, and the log says so', asyn
   program.signal('SIGINT');
   expect(await program.ended).toEqual({ code: 1, signal: null });
   // The database gets the stop signal too. With little of the grace left it ends by itself.
-  await eventually(
-    async () => [...pids, program.databases[0]!.pid].filter(isAlive),
-    (alive) => alive.length === 0,
-  );
+  await eventually(async () => [...pids, program.databases[0]!.pid].filter(isAlive), { length: 0 });
   expect(logLines(program).map(({ msg }) => msg)).toContain('killing processes that did not stop in time');
 });
 
@@ -212,7 +196,7 @@ test('metrics that fail end no process, and an error that no code handles stops 
   const { status, text } = await eventually(metrics, (page) => window(page.text).includes(false));
   expect([status, window(text).filter(Boolean).length]).toEqual([200, 1]);
   process.kill(program.pid, 'SIGUSR2');
-  await eventually(metrics, (page) => page.status === 500);
+  await eventually(metrics, { status: 500 });
   expect(await readiness(url)).toBe('200 Ready');
   expect(nodesOf(program)).toContain(first);
 

@@ -4,7 +4,7 @@ import { LANE } from '../../src/domain/delivery.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { refuseWrites } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
 import { Listener } from './listener.ts';
 import { storeDeliveries } from './store-deliveries.ts';
@@ -18,10 +18,7 @@ const newType = () => `listen.${randomUUID()}`;
 const send = (eventType: string, data: object = {}): Promise<Json> =>
   project.post('/events/broadcast', { event_type: eventType, data });
 const ended = (uid: string, status: string): Promise<Json> =>
-  eventually(
-    () => project.get(`/eventdeliveries/${uid}`),
-    (delivery) => delivery.status === status,
-  );
+  eventually(() => project.get(`/eventdeliveries/${uid}`), { status });
 
 // differs Requests and answers: Devices listen with messages of Posthorn's own. Convoy serves no device any
 //   more.
@@ -183,10 +180,7 @@ test('a device that is gone for ten minutes is switched off, and deleted after 3
     device_metadata: { status: 'disabled' },
   });
   await back('31 days');
-  await eventually(
-    () => project.raw('GET', `/subscriptions/${subscription_id}`),
-    ({ status }) => status === 404,
-  );
+  await eventually(() => project.raw('GET', `/subscriptions/${subscription_id}`), { status: 404 });
   const { content } = await project.get('/devices');
   expect(content.map(({ uid }: Json) => uid)).not.toContain(device.uid);
   expect(await project.get(`/eventdeliveries/${waiting.uid}`)).toMatchObject({
@@ -210,35 +204,26 @@ test('devices of a project that cannot be switched off keep those of no other on
       "select project_id from subscriptions where type = 'cli' and status = 'inactive' and project_id = any($1)",
       [ids],
     );
-  expect(await eventually(states, (rows) => rows.length > 0)).toEqual([
+  expect(await eventually(states, { length: atLeast(1) })).toEqual([
     { project_id: ids.find((id) => id !== first) },
   ]);
   await allow();
-  await eventually(states, (rows) => rows.length === 2);
+  await eventually(states, { length: 2 });
 });
 
 test('a connection needs a key, a first message that makes sense, and a device', async () => {
   const stranger = new Listener(new ApiClient(project.base, 'wrong'));
-  await eventually(
-    async () => stranger.closeCode,
-    (code) => code === 1006,
-  );
+  await eventually(async () => stranger.closeCode, 1006);
   await project.get('/listen', 426);
   await project.delete('/devices/none', 404);
   await new ApiClient(project.base, 'wrong').get('/devices', 401);
   const confused = new Listener(project);
   await confused.listen({ event_types: 'no list' });
   expect(await confused.first('error')).toMatchObject({ code: 'validation_failed' });
-  await eventually(
-    async () => confused.closeCode,
-    (code) => code === 1008,
-  );
+  await eventually(async () => confused.closeCode, 1008);
   const listener = await Listener.start(project, { host_name: 'deleted' });
   await project.delete(`/devices/${listener.of('ready')[0].device.uid}`);
-  await eventually(
-    async () => listener.closeCode,
-    (code) => code === 1001,
-  );
+  await eventually(async () => listener.closeCode, 1001);
 });
 
 test('a revoked key ends its connection, and a stop of the node asks to connect again', async () => {
@@ -253,14 +238,8 @@ test('a revoked key ends its connection, and a stop of the node asks to connect 
   );
   await app.instance.delete(`/projects/${project.projectId}/keys/${made.uid}`);
   await node.stop();
-  await eventually(
-    async () => stopped.closeCode,
-    (code) => code === 1001,
-  );
-  await eventually(
-    async () => revoked.closeCode,
-    (code) => code === 1008,
-  );
+  await eventually(async () => stopped.closeCode, 1001);
+  await eventually(async () => revoked.closeCode, 1008);
 });
 
 /** `count` programs that connect at once with one key, each as a device of its own. */
@@ -277,10 +256,9 @@ test('a key has at most 100 connections to a node, and another tenant connects m
   const [attacker, tenant] = [await app.newProject(), await app.newProject()];
   const listeners = connectMany(attacker, 300);
   const neighbour = await Listener.start(tenant, { host_name: 'neighbour' });
-  const closed = await eventually(
-    async () => listeners.filter(({ closeCode }) => closeCode !== null),
-    ({ length }) => length === 200,
-  );
+  const closed = await eventually(async () => listeners.filter(({ closeCode }) => closeCode !== null), {
+    length: 200,
+  });
   const message =
     'A key, person or portal link may have at most 100 listening connections on a node at a time; try again in 5 s.';
   for (const { closeCode, messages } of closed)
@@ -310,10 +288,7 @@ test('a key has at most 100 devices, and a new one takes the place of one that w
     code: 'too_many',
     message: 'A key or person may have at most 100 devices at a time; try again in 600 s.',
   });
-  await eventually(
-    async () => refused.closeCode,
-    (code) => code === 1013,
-  );
+  await eventually(async () => refused.closeCode, 1013);
   const names = async () =>
     (await client.get('/devices?perPage=1000')).content.map((device: Json) => device.host_name);
   expect(await names()).not.toContain('refused');

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 
 /** A listening program: it keeps every message and answers deliveries as it is asked to. */
 export class Listener {
@@ -27,10 +27,7 @@ export class Listener {
   }
 
   async listen(fields: object = {}): Promise<void> {
-    await eventually(
-      async () => this.socket.readyState,
-      (state) => state === WebSocket.OPEN,
-    );
+    await eventually(async () => this.socket.readyState, WebSocket.OPEN);
     this.send({ type: 'listen', host_name: 'laptop', ...fields });
   }
 
@@ -48,10 +45,7 @@ export class Listener {
   }
 
   count(type: string, count: number): Promise<Json[]> {
-    return eventually(
-      async () => this.of(type),
-      (found) => found.length >= count,
-    );
+    return eventually(async () => this.of(type), { length: atLeast(count) });
   }
 
   answer({ uid, lease }: Json, status = 200): void {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 import { PullScene, resultOf } from './consumer.ts';
@@ -142,10 +142,7 @@ test('at most once: a taken delivery is sent, whatever its consumer does', async
   const [failed, lost] = await scene.pull({ lease_seconds: 2 });
   await scene.report([resultOf(failed, false, 'broken')]);
   expect(await scene.delivery(failed.uid)).toMatchObject({ status: 'Failure' });
-  const ended = await eventually(
-    () => scene.delivery(lost.uid),
-    ({ status }) => status === 'Failure',
-  );
+  const ended = await eventually(() => scene.delivery(lost.uid), { status: 'Failure' });
   expect(ended.description).toBe('No result within the lease; at most once, so it is not retried');
 });
 
@@ -178,15 +175,11 @@ test('a function that fails ends its delivery and hands out the others', async (
     subscription: { function: 'function transform(p) { if (p.n === 0) throw new Error("no"); return p; }' },
   });
   await scene.send(2);
-  const taken = await eventually(
-    () => scene.pull({ max: 2 }),
-    (deliveries) => deliveries.length > 0,
-  );
+  const taken = await eventually(() => scene.pull({ max: 2 }), { length: atLeast(1) });
   expect(taken).toHaveLength(1);
-  await eventually(
-    () => project.get(`/eventdeliveries?endpointId=${scene.endpoint.uid}&status=Failure`),
-    ({ content }) => content.length === 1,
-  );
+  await eventually(() => project.get(`/eventdeliveries?endpointId=${scene.endpoint.uid}&status=Failure`), {
+    content: { length: 1 },
+  });
 });
 
 test('headers of a function reach the consumer, also with the next try after it changed; one that cancels hands out nothing', async () => {
@@ -225,10 +218,7 @@ test('a change of delivery moves what waits, both ways', async () => {
   const [taken] = await scene.pull({ max: 1 });
   await project.put(`/endpoints/${scene.endpoint.uid}`, { delivery: 'push' });
   const arrived = () => receiver.requests.filter(({ path }) => path === '/moved').length;
-  await eventually(
-    async () => arrived(),
-    (count) => count === 2,
-  );
+  await eventually(async () => arrived(), 2);
   expect(await scene.report([resultOf(taken)])).toEqual(['recorded']);
   await scene.client.post(scene.path, {}, 400);
   await project.put(`/endpoints/${scene.endpoint.uid}`, { delivery: 'pull' });
@@ -269,10 +259,9 @@ test('failures open no circuit breaker and do not disable the endpoint', async (
   await scene.send(5);
   const taken = await scene.pull({ max: 5, lease_seconds: 2 });
   await scene.report(taken.slice(0, 3).map((one) => resultOf(one, false, 'no')));
-  await eventually(
-    () => client.get(`/eventdeliveries?endpointId=${scene.endpoint.uid}&status=Failure`),
-    ({ content }) => content.length === 5,
-  );
+  await eventually(() => client.get(`/eventdeliveries?endpointId=${scene.endpoint.uid}&status=Failure`), {
+    content: { length: 5 },
+  });
   await scene.send();
   expect(await scene.pull()).toHaveLength(1);
   expect(await client.get(`/endpoints/${scene.endpoint.uid}`)).toMatchObject({
@@ -301,10 +290,7 @@ test('a delivery that is cancelled while a consumer has it stays cancelled', asy
   await scene.send();
   const [taken] = await scene.pull();
   await project.post(`/eventdeliveries/cancel?endpointId=${scene.endpoint.uid}`, undefined, 200);
-  await eventually(
-    () => scene.delivery(taken.uid),
-    ({ status }) => status === 'Discarded',
-  );
+  await eventually(() => scene.delivery(taken.uid), { status: 'Discarded' });
   expect(await scene.report([resultOf(taken)])).toEqual(['late']);
   expect(await scene.delivery(taken.uid)).toMatchObject({ status: 'Discarded' });
 });
@@ -371,10 +357,7 @@ test('pulls over the bound are refused with the bound, and those within it get d
     refusals.push(`${answer.status} ${answer.headers.get('retry-after')} ${message}`);
     return 0;
   });
-  await eventually(
-    async () => refusals.length,
-    (count) => count === 200,
-  );
+  await eventually(async () => refusals.length, 200);
   await scene.send(100);
   const taken = await Promise.all(calls);
   expect(taken.filter((count) => count === 1)).toHaveLength(100);
@@ -395,10 +378,7 @@ test('a pull that waits in line for its turn ends when its time is over', async 
     const { status } = await client.raw('POST', scene.path, { body: { wait_seconds: 1 } });
     if (status === 200) ended += 1;
   });
-  await eventually(
-    async () => ended,
-    (count) => count === 16,
-  );
+  await eventually(async () => ended, 16);
   await holder.query('rollback');
   await holder.end();
   await Promise.all(calls);

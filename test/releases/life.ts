@@ -1,7 +1,7 @@
 import { resultOf } from '../pull/consumer.ts';
 import { subscribe, type TestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/servers/receiver.ts';
 import { PASSWORD, tokenOf, use } from '../support/session-client.ts';
 import { completedJob, deliveryOf, newestDelivery, shown } from '../support/settled.ts';
@@ -33,10 +33,7 @@ export async function live(app: TestApp, receiver: Receiver): Promise<void> {
   await new Life(app.project, receiver.url).all();
   await invite(app);
   // Counts are added up every 30 s. Those of the second project come after that.
-  await eventually(
-    () => app.database.query('select from traffic limit 1'),
-    (rows) => rows.length > 0,
-  );
+  await eventually(() => app.database.query('select from traffic limit 1'), { length: atLeast(1) });
   await openBreaker(app, receiver.url);
 }
 
@@ -144,7 +141,7 @@ class Life {
     for (let number = 0; number < 3; number += 1) await this.#send('limited', { number });
     await eventually(
       () => this.#project.get(`/eventdeliveries?endpointId=${limited.endpoint.uid}&status=Success`),
-      ({ content }) => content.length === 2,
+      { content: { length: 2 } },
     );
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -47,7 +47,7 @@ async function plannedWaits(project: ApiClient, tries: number, subscription: obj
            from event_deliveries where event_id = $1`,
           [event.uid],
         ),
-      ([found]) => found?.['num_trials'] === tried,
+      [{ num_trials: tried }],
     );
     waits.push(Number(row?.['wait']));
     if (tried < tries) await project.post('/eventdeliveries/sendnow', undefined, 200);
@@ -126,10 +126,9 @@ test('the timeout of the project applies to endpoints without one of their own',
   await subscribe(project, receiver.url);
   await subscribe(project, receiver.url, { endpoint: { http_timeout: 2 } });
   const event = await project.post('/events/broadcast', { event_type: 'a', data: {} });
-  const { content } = await eventually(
-    () => project.get(`/eventdeliveries?eventId=${event.uid}`),
-    (page) => page.content.every(({ status }: Json) => status === 'Failure'),
-  );
+  const { content } = await eventually(() => project.get(`/eventdeliveries?eventId=${event.uid}`), {
+    content: every({ status: 'Failure' }),
+  });
   const reasons = content.map(({ description }: Json) => /within \d+ ms/.exec(description)?.[0]);
   expect(reasons.sort()).toEqual(['within 1000 ms', 'within 2000 ms']);
   await receiver.stop();

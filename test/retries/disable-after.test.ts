@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { newestDelivery, shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
@@ -42,7 +42,7 @@ async function scene(disable_after: string) {
           await send(expected, 'Discarded');
         return notices();
       },
-      (all) => all.length >= count,
+      { length: atLeast(count) },
     );
   return { receiver, project, path, send, later, notices, sendUntil };
 }
@@ -92,7 +92,7 @@ test('an endpoint without a success is warned of, saved by a success, and disabl
   await project.post(`${path}/activate`, undefined, 202);
   await send('Failure');
   await send('Success');
-  await eventually(notices, (all) => all.length >= 7);
+  await eventually(notices, { length: atLeast(7) });
   expect(notices().slice(5).map(kindOf).sort()).toEqual(['alert.cleared disabled', 'alert.cleared outage']);
   await receiver.stop();
 });

@@ -8,7 +8,7 @@ import { SourceStore } from '../../src/store/config/sources.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { countStatements } from '../support/count-statements.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
 
@@ -89,12 +89,12 @@ test('an idle node looks for changes and work once a second and asks little else
   const completed = () =>
     eventually(
       () => app.database.query('select status from jobs where id = $1', [job.uid]),
-      ([row]) => row?.['status'] === 'completed',
+      [{ status: 'completed' }],
     );
   await completed();
   const looks = countStatements(/from change_stream_slots/);
   const all = countStatements(/./);
-  await eventually(looks, (count) => count >= 10);
+  await eventually(looks, atLeast(10));
   // A beat each two seconds and a sweep each five; the rest is for what happens once a minute. Each poll of its own
   // would add one.
   expect(all() / looks()).toBeLessThan(4);

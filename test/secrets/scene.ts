@@ -279,10 +279,7 @@ export async function sendEvents({ app, receiver, secrets }: Scene): Promise<voi
 
 /** Nothing is under way any more: what could be written is written. */
 export async function settled({ app }: Scene): Promise<void> {
-  await eventually(
-    () => app.database.query('select delivery_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => app.database.query('select delivery_id from delivery_queue'), { length: 0 });
 }
 
 function expectEqual(actual: unknown, wanted: unknown): void {

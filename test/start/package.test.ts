@@ -176,10 +176,7 @@ describe('the installed package', () => {
       const args = ['listen', '--forward-to', `${receiver.url}/local`, '--event-type', 'local.*'];
       const listening = new Program({ command: [bin], args, env: connection });
       try {
-        await eventually(
-          async () => listening.stderr,
-          (text) => text.includes('Listening as device'),
-        );
+        await eventually(async () => listening.stderr, /Listening as device/);
         await client.post('/events/broadcast', { event_type: 'local.one', data: { n: 1 } });
         await eventually(
           async () => receiver.requests,

@@ -47,11 +47,7 @@ test('nodes that start and stop many times under load leave nothing behind and l
   expect(accepted.length).toBeGreaterThanOrEqual(5);
   const statusOf = async (uid: string) =>
     (await app.project.get(`/eventdeliveries?eventId=${uid}`)).content[0]?.status;
-  for (const uid of accepted)
-    await eventually(
-      () => statusOf(uid),
-      (status) => status === 'Success',
-    );
+  for (const uid of accepted) await eventually(() => statusOf(uid), 'Success');
 });
 
 test('a node that cannot listen stops what it had started', async () => {
@@ -101,10 +97,7 @@ test('a node whose clock is an hour ahead gives ids in the time of the database,
     expect(idTime(event.uid)).toBeLessThan(realNow() + 60_000);
     const response = await fast.project.raw('POST', '/events/batchreplay');
     const { job } = (await response.json()) as { job: { uid: string } };
-    const ended = await eventually(
-      () => fast.project.get(`/jobs/${job.uid}`),
-      ({ status }) => status === 'completed',
-    );
+    const ended = await eventually(() => fast.project.get(`/jobs/${job.uid}`), { status: 'completed' });
     expect(ended.done).toBe(1);
   } finally {
     await fast.stop();

@@ -87,11 +87,7 @@ async function gauge(name: string): Promise<string | undefined> {
   return new RegExp(`^${name} (.*)$`, 'm').exec(page)?.[1];
 }
 
-const worksAgain = () =>
-  eventually(
-    () => project.raw('GET', '/endpoints'),
-    ({ status }) => status === 200,
-  );
+const worksAgain = () => eventually(() => project.raw('GET', '/endpoints'), { status: 200 });
 
 describe('the database refuses the service', () => {
   const REFUSED = 'refuses this service: its sign-in, its rights or the certificate';
@@ -114,10 +110,7 @@ describe('the database refuses the service', () => {
     const unavailable = { code: 'database_unavailable', reason: 'refused' };
     const message = `The database ${REFUSED}. Nothing was changed; try again.`;
     // The first call may be that whose connection the server has just ended.
-    await eventually(
-      () => project.get('/endpoints', 503),
-      ({ reason }) => reason === 'refused',
-    );
+    await eventually(() => project.get('/endpoints', 503), { reason: 'refused' });
     expect(await project.get('/endpoints', 503)).toMatchObject({ ...unavailable, message });
     expect(await send(503)).toMatchObject(unavailable);
     expect(await ready()).toEqual([
@@ -176,10 +169,7 @@ test('a database that is read only refuses events and can be read', async () => 
   await asAdmin(`alter role ${role} reset default_transaction_read_only`);
   await endSessions();
   await worksAgain();
-  await eventually(
-    () => gauge('posthorn_database_writable'),
-    (value) => value === '1',
-  );
+  await eventually(() => gauge('posthorn_database_writable'), '1');
 });
 
 describe('the disk of the database is full', () => {

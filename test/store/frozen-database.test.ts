@@ -5,7 +5,7 @@ import { ChaosNode } from '../chaos/chaos-node.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -37,10 +37,7 @@ test('statements to a frozen server hit their limit, close the connection and wo
   const results = await Promise.allSettled(statements());
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(await problem).toMatch(/timeout/i);
-  await eventually(
-    async () => relay.givenUp,
-    (count) => count >= 3,
-  );
+  await eventually(async () => relay.givenUp, atLeast(3));
   // None is kept for the next to run into.
   const { hot, lease } = db.pools();
   expect([hot, lease]).toEqual([
@@ -94,19 +91,15 @@ test('a node whose database freezes refuses events in time, sends nothing meanwh
   expect(whenFrozen).toBe(10);
 
   relay.thaw();
-  await eventually(
-    async () => (await fetch(`${node.url}/readyz`)).status,
-    (status) => status === 200,
-  );
+  await eventually(async () => (await fetch(`${node.url}/readyz`)).status, 200);
   const last = await eventually(
     () => client.raw('POST', '/events/broadcast', { body: { event_type: 'a', data: { n: 13 } } }),
-    ({ status }) => status === 201,
+    { status: 201 },
   );
   expect(last.status).toBe(201);
-  await eventually(
-    () => app.database.query('select delivery_id, node_id from delivery_queue'),
-    (rows) => rows.length === 0,
-  );
+  await eventually(() => app.database.query('select delivery_id, node_id from delivery_queue'), {
+    length: 0,
+  });
   const states = await app.database.query('select distinct status, num_trials from event_deliveries');
   expect(states).toEqual([{ status: 'Success', num_trials: 1 }]);
   // Deliveries whose outcome was not recorded before the node was given up came once more, and none a third time.

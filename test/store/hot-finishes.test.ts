@@ -64,7 +64,7 @@ test('a batch that finishes every delivery of its pages touches no index', async
       app.database.query(
         "select sum(n_tup_upd)::int as all, sum(n_tup_hot_upd)::int as hot from pg_stat_user_tables where relname like 'event_deliveries_%'",
       ),
-    ([row]) => row?.['all'] === DELIVERIES,
+    [{ all: DELIVERIES }],
   );
   expect(updates).toEqual({ all: DELIVERIES, hot: DELIVERIES });
   // The first have no template yet, so they have rows of their own.

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, every } from '../support/eventually.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { slowClock } from '../support/slow-clock.ts';
@@ -61,10 +61,7 @@ test('an event whose commit was not confirmed has an unknown outcome; a repeat n
   expect(repeat).toMatchObject({ is_duplicate_event: true, duplicate_of: stored.uid });
   expect(await client.get(`/events/${repeat.uid}`)).toMatchObject({ duplicate_of: stored.uid });
   expect(await client.get(`/events/${stored.uid}`)).toMatchObject({ duplicate_of: '' });
-  await eventually(
-    () => lists('/eventdeliveries'),
-    (all) => all.length === 2 && all.every(({ status }) => status === 'Success'),
-  );
+  await eventually(() => lists('/eventdeliveries'), every({ status: 'Success' }, 2));
   expect(receiver.requests.filter(({ json }) => json.n === 1)).toHaveLength(1);
 });
 
@@ -87,10 +84,7 @@ test('a batch whose commit was not confirmed has an unknown outcome; sent again 
   const { results } = await client.post('/events/batch', { events }, 200);
   expect(results.map(({ status }: Json) => status)).toEqual(['duplicate', 'duplicate', 'duplicate']);
   expect(results.map((one: Json) => one.duplicate_of)).toEqual(first.slice(0, 3).map(({ uid }) => uid));
-  await eventually(
-    () => lists('/eventdeliveries'),
-    (all) => all.length === 5 && all.every(({ status }) => status === 'Success'),
-  );
+  await eventually(() => lists('/eventdeliveries'), every({ status: 'Success' }, 5));
   // The warm-up, three of the first call, and the one without a key.
   const numbers = receiver.requests.map(({ json }) => Number(json.n ?? 0));
   expect(numbers.toSorted((a, b) => a - b)).toEqual([0, 1, 1, 2, 3]);
@@ -103,10 +97,7 @@ test('a batch whose answer was lost once is found by the service itself, and is 
   expect(results.map(({ status }: Json) => status)).toEqual(['stored', 'stored', 'stored']);
   const [, ...stored] = await lists('/events?sort=ASC');
   expect(stored.map(({ uid }) => uid)).toEqual(results.map(({ uid }: Json) => uid));
-  await eventually(
-    () => lists('/eventdeliveries'),
-    (all) => all.length === 4 && all.every(({ status }) => status === 'Success'),
-  );
+  await eventually(() => lists('/eventdeliveries'), every({ status: 'Success' }, 4));
   expect(receiver.requests).toHaveLength(4);
 });
 
@@ -125,10 +116,9 @@ test('a job of another node does not pass the id of an event whose outcome is un
   onTestFinished(() => clock.end());
   const [stored] = await lists('/events');
   expect(stored).toMatchObject({ event_type: 'lost' });
-  await eventually(
-    () => app.database.query('select from nodes where in_flight_from = $1', [stored.uid]),
-    (nodes) => nodes.length === 1,
-  );
+  await eventually(() => app.database.query('select from nodes where in_flight_from = $1', [stored.uid]), {
+    length: 1,
+  });
 });
 
 test('an incoming webhook whose commit was not confirmed gets the same error', async () => {

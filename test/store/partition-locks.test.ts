@@ -8,7 +8,7 @@ import { removePartitions } from '../../src/store/upkeep/remove-partitions.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -101,10 +101,7 @@ function acceptEvents(): { accepted(): number; stop(): Promise<void> } {
 
 const more = (events: ReturnType<typeof acceptEvents>, many = 20) => {
   const before = events.accepted();
-  return eventually(
-    async () => events.accepted(),
-    (now) => now >= before + many,
-  );
+  return eventually(async () => events.accepted(), atLeast(before + many));
 };
 
 /** Waits of statements that read and write rows for locks on tables of this database, since a place in the log. */
@@ -189,7 +186,7 @@ test('the next run finishes a detach whose session was killed', async () => {
       app.database.query(
         `select pid from pg_stat_activity where application_name = 'janitor' and query like '%concurrently' and wait_event_type = 'Lock'`,
       ),
-    (rows) => rows.length > 0,
+    { length: atLeast(1) },
   );
   await app.database.query('select pg_terminate_backend($1)', [session?.['pid']]);
   expect(await killed).toBeInstanceOf(Error);

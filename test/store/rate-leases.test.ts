@@ -117,10 +117,7 @@ test('holders are notified of every waiting key, in notifications that fit', asy
   }));
   expect(await takeRateLeases(db, 'a', requests)).toHaveLength(250);
   expect(await takeRateLeases(db, 'b', requests)).toEqual([]);
-  const places = await eventually(
-    async () => notified.flatMap(parseDue),
-    ({ length }) => length === 250,
-  );
+  const places = await eventually(async () => notified.flatMap(parseDue), { length: 250 });
   await listener.end();
   expect(new Set(places.map(({ key }) => key))).toEqual(new Set(endpointIds));
   expect(places[0]).toMatchObject({ projectId: '01PROJECT00000000000000000', lane: 1 });

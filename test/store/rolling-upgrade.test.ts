@@ -8,7 +8,7 @@ import { listMigrations, migrate } from '../../src/store/upkeep/migrate.ts';
 import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { EventStream, expectAll } from '../support/event-stream.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { CONTRACT, EXPAND, newerMigrations, REBUILD } from '../support/samples/made-up-migrations.ts';
@@ -45,14 +45,8 @@ describe('a migration that follows the rules', () => {
     });
     // More than one round of waiting and letting go.
     const waits = async () => {
-      await eventually(
-        () => waitingMigrations(),
-        (count) => count > 0,
-      );
-      await eventually(
-        () => waitingMigrations(),
-        (count) => count === 0,
-      );
+      await eventually(() => waitingMigrations(), atLeast(1));
+      await eventually(() => waitingMigrations(), 0);
     };
     await waits();
     await events.more(5);
@@ -146,10 +140,7 @@ test('a node waits for the migration of another without a limit, and logs it', a
   await other.query('begin; select pg_advisory_xact_lock(7305501)');
   const { log, lines } = linesOf('warn');
   const migrating = migrate(app.app.db, log, directory);
-  const said = await eventually(
-    async () => lines(),
-    (all) => all.length === 2,
-  );
+  const said = await eventually(async () => lines(), { length: 2 });
   const [{ pid }] = (await other.query('select pg_backend_pid() as pid')).rows;
   for (const line of said)
     expect(line).toMatchObject({ pid, msg: expect.stringContaining('waiting for another node') });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ApiClient } from './client.ts';
 import type { TestDatabase } from './database.ts';
-import { eventually, happened } from './eventually.ts';
+import { atLeast, eventually, happened } from './eventually.ts';
 import type { Received, Receiver } from './servers/receiver.ts';
 
 /** Sends numbered events one after another until stopped. Each must be answered 201, or `stop` fails. */
@@ -26,10 +26,7 @@ export class EventStream {
   /** Resolves once that many more are answered. */
   async more(count: number): Promise<void> {
     const wanted = this.#accepted + count;
-    await eventually(
-      () => this.#accepted,
-      (accepted) => accepted >= wanted,
-    );
+    await eventually(() => this.#accepted, atLeast(wanted));
   }
 
   async stop(): Promise<number> {
@@ -51,10 +48,7 @@ export class EventStream {
 /** Every number from 0 has arrived. */
 export async function expectArrived(requests: () => Received[], accepted: number): Promise<void> {
   const numbers = () => new Set(requests().map(({ json }) => (json as { number: number }).number));
-  await eventually(
-    async () => numbers().size,
-    (size) => size >= accepted,
-  );
+  await eventually(async () => numbers().size, atLeast(accepted));
   expect([...numbers()].toSorted((a, b) => a - b)).toEqual(Array.from({ length: accepted }, (_, i) => i));
 }
 
@@ -66,6 +60,6 @@ export async function expectAll(
   await expectArrived(() => receiver.requests, accepted);
   await eventually(
     () => database.query("select id, status from event_deliveries where status <> 'Success'"),
-    (open) => open.length === 0,
+    { length: 0 },
   );
 }

@@ -33,13 +33,31 @@ export function happened(): void {
   next = Promise.withResolvers<void>();
 }
 
+/** An answer, the pattern of a text, a test of the answer, or these for the elements of a list or for some fields. */
+type Wanted<T> = T | RegExp | ((answer: T) => boolean) | WantedParts<T>;
+type WantedParts<T> = T extends readonly (infer Element)[]
+  ? readonly Wanted<Element>[] | { length: Wanted<number> }
+  : T extends object
+    ? { [Key in keyof T]?: Wanted<T[Key]> }
+    : never;
+
 /**
- * Asks until the answer satisfies, again with each signal: a committed write of a node in this process, a request at a
- * receiver, a line of a log. Only a test of a promised time passes `withinMs`.
+ * Asks until the answer is the wanted one, again with each signal: a committed write of a node in this process, a request
+ * at a receiver, a line of a log. Only a test of a promised time passes `withinMs`.
  */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
-  satisfied: (answer: T) => boolean,
+  wanted: (answer: T) => boolean,
+  withinMs?: number,
+): Promise<T>;
+export async function eventually<T>(
+  ask: () => Promise<T> | T,
+  wanted: NoInfer<Wanted<T>>,
+  withinMs?: number,
+): Promise<T>;
+export async function eventually<T>(
+  ask: () => Promise<T> | T,
+  wanted: unknown,
   withinMs = GIVE_UP_MS,
 ): Promise<T> {
   const startedAt = performance.now();
@@ -47,13 +65,29 @@ export async function eventually<T>(
     // Taken before the question: the answer may be older than a write that commits meanwhile.
     const signal = next.promise;
     const answer = await ask();
-    if (satisfied(answer)) return answer;
+    if (satisfies(answer, wanted)) return answer;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs > withinMs)
       throw new Error(`still not satisfied after ${withinMs} ms: ${JSON.stringify(answer)?.slice(0, 2000)}`);
     await paced(SPACE, waitedMs);
     await Promise.race([signal, paced(performance.now() - signalledAt < NEAR_MS ? NEAR : FAR, waitedMs)]);
   }
+}
+
+/** A wanted count. */
+export const atLeast = (least: number) => (count: number) => count >= least;
+
+/** A wanted list: so many, if a number is given, and each of them like this. */
+export const every = (wanted: unknown, count?: number) => (all: readonly unknown[]) =>
+  (count === undefined || all.length === count) && all.every((one) => satisfies(one, wanted));
+
+function satisfies(answer: unknown, wanted: unknown): boolean {
+  if (typeof wanted === 'function') return wanted(answer);
+  if (wanted instanceof RegExp) return wanted.test(String(answer));
+  if (typeof wanted !== 'object' || wanted === null) return Object.is(answer, wanted);
+  if (answer === null || answer === undefined) return false;
+  if (Array.isArray(wanted) && wanted.length !== (answer as unknown[]).length) return false;
+  return Object.entries(wanted).every(([key, one]) => satisfies(answer[key as keyof typeof answer], one));
 }
 
 function paced({ share, leastMs, mostMs }: Pace, waitedMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { TestApp } from './app.ts';
-import { eventually } from './eventually.ts';
+import { atLeast, eventually } from './eventually.ts';
 
 /**
  * Another session that has inserted an idempotency key and does not commit. An event with the key has its id, and its
@@ -35,7 +35,7 @@ export async function holdKey(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
   return {
-    waiting: () => eventually(blocked, (rows) => rows.length > 0),
+    waiting: () => eventually(blocked, { length: atLeast(1) }),
     release: async () => {
       release();
       await session;

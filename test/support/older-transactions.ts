@@ -11,6 +11,6 @@ export async function olderTransactionsEnded(database: TestDatabase): Promise<vo
       database.query('select pg_snapshot_xmin(pg_current_snapshot())::text::bigint > $1 as ended', [
         xids[0]?.['newest'],
       ]),
-    ([row]) => row?.['ended'] === true,
+    [{ ended: true }],
   );
 }

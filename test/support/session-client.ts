@@ -1,7 +1,7 @@
 import { codeAt, stepAt } from '../../src/people/totp.ts';
 import type { TestApp } from './app.ts';
 import { ApiClient, type Json } from './client.ts';
-import { eventually } from './eventually.ts';
+import { atLeast, eventually } from './eventually.ts';
 
 /** A person with a browser: a cookie, the origin of the service, and the header that pages send with changes. */
 export class SessionClient extends ApiClient {
@@ -81,7 +81,7 @@ export async function behindLock(
          where not waiting.granted
            and held.database = (select oid from pg_database where datname = current_database())`,
       ),
-    (rows) => rows.length >= calls.length,
+    { length: atLeast(calls.length) },
   );
   if (change !== undefined) await database.query(`update people set ${change} where id = $1`, [uid]);
   await database.query('commit');

@@ -4,10 +4,7 @@ import { eventually } from './eventually.ts';
 
 /** The answer to a GET, once it has these fields. */
 export const shown = (client: Pick<ApiClient, 'get'>, path: string, fields: object): Promise<Json> =>
-  eventually(
-    () => client.get(path),
-    (answer) => Object.entries(fields).every(([name, value]) => answer[name] === value),
-  );
+  eventually(() => client.get(path), fields);
 
 /** A job once it has ended. */
 export const endedJob = (client: ApiClient, { uid }: Json): Promise<Json> =>

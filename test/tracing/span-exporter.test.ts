@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
 import { SpanExporter } from '../../src/tracing/span-exporter.ts';
 import { Tracer } from '../../src/tracing/tracer.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Collector } from '../support/servers/collector.ts';
 
@@ -51,10 +51,7 @@ test('while the collector is down 8,192 spans wait and further ones are dropped;
   collector.status = 503;
   const { exporter, count, many, messages } = await exporting(collector);
   many(0, 20_000);
-  await eventually(
-    async () => collector.requests.length,
-    (requests) => requests >= 2,
-  );
+  await eventually(async () => collector.requests.length, atLeast(2));
   many(20_000, 30_000);
   expect(await count('dropped')).toBe(30_000 - 8_192);
   // The same batch again and again, bounded in size.
@@ -74,10 +71,7 @@ test('a batch that the collector refuses is dropped and the next one sent', asyn
   collector.status = 400;
   const { exporter, count, span } = await exporting(collector);
   span('refused');
-  await eventually(
-    () => count('dropped'),
-    (dropped) => dropped === 1,
-  );
+  await eventually(() => count('dropped'), 1);
   collector.status = 200;
   span('taken');
   await exporter.stop(60_000);

@@ -28,10 +28,7 @@ export function breakerTests(get: () => World): void {
     });
     const send = () => project.post('/events/broadcast', { event_type: 'order', data: {} });
     for (let n = 0; n < 4; n++) await send();
-    await eventually(
-      () => project.get(`/endpoints/${endpoint.uid}`),
-      ({ cb_state }) => cb_state === 'open',
-    );
+    await eventually(() => project.get(`/endpoints/${endpoint.uid}`), { cb_state: 'open' });
     await go('overview', project.projectId);
     const chart = page.getByRole('figure');
     const marks = page.getByRole('list', { name: 'Circuit breakers' });
@@ -55,10 +52,9 @@ export function breakerTests(get: () => World): void {
     // A delivery that waits is sent from its own page, and not while its endpoint is paused.
     receiver.answerAlways(500);
     await send();
-    const { content } = await eventually(
-      () => project.get('/eventdeliveries?status=Retry'),
-      (found) => found.content.length === 1,
-    );
+    const { content } = await eventually(() => project.get('/eventdeliveries?status=Retry'), {
+      content: { length: 1 },
+    });
     receiver.answerAlways(200);
     await project.put(`/endpoints/${endpoint.uid}/pause`);
     await go(`deliveries/${content[0].uid}`, project.projectId);
@@ -83,10 +79,7 @@ export function breakerTests(get: () => World): void {
       await subscribe(project, `${receiver.url}/${name}`, { endpoint: { name }, eventTypes: [name] });
     for (const type of ['a', 'a', 'b', 'c'])
       await project.post('/events/broadcast', { event_type: type, data: {} });
-    await eventually(
-      () => project.get('/failures'),
-      ({ groups }) => groups.length === 3,
-    );
+    await eventually(() => project.get('/failures'), { groups: { length: 3 } });
     receiver.answerAlways(200);
     await go('failures', project.projectId);
     for (const name of ['a, http_500', 'b, http_503'])
@@ -95,10 +88,9 @@ export function breakerTests(get: () => World): void {
     await page.getByRole('button', { name: 'Send 3 deliveries now' }).click();
     await page.waitForURL(/\/jobs$/);
     await receiver.received(7);
-    const { content } = await eventually(
-      () => project.get('/eventdeliveries?status=Success'),
-      (found) => found.content.length === 3,
-    );
+    const { content } = await eventually(() => project.get('/eventdeliveries?status=Success'), {
+      content: { length: 3 },
+    });
     expect(content.map(({ event_type }: Json) => event_type).toSorted()).toEqual(['a', 'a', 'b']);
     await receiver.stop();
   });

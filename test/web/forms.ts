@@ -372,10 +372,7 @@ export function formTests(get: () => World): void {
       await warning.getByText('Events of this source may reach 2 endpoints of 2 customers.').waitFor();
       const headers = { 'content-type': 'application/json' };
       await fetch(made.url, { method: 'POST', headers, body: '{"type": "order"}' });
-      const { content } = await eventually(
-        () => own.get('/eventdeliveries'),
-        (page) => page.content.length === 4,
-      );
+      const { content } = await eventually(() => own.get('/eventdeliveries'), { content: { length: 4 } });
       const owners = content.map(({ endpoint_metadata: one }: Json) => one.owner_id).toSorted();
       expect(owners).toEqual(['', 'customer 7', 'customer 8', 'customer 9']);
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { subscribe } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { copyEvent } from '../support/samples/copied-events.ts';
 import { failedDeliveries } from '../support/samples/many-deliveries.ts';
 import { expectAllInSight } from './out-of-sight.ts';
@@ -100,10 +100,7 @@ export function listTests(get: () => World): void {
         await page.getByLabel('Customer', { exact: true }).fill('customer-9');
         await page.keyboard.press('Enter');
         await page.waitForURL(/customer=customer-9/);
-        await eventually(
-          () => named('customer-7').count(),
-          (count) => count === 0,
-        );
+        await eventually(() => named('customer-7').count(), 0);
         await named('customer-9').first().click();
         await page.waitForURL(/\/customers\/customer-9$/);
         await page.getByRole('heading', { name: 'customer-9' }).waitFor();
@@ -124,10 +121,7 @@ export function listTests(get: () => World): void {
       await page.waitForURL(/\/jobs\/\w+$/);
       const ofOwner = async (owner: string) =>
         (await project.get(`/eventdeliveries?ownerId=${owner}`)).content.length;
-      await eventually(
-        () => ofOwner('acme'),
-        (count) => count === 2,
-      );
+      await eventually(() => ofOwner('acme'), 2);
       expect(await ofOwner('globex')).toBe(1);
     });
 
@@ -167,10 +161,7 @@ export function listTests(get: () => World): void {
       for (let row = 0; row < PAGES * 100; ) {
         await page.mouse.wheel(0, 6_000);
         const before = row;
-        row = await eventually(
-          () => lastShown(get()),
-          (shown) => shown > before,
-        );
+        row = await eventually(() => lastShown(get()), atLeast(before + 1));
         expect(await gaps(get())).toEqual([]);
       }
       // Some 60 rows are in the document, however many there are.

@@ -13,8 +13,4 @@ const outOfSight = (page: Page): Promise<string[]> =>
   })()`);
 
 /** A list learns of a new width only after the page has it, so this waits until nothing is out of sight. */
-export const expectAllInSight = (page: Page) =>
-  eventually(
-    () => outOfSight(page),
-    ({ length }) => length === 0,
-  );
+export const expectAllInSight = (page: Page) => eventually(() => outOfSight(page), { length: 0 });

@@ -135,11 +135,7 @@ export function pageTests(get: () => World): void {
   it('the window is named after its page: a list, and the row that is open', async () => {
     const { page, open, seed } = get();
     await open(`endpoints/${seed.endpoints.billing.uid}`);
-    const named = (title: string) =>
-      eventually(
-        () => page.title(),
-        (shown) => shown === `${title} · Posthorn`,
-      );
+    const named = (title: string) => eventually(() => page.title(), `${title} · Posthorn`);
     await named('Billing');
     await page.getByRole('link', { name: 'Endpoints' }).last().click();
     await named('Endpoints');

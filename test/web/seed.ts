@@ -1,5 +1,5 @@
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 
 /** A project with realistic traffic: real endpoints that answer, fail, hang up or are paused, and events for them. */
@@ -97,10 +97,9 @@ export async function seed(client: ApiClient): Promise<Seed> {
     'pay-4242',
   );
   const unmatchedEvent = await send('newsletter.opened', { campaign: 'autumn' });
-  await eventually(
-    () => client.get('/eventdeliveries?status=Failure&perPage=50'),
-    ({ content }) => content.length >= 6,
-  );
+  await eventually(() => client.get('/eventdeliveries?status=Failure&perPage=50'), {
+    content: { length: atLeast(6) },
+  });
   return {
     endpoints: { billing, crm, broken, paused },
     subscriptions: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { atLeast, eventually } from '../support/eventually.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { member, PASSWORD, signIn } from '../support/session-client.ts';
 import { fresh, type World } from './world.ts';
@@ -80,10 +80,7 @@ export function signInTests(get: () => World): void {
       await page
         .getByText('If there is an account with this email address, an email is on its way.')
         .waitFor();
-      const [mail] = await eventually(
-        async () => mails.mails,
-        (all) => all.length > 0,
-      );
+      const [mail] = await eventually(async () => mails.mails, { length: atLeast(1) });
       const text = mail?.text.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '=') ?? '';
       await page.goto(/\S+#link=\w+/.exec(text)?.[0] ?? '');
       await page.getByLabel('Password').fill(`${PASSWORD} and more`);

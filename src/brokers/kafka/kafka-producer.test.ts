@@ -84,10 +84,7 @@ test('a connection whose sign-in failed closes, though the broker keeps its side
   const refused = ({ answer }: KafkaRequest) => answer(signInAnswer('', SIGN_IN_FAILED));
   const { server, send } = await scene(() => ({ authenticate: refused }), PLAIN);
   expect(await send(1)).toMatchObject({ code: 'sign_in_refused' });
-  await eventually(
-    () => server.open(),
-    (count) => count === 0,
-  );
+  await eventually(() => server.open(), 0);
 });
 
 test('a connection that comes while another to the same address fails is closed too', async () => {
@@ -149,15 +146,9 @@ test('a sign-in is repeated when it is time, and not on a connection that has en
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 11_000);
   onTestFinished(() => clock.mockRestore());
   leader.reauthenticate();
-  await eventually(
-    () => signIns,
-    (count) => count === before + 1,
-  );
+  await eventually(() => signIns, before + 1);
   expect(await send(2)).toMatchObject(taken);
-  await eventually(
-    () => leader.status,
-    (status) => status === 'closed',
-  );
+  await eventually(() => leader.status, 'closed');
   clock.mockImplementation(() => now() + 22_000);
   leader.reauthenticate();
   expect(leader.status).toBe('closed');

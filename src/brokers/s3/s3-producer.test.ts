@@ -223,17 +223,11 @@ test('objects whose time is over, or whose connection is closed, hold no socket'
     };
     return own.send(message({ limit })).catch((error: unknown) => error);
   });
-  await eventually(
-    () => sockets.size,
-    (count) => count === 8,
-  );
+  await eventually(() => sockets.size, 8);
   ends[0]?.abort();
   expect(await sending[0]).toBeInstanceOf(Error);
   await own.close();
   for (const end of await Promise.all(sending)) expect(end).toBeInstanceOf(Error);
-  await eventually(
-    () => sockets.size,
-    (count) => count === 0,
-  );
+  await eventually(() => sockets.size, 0);
   answers.length = 0;
 });

@@ -75,10 +75,9 @@ test('an endpoint disabled by the service is recorded with the service as actor 
   gone.answerAlways(410);
   const { endpoint } = await subscribe(app.project, gone.url, { eventTypes: ['gone'] });
   await app.project.post('/events/broadcast', { event_type: 'gone', data: {} });
-  const [entry] = await eventually(
-    () => list(`&action=endpoint.disabled&resourceId=${endpoint.uid}`),
-    (entries) => entries.length === 1,
-  );
+  const [entry] = await eventually(() => list(`&action=endpoint.disabled&resourceId=${endpoint.uid}`), {
+    length: 1,
+  });
   expect(entry).toMatchObject({
     actor: { type: 'instance', uid: null },
     before: { status: 'active' },
@@ -170,10 +169,7 @@ test('entries are removed by the upkeep of a node once they are older than the r
   await store(5);
   expect((await list('&resourceId=aged')).length).toBe(2);
   await app.addNode({ POSTHORN_RETENTION_HOURS: '240' });
-  const [kept] = await eventually(
-    () => list('&resourceId=aged'),
-    (entries) => entries.length === 1,
-  );
+  const [kept] = await eventually(() => list('&resourceId=aged'), { length: 1 });
   expect(Date.parse(kept.created_at)).toBeGreaterThan(Date.now() - 10 * 86_400_000);
 });
 

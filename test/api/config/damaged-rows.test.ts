@@ -54,9 +54,9 @@ test('a delivery of such an event is sent, retried and counted, and the node kee
   await service.database.query("update events set acknowledged_at = '0001-06-01 BC' where id = $1", [uid]);
   const statusOf = () =>
     service.database.query('select status from event_deliveries where event_id = $1', [uid]);
-  await eventually(statusOf, ([row]) => row?.['status'] === 'Retry');
+  await eventually(statusOf, [{ status: 'Retry' }]);
   await service.database.query('update delivery_queue set due_at = now() where event_id = $1', [uid]);
-  await eventually(statusOf, ([row]) => row?.['status'] === 'Success');
+  await eventually(statusOf, [{ status: 'Success' }]);
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   await service.database.query('update events set acknowledged_at = now() where id = $1', [uid]);
 });
@@ -156,7 +156,7 @@ test('a project whose secret cannot be opened fails only where the secret is nee
     service.database.query(
       "select description from meta_events where event_type = 'endpoint.updated' and description like '%cannot be opened%'",
     );
-  await eventually(waiting, (rows) => rows.length === 1);
+  await eventually(waiting, { length: 1 });
   expect((await project.put('', { name: 'renamed' }, 500)).code).toBe('secret_unreadable');
   await project.put('', meta('another secret for meta events'));
   expect((await project.get('')).config.meta_event.secret).toBe('another secret for meta events');

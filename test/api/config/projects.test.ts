@@ -142,10 +142,7 @@ describe('a project', () => {
     const { project, client } = await newProject();
     await client.delete('');
     await app.instance.get(`/projects/${project.uid}`, 404);
-    await eventually(
-      async () => (await client.raw('GET', '/endpoints')).status,
-      (status) => status === 401,
-    );
+    await eventually(async () => (await client.raw('GET', '/endpoints')).status, 401);
     await app.instance.post('/projects', { name: project.name, type: 'incoming' });
   });
 });

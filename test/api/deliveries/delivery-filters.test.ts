@@ -102,10 +102,9 @@ test('an open and a half open breaker hold their deliveries in lists too', async
   await guarded.post('/events/broadcast', { event_type: 'a', data: {} });
   await shown(guarded, `/endpoints/${endpoint.uid}`, { cb_state: 'open' });
   await guarded.post('/events/broadcast', { event_type: 'b', data: {} });
-  const held = await eventually(
-    () => guarded.get('/eventdeliveries?waitingFor=circuit_breaker'),
-    ({ content }) => content.length === 2,
-  );
+  const held = await eventually(() => guarded.get('/eventdeliveries?waitingFor=circuit_breaker'), {
+    content: { length: 2 },
+  });
   expect(held.content.map((row: Json) => row.waiting_for.gate)).toEqual([
     'circuit_breaker',
     'circuit_breaker',

@@ -231,7 +231,7 @@ describe.concurrent('a paused endpoint', () => {
         app.database.query('select due_at < now() as is_due from delivery_queue where delivery_id = $1', [
           retried,
         ]),
-      ([row]) => row?.['is_due'] === true,
+      [{ is_due: true }],
     );
     expect(receiver.requests).toHaveLength(1);
     await app.project.put(`/endpoints/${endpoint.uid}/pause`);

@@ -33,11 +33,7 @@ beforeEach(async () => {
 const sendNow = (query = '', client = project): Promise<Json> =>
   client.post(`/eventdeliveries/sendnow${query}`, undefined, 200);
 const read = (id: string, client = project): Promise<Json> => client.get(`/eventdeliveries/${id}`);
-const settled = (id: string, status: string): Promise<Json> =>
-  eventually(
-    () => read(id),
-    (delivery) => delivery.status === status,
-  );
+const settled = (id: string, status: string): Promise<Json> => eventually(() => read(id), { status });
 /** A delivery whose first try failed. */
 async function waiting(eventType = 'a', client = project): Promise<Json> {
   receiver.answerAlways(500);
@@ -128,7 +124,7 @@ test('a probe that fails uses a try and leaves the others waiting', async () => 
   await completedJob(project, await sendNow());
   const breaker = () =>
     app.database.query('select trips from endpoint_breakers where endpoint_id = $1', [endpoint.uid]);
-  await eventually(breaker, ([row]) => row?.['trips'] === 2);
+  await eventually(breaker, [{ trips: 2 }]);
   const trials = await Promise.all(
     deliveries.map(async ({ uid }) => (await read(uid)).metadata.num_trials as number),
   );
@@ -157,10 +153,7 @@ test('a delivery of an inactive endpoint is not discarded, and one in flight is 
   const delivery = await waiting('a');
   receiver.answerNext(410);
   await project.post('/events/broadcast', { event_type: 'a', data: {} });
-  await eventually(
-    () => project.get(`/endpoints/${endpoint.uid}`),
-    ({ status }) => status === 'inactive',
-  );
+  await eventually(() => project.get(`/endpoints/${endpoint.uid}`), { status: 'inactive' });
   expect(await completedJob(project, await sendNow())).toMatchObject({ done: 0, failed: 1 });
   expect((await read(delivery.uid)).status).toBe('Retry');
 
@@ -253,10 +246,7 @@ test('two nodes send more than one chunk, each delivery once, after one probe', 
   // The probe fails while later chunks run. They ask for no other one.
   receiver.answerAlways(500);
   await completedJob(scene.project, await sendNow('', scene.project));
-  await eventually(
-    () => scene.database.query('select trips from endpoint_breakers'),
-    ([row]) => row?.['trips'] === 2,
-  );
+  await eventually(() => scene.database.query('select trips from endpoint_breakers'), [{ trips: 2 }]);
   expect(receiver.requests).toHaveLength(1);
   receiver.answerAlways(200);
   receiver.requests.length = 0;

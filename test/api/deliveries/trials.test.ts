@@ -109,10 +109,7 @@ test('the built-in receiver takes deliveries under the strictest egress rule, an
       event_type: 'first',
       data: { hello: 'Zoë' },
     });
-    const seen = await eventually(
-      () => strict.project.get('/receiver'),
-      (answer) => answer.requests.length === 1,
-    );
+    const seen = await eventually(() => strict.project.get('/receiver'), { requests: { length: 1 } });
     expect(seen.requests[0]).toMatchObject({
       event_id: event.uid,
       event_type: 'first',

@@ -3,7 +3,7 @@ import { firstIdAt, idTime } from '../../../src/domain/ids.ts';
 import { ensurePartitions } from '../../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { holdKey } from '../../support/held-key.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { copyEvent } from '../../support/samples/copied-events.ts';
@@ -282,10 +282,7 @@ test('the jobs of a deleted project are cancelled, and no error is logged', asyn
   await Promise.all(Array.from({ length: 20 }, () => client.post('/events/broadcast', event)));
   // One event each second, so that the job has not ended when its project is deleted.
   const { job } = (await start(client, '/events/batchreplay?rate=1')).answer;
-  await eventually(
-    () => client.get(`/jobs/${job.uid}`),
-    ({ status }) => status === 'running',
-  );
+  await eventually(() => client.get(`/jobs/${job.uid}`), { status: 'running' });
   await client.delete('');
   const state = async () =>
     (await app.database.query('select status, error, sealed from jobs where id = $1', [job.uid]))[0];
@@ -306,7 +303,7 @@ test('failure rates of a period count deliveries, not attempts', async () => {
   await deliveryOf(client, event, 'Failure');
   receiver.answerAlways(200);
   await client.post('/events/broadcast', { event_type: 'a', data: {} });
-  const counted = await eventually(rates, ({ success_count }) => success_count > 0);
+  const counted = await eventually(rates, { success_count: atLeast(1) });
   expect(counted).toEqual({
     uid: endpoint.uid,
     period_failure_rate: 50,

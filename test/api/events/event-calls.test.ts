@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { completedJob } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -263,10 +263,7 @@ test('a replay matches again and creates new deliveries that name the event', as
   await receiver.received(1);
   await project.put(`/events/${event.uid}/replay`, undefined, 200);
   await receiver.received(2);
-  const deliveries = await eventually(
-    () => deliveriesOf(event.uid),
-    (all) => all.length === 2 && all.every((delivery) => delivery.status === 'Success'),
-  );
+  const deliveries = await eventually(() => deliveriesOf(event.uid), every({ status: 'Success' }, 2));
   expect(new Set(deliveries.map((delivery) => delivery.uid)).size).toBe(2);
   expect((await project.put('/events/01ARZ3NDEKTSV4RRFFQ69G5FAV/replay', undefined, 404)).code).toBe(
     'not_found',

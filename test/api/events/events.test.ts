@@ -36,10 +36,7 @@ async function change(call: () => Promise<unknown>): Promise<Record<string, numb
 }
 
 const allDone = () =>
-  eventually(
-    () => app.database.query('select count(*)::int as open from delivery_queue'),
-    ([row]) => row?.['open'] === 0,
-  );
+  eventually(() => app.database.query('select count(*)::int as open from delivery_queue'), [{ open: 0 }]);
 
 describe('a broadcast', () => {
   // differs Events and deliveries: An event is stored, matched and readable when the call answers; Convoy queues

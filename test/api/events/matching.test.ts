@@ -25,7 +25,7 @@ async function paths(): Promise<string[]> {
   const project = client.projectId;
   const count = 'select count(*)::int as count from delivery_queue where project_id = $1';
   const open = () => app.database.query(count, [project]);
-  await eventually(open, ([row]) => row?.['count'] === 0);
+  await eventually(open, [{ count: 0 }]);
   return receiver.requests.map((request) => request.path).sort();
 }
 

@@ -5,7 +5,7 @@ import { Posthorn, PosthornPortal, type StreamMessage } from '../../../client/sr
 import { IdFactory } from '../../../src/domain/ids.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually, happened } from '../../support/eventually.ts';
+import { atLeast, eventually, happened } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -185,10 +185,7 @@ test('a caller that does not read is cut off, and others go on', async () => {
        select id, $1, repeat('x', 20000), 'Success', false, '{}', '{}', now() from unnest($2::text[]) id`,
       [project.projectId, Array.from({ length: 500 }, () => ids.next())],
     );
-    await eventually(
-      async () => rows(followed, 'event').length,
-      (count) => count >= batch * 500,
-    );
+    await eventually(async () => rows(followed, 'event').length, atLeast(batch * 500));
   }
   socket.on('data', (chunk: Buffer) => (bytes += chunk.length));
   await closed;
@@ -208,15 +205,12 @@ test('there are at most 50 streams of a project', async () => {
   expect(refused.response.status).toBe(429);
   expect(refused.response.headers.get('retry-after')).toBe('10');
   streams[0]?.stop();
-  await eventually(
-    async () => {
-      const again = await raw(project);
-      const { status } = again.response;
-      again.stop();
-      return status;
-    },
-    (status) => status === 200,
-  );
+  await eventually(async () => {
+    const again = await raw(project);
+    const { status } = again.response;
+    again.stop();
+    return status;
+  }, 200);
   for (const { stop } of streams) stop();
 });
 

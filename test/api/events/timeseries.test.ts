@@ -32,10 +32,7 @@ test('accepted, delivered and failed are counted for project, endpoint and sourc
     await onNode.post('/events/broadcast', { event_type: 'good', data: {}, source_id: source.uid });
   await onNode.post('/events/broadcast', { event_type: 'bad', data: {} });
   await onNode.post('/events/broadcast', { event_type: 'unmatched', data: {} });
-  await eventually(
-    () => project.get('/eventdeliveries/statustotals'),
-    (seen) => seen.Success === 3 && seen.Failure === 1,
-  );
+  await eventually(() => project.get('/eventdeliveries/statustotals'), { Success: 3, Failure: 1 });
   // Outcomes are counted in the commit that records them. Events are counted by their node, which stores them at its stop.
   expect(await totals(project)).toMatchObject({ delivered: 3, failed: 1, attempts: 4 });
   await node.stop();
@@ -126,7 +123,7 @@ test('an opening of a breaker is there until it closes and after, and a failed p
   };
   expect(await openings()).toEqual([]);
   await fail();
-  const [first] = await eventually(openings, (all) => all.length === 1);
+  const [first] = await eventually(openings, { length: 1 });
   expect(first).toMatchObject({ endpoint_id: endpoint.uid, endpoint_name: 'Shop', owner_id: 'acme' });
   await eventually(
     () => app.database.query('select trips from endpoint_breakers where endpoint_id = $1', [endpoint.uid]),
@@ -138,7 +135,7 @@ test('an opening of a breaker is there until it closes and after, and a failed p
   expect(closed).toEqual({ ...first, closed_at: expect.any(String) });
   expect(Date.parse(closed?.['closed_at'])).toBeGreaterThan(Date.parse(first?.['opened_at']));
   await fail();
-  const both = await eventually(openings, (all) => all.length === 2);
+  const both = await eventually(openings, { length: 2 });
   expect(both).toEqual([closed, { ...first, opened_at: expect.any(String), closed_at: null }]);
   // They belong to this endpoint and its owner, and to nothing else.
   expect(await openings(`endpointId=${endpoint.uid}`)).toEqual(both);
@@ -190,21 +187,12 @@ test('each delivery counts in the state that it ended in last, resends count apa
   await project.post('/events/broadcast', { event_type: 'paused', data: {} });
   await project.post('/events/broadcast', { event_type: 'bad', data: {} });
   await project.post(`/endpoints/${bad.endpoint.uid}/test`, {}, 200);
-  await eventually(
-    () => totals(project),
-    (seen) => seen.failed === 1,
-  );
+  await eventually(() => totals(project), { failed: 1 });
   await project.post('/eventdeliveries/cancel', {}, 200);
-  await eventually(
-    () => totals(project),
-    (seen) => seen.discarded === 1,
-  );
+  await eventually(() => totals(project), { discarded: 1 });
   await project.put(`/endpoints/${bad.endpoint.uid}`, { url: receiver.url, name: 'mended' });
   await project.post('/eventdeliveries/batchretry?status=Failure', {}, 200);
-  const after = await eventually(
-    () => totals(project),
-    (seen) => seen.delivered === 1,
-  );
+  const after = await eventually(() => totals(project), { delivered: 1 });
   // A delivery that is open again is counted in no state.
   expect(after).toMatchObject({
     failed: 0,

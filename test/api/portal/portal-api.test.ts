@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await receiver.received(3);
   const deliveries = await eventually(
     async () => (await app.project.get('/eventdeliveries')).content as Json[],
-    (all) => all.length === 3 && all.every((each) => each.status === 'Success'),
+    every({ status: 'Success' }, 3),
   );
   const of = (endpoint: Json) =>
     deliveries.find((each) => each.endpoint_id === endpoint.uid && each.event_id === eventId) as Json;

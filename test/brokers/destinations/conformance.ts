@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { setScene } from '../../crash/scene.ts';
 import type { TestApp } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { range } from '../broker-scene.ts';
 import { brokerTests, CA_FILE } from '../broker-tests.ts';
 import type { DestinationDriver } from './destination-driver.ts';
@@ -190,7 +190,7 @@ export function destinationConformance(kind: string, start: () => Promise<Destin
         }));
         await client.post('/events/batch', { events }, 200);
         const numbers = async () => (await target.received()).map(numberOf);
-        await eventually(numbers, (all) => all.length >= 20);
+        await eventually(numbers, { length: atLeast(20) });
         const recorded = async () =>
           (await client.get('/eventdeliveries?perPage=1000&status=Success')).content as Json[];
         const ended = new Set((await recorded()).map(({ uid }) => uid));

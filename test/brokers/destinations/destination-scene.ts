@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestApp } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { PATIENCE_MS } from '../broker-scene.ts';
 import type { ReceivedMessage, Target } from './destination-driver.ts';
 
@@ -75,11 +75,7 @@ export class DestinationScene {
   }
 
   async ended(status: string, count: number): Promise<void> {
-    await eventually(
-      () => this.count(status),
-      (found) => found >= count,
-      PATIENCE_MS,
-    );
+    await eventually(() => this.count(status), atLeast(count), PATIENCE_MS);
     expect(await this.count(status)).toBe(count);
   }
 
@@ -106,7 +102,7 @@ export class DestinationScene {
   }
 
   async received(target: Target, count: number): Promise<ReceivedMessage[]> {
-    return eventually(target.received, (all) => all.length >= count, PATIENCE_MS);
+    return eventually(target.received, { length: atLeast(count) }, PATIENCE_MS);
   }
 }
 

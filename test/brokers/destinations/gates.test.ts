@@ -56,10 +56,7 @@ check('failures open the breaker, and a send by hand is the probe that closes it
   const { amqp } = target.broker as { amqp: { exchange: string } };
   const endpoint = await scene.endpoint({ type: 'amqp', amqp: { ...amqp, exchange: 'none' } });
   await scene.sendMany(endpoint, 0, 6);
-  const found = await eventually(
-    () => scene.project.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
+  const found = await eventually(() => scene.project.get(`/endpoints/${endpoint.uid}`), { cb_state: 'open' });
   expect(found.cb_state).toBe('open');
   const waiting = await eventually(
     () => deliveriesOf(scene),

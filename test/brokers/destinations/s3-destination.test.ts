@@ -80,14 +80,11 @@ describe('objects', () => {
         const endpoint = await scene.endpoint(bucket.broker, { http_timeout: 5 }, { batch: FULL });
         relay.loseAnswers();
         await scene.sendMany(endpoint, 0, 25);
-        const [stored] = await eventually(bucket.objects, (all) => all.length === 1);
+        const [stored] = await eventually(bucket.objects, { length: 1 });
         await server.kill();
         relay.unmute();
         await scene.sendMany(endpoint, 25, 50);
-        await eventually(
-          () => scene.count('Retry'),
-          (count) => count === 50,
-        );
+        await eventually(() => scene.count('Retry'), 50);
         await server.resume();
         await scene.succeeded(50);
         const objects = await bucket.objects();
@@ -126,7 +123,7 @@ describe('objects', () => {
       }));
       relay.loseAnswers();
       await (await nodes.client(node)).post('/events/batch', { events }, 200);
-      const [stored] = await eventually(bucket.objects, (all) => all.length === 1);
+      const [stored] = await eventually(bucket.objects, { length: 1 });
       await node.kill();
       relay.unmute();
       await nodes.start({ POSTHORN_EGRESS: 'any' });

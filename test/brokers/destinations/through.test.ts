@@ -136,7 +136,7 @@ check('CloudEvents have the names of their binding, and keys their partition', a
     const { amqp } = amqpSettings(rabbit.ports.plain, { exchange: 'amq.topic' });
     const topical = await scene.endpoint({ type: 'amqp', amqp });
     await scene.send(topical, { n: 4 }, { event_type: 'bound.yes' });
-    await eventually(routed, ({ length }) => length === 1, PATIENCE_MS);
+    await eventually(routed, { length: 1 }, PATIENCE_MS);
     expect((await routed()).map(numberOf)).toEqual([4]);
     const attempt = await scene.project.post(`/endpoints/${topical.uid}/test`, undefined, 200);
     expect(attempt.error).toBe(

@@ -136,10 +136,7 @@ check('a source takes messages with them', async () => {
   const source = await scene.project.post('/sources', { name: 's', type: 'pub_sub', pub_sub: settings });
   const tested = await scene.project.post(`/sources/${source.uid}/test_connection`, undefined, 200);
   expect(tested).toEqual({ ok: true, reason: '' });
-  await eventually(
-    async () => (await scene.project.get(`/events?sourceId=${source.uid}`)).content.length,
-    (count) => count === 1,
-  );
+  await eventually(async () => (await scene.project.get(`/events?sourceId=${source.uid}`)).content.length, 1);
   expect(JSON.stringify(await scene.project.get(`/sources/${source.uid}`))).not.toContain(S3_KEY.secret);
 });
 

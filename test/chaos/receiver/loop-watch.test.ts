@@ -24,10 +24,7 @@ test('connections of a burst that a busy loop accepts one by one are dated befor
   const { port } = server.address() as AddressInfo;
   const madeAt = Date.now();
   for (let n = 0; n < CONNECTIONS; n++) connect(port, '127.0.0.1').on('error', () => {});
-  await eventually(
-    async () => seen.length,
-    (length) => length === CONNECTIONS,
-  );
+  await eventually(async () => seen.length, CONNECTIONS);
   expect(seen.filter(({ after }) => after > madeAt)).toEqual([]);
   // The looks alone would date the last of them after they were made.
   expect(seen.at(-1)?.lastLook).toBeGreaterThan(madeAt);

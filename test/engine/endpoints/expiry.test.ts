@@ -4,7 +4,7 @@ import { EndpointStore } from '../../../src/store/config/endpoints.ts';
 import { PullScene } from '../../pull/consumer.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery, shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -66,10 +66,9 @@ describe('an endpoint with expires_at', () => {
     ];
     await client.put(`/endpoints/${disabled.uid}`, { is_disabled: true });
     const reported = (count: number) =>
-      eventually(
-        async () => receiver.at('/reported').map(({ json }) => json as Json),
-        (all) => all.length >= count,
-      );
+      eventually(async () => receiver.at('/reported').map(({ json }) => json as Json), {
+        length: atLeast(count),
+      });
     const kindsOf = (all: Json[]) => all.map(({ event_type, data }) => `${event_type} ${data.kind ?? ''}`);
     const unreported = new EndpointStore(new Sealer([Buffer.from(SECRET_KEY)]));
     const waiting = async () =>

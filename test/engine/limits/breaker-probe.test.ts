@@ -6,7 +6,7 @@ import { takeProbes } from '../../../src/store/limits/breakers.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { countStatements } from '../../support/count-statements.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -86,10 +86,10 @@ test('attempts in flight when a breaker opens are not probes and do not count ag
     else held.push(response);
   });
   await of.send(20);
-  await eventually(of.breaker, (row) => row?.['state'] === 'open');
+  await eventually(of.breaker, { state: 'open' });
   expect(held).toHaveLength(10);
   for (const response of held) response.writeHead(500).end();
-  await eventually(of.deliveries, (all) => all.every(({ status }) => status === 'Retry'));
+  await eventually(of.deliveries, every({ status: 'Retry' }));
   // Their effect, if any, is visible once a later change of the config is.
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1 });
@@ -105,7 +105,7 @@ test('a batch is one probe, and the other batches follow when it succeeds', asyn
   await eventually(of.breaker, (row) => row?.['is_probed'] === true && held.length > 0);
   // A failed probe opens it again, and the same batch may be the next one.
   held.pop()?.writeHead(500).end();
-  await eventually(of.breaker, (row) => row?.['trips'] === 2);
+  await eventually(of.breaker, { trips: 2 });
   await eventually(of.breaker, (row) => row?.['is_probed'] === true && held.length > 0);
   const requests = () => receiver.requests.filter((request) => request.path === of.path);
   expect(requests().map(({ json }) => json.length)).toEqual([3, 3]);
@@ -132,14 +132,11 @@ test('the probe of a rolled back claim is free for the next', async () => {
       when (new.node_id is not null and new.key = '${of.endpointId}') execute function refuse_claim()`);
   await of.send(1);
   // A sequence counts on through a rollback.
-  await eventually(
-    () => app.database.query('select is_called from refused_claims'),
-    ([row]) => row?.['is_called'] === true,
-  );
+  await eventually(() => app.database.query('select is_called from refused_claims'), [{ is_called: true }]);
   await app.database.query('drop trigger refuse_claim on delivery_queue');
   await succeeds(of, 1);
   // A breaker moves after the outcome is recorded.
-  await eventually(of.breaker, (row) => row?.['state'] === 'closed' && row['is_probed'] === false);
+  await eventually(of.breaker, { state: 'closed', is_probed: false });
 });
 
 test('a probe that is not sent is free for the next', async () => {
@@ -170,7 +167,7 @@ test('a probe that is not sent is free for the next', async () => {
     authentication: {},
   });
   await succeeds(of, 2);
-  await eventually(of.breaker, (row) => row?.['state'] === 'closed');
+  await eventually(of.breaker, { state: 'closed' });
 });
 
 test('while one probe is in flight no node sends a second', async () => {
@@ -184,7 +181,7 @@ test('while one probe is in flight no node sends a second', async () => {
   // The second node would see the rows within five seconds. Both look at a taken probe every second.
   second.engine.sink.waiting({ projectId: of.projectId, key: of.endpointId, lane: LANE.first });
   const looks = countStatements(/set probe_until = now/);
-  await eventually(looks, (count) => count >= 4);
+  await eventually(looks, atLeast(4));
   expect(receiver.at(of.path)).toHaveLength(1);
   receiver.answerAlways(200);
   held[0]?.end();
@@ -268,10 +265,7 @@ test('a probe released after another took its place does not free it', async () 
     end $$;
     create trigger refuse_outcome before update on event_deliveries for each row execute function refuse_outcome()`);
   late.response.writeHead(200).end();
-  await eventually(
-    () => app.database.query('select is_called from refused_outcomes'),
-    ([row]) => row?.['is_called'] === true,
-  );
+  await eventually(() => app.database.query('select is_called from refused_outcomes'), [{ is_called: true }]);
   // The trigger goes only when the transaction that it refused has ended.
   await app.database.query('drop trigger refuse_outcome on event_deliveries');
   await eventually(
@@ -279,7 +273,7 @@ test('a probe released after another took its place does not free it', async () 
       app.database.query('select delivery_id from delivery_queue where key = $1 and node_id is not null', [
         of.endpointId,
       ]),
-    (rows) => rows.length === 1,
+    { length: 1 },
   );
   await of.client.put(`/endpoints/${of.endpointId}`, { name: 'later', url: `${receiver.url}/later` });
   expect(await of.breaker()).toMatchObject({ state: 'open', trips: 1, is_probed: true });

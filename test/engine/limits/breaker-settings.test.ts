@@ -111,7 +111,7 @@ test.concurrent('error_timeout: an open breaker sends a probe only after it', as
   }
   const whenOpen = receiver.at(long.path).length;
   for (const { path } of [long, short]) broken.delete(path);
-  await eventually(short.endpoint, ({ cb_state }) => cb_state === 'closed');
+  await eventually(short.endpoint, { cb_state: 'closed' });
   expect(receiver.at(long.path)).toHaveLength(whenOpen);
   expect((await long.endpoint()).cb_state).toBe('open');
 });
@@ -129,7 +129,7 @@ test.concurrent('success_threshold: the share of probes that must succeed before
     await opens(each);
   }
   for (const { path } of [strict, lax]) broken.delete(path);
-  await eventually(lax.endpoint, ({ cb_state }) => cb_state === 'closed');
+  await eventually(lax.endpoint, { cb_state: 'closed' });
   await strict.send(5);
   const probes = async () =>
     (
@@ -137,10 +137,10 @@ test.concurrent('success_threshold: the share of probes that must succeed before
         strict.endpointId,
       ])
     )[0]?.['probes'];
-  await eventually(probes, (count) => count === 6);
+  await eventually(probes, 6);
   expect((await strict.endpoint()).cb_state).toBe('half-open');
   await strict.send(4);
-  await eventually(strict.endpoint, ({ cb_state }) => cb_state === 'closed');
+  await eventually(strict.endpoint, { cb_state: 'closed' });
 });
 
 // proves Projects: circuit_breaker.consecutive_failure_threshold
@@ -153,7 +153,7 @@ test.concurrent('consecutive_failure_threshold: with disable_endpoint the breake
   await failing.send(1);
   const opened = await opens(failing);
   expect(opened.status).toBe('active');
-  await eventually(failing.endpoint, ({ status }) => status === 'inactive');
+  await eventually(failing.endpoint, { status: 'inactive' });
   expect(
     await app.database.query('select trips from endpoint_breakers where endpoint_id = $1', [
       failing.endpointId,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -67,10 +67,7 @@ test.each(Object.entries(strain))('an endpoint that %s gets fewer at a time', as
   for (let rounds = 0; rounds < 60 && most !== 1; rounds++) {
     const before = receiver.requests.length;
     answer(open);
-    await eventually(
-      async () => receiver.requests.length,
-      (count) => count > before,
-    );
+    await eventually(async () => receiver.requests.length, atLeast(before + 1));
     await new Promise((resolve) => setTimeout(resolve, 550));
     most = open.length;
   }
@@ -78,10 +75,7 @@ test.each(Object.entries(strain))('an endpoint that %s gets fewer at a time', as
   expect(most).toBe(1);
   receiver.answerAlways(200);
   answerAll(open, 200);
-  await eventually(
-    async () => new Set(receiver.requests.map(({ json }) => json.n)).size,
-    (count) => count === 100,
-  );
+  await eventually(async () => new Set(receiver.requests.map(({ json }) => json.n)).size, 100);
   await receiver.stop();
 });
 

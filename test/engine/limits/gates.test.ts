@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -36,7 +36,7 @@ test('an endpoint rate limit holds in any interval, over two nodes, and uses no 
       app.database.query(
         "select extract(epoch from requested_at)::float8 * 1000 as at from attempts a join endpoints e on e.id = a.endpoint_id where e.url like '%/limited'",
       ),
-    (rows) => rows.length === 20,
+    { length: 20 },
   );
   // By the time of dispatch; arrival depends on how busy the machine is.
   expect(
@@ -45,10 +45,7 @@ test('an endpoint rate limit holds in any interval, over two nodes, and uses no 
       1_000,
     ),
   ).toBeLessThanOrEqual(5);
-  const done = await eventually(
-    () => deliveriesOf(endpoint.uid),
-    (all) => all.every((d) => d.status === 'Success'),
-  );
+  const done = await eventually(() => deliveriesOf(endpoint.uid), every({ status: 'Success' }));
   expect(new Set(done.map((d) => d.metadata.num_trials))).toEqual(new Set([1]));
 });
 
@@ -92,16 +89,16 @@ test('a breaker opens on failures, blocks, probes, and closes when the endpoint 
         endpoint.uid,
       ])
     )[0];
-  await eventually(state, (row) => row?.['state'] === 'open');
+  await eventually(state, { state: 'open' });
   const whenOpen = receiver.at('/breaker').length;
   await eventually(state, (row) => Number(row?.['trips']) >= 2);
   // Between two openings only probes went out, one at a time.
   expect(receiver.at('/breaker').length - whenOpen).toBeLessThanOrEqual(3);
   isBroken = false;
-  await eventually(state, (row) => row?.['state'] === 'closed');
+  await eventually(state, { state: 'closed' });
   await eventually(
     async () => (await client.get('/eventdeliveries')).content as Json[],
-    (all) => all.length === 10 && all.every((d) => d.status === 'Success'),
+    every({ status: 'Success' }, 10),
   );
   receiver.answerAlways(200);
 });
@@ -114,6 +111,6 @@ test('deliveries that wait when their project is deleted end as discarded', asyn
   await client.delete('');
   const states = () =>
     app.database.query('select status from event_deliveries where endpoint_id = $1', [endpoint.uid]);
-  await eventually(states, ([delivery]) => delivery?.['status'] === 'Discarded');
+  await eventually(states, [{ status: 'Discarded' }]);
   expect(receiver.at('/deleted')).toEqual([]);
 });

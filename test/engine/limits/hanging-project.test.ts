@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { listenTcp } from '../../support/servers/loopback-server.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 
@@ -34,10 +34,7 @@ test('a project whose endpoints all hang leaves places in the window to others',
   await hanging.post('/events/broadcast', { event_type: 'a', data: {} });
   // All that the project may hold is under way, claimed rows included.
   const most = (WINDOW * 3) / 4;
-  await eventually(
-    async () => app.app.engine.usage().sending,
-    (sending) => sending >= most,
-  );
+  await eventually(async () => app.app.engine.usage().sending, atLeast(most));
   for (let n = 0; n < 20; n += 1) await other.post('/events/broadcast', { event_type: 'a', data: {} });
   expect(await receiver.received(20, '/ok')).toHaveLength(20);
   expect(receiver.requests.filter(({ path }) => path.startsWith('/hang')).length).toBe(most);
@@ -54,10 +51,7 @@ test('a project whose requests all hang leaves connections to others', async () 
   await Promise.all(
     Array.from({ length: 33 }, () => hanging.post('/events/broadcast', { event_type: 'a', data: {} })),
   );
-  await eventually(
-    async () => app.app.engine.usage().sending,
-    (sending) => sending >= 33 * 32,
-  );
+  await eventually(async () => app.app.engine.usage().sending, atLeast(33 * 32));
   await other.post('/events/broadcast', { event_type: 'a', data: {} });
   expect(await receiver.received(1, '/ok')).toHaveLength(1);
   // The outcome of the other delivery may still be on its way.

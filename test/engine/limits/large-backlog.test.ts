@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { asId, type EndpointId } from '../../../src/domain/ids.ts';
 import { claimDeliveries } from '../../../src/store/queue/claim.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -26,16 +26,10 @@ test('large events take no more memory of a node than its window has places for,
   for (let n = 0; n < count; n++) await app.project.post('/events/broadcast', large(n));
   // Half of the window is for one endpoint.
   const most = WINDOW / 2 / PLACES;
-  await eventually(
-    async () => open.length,
-    (sending) => sending === most,
-  );
+  await eventually(async () => open.length, most);
   let highest = 0;
   for (let answered = 0; answered < count; answered += 1) {
-    await eventually(
-      async () => open.length,
-      (sending) => sending > 0,
-    );
+    await eventually(async () => open.length, atLeast(1));
     highest = Math.max(highest, open.length);
     open.shift()?.writeHead(200).end();
   }

@@ -7,7 +7,7 @@ import { stoodStillMs } from '../../../src/platform/time/patient-timer.ts';
 import type { App } from '../../../src/start/app.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { ApiClient } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { atLeast, eventually } from '../../support/eventually.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../../support/servers/database-relay.ts';
 import { listen, listenTcp } from '../../support/servers/loopback-server.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -68,7 +68,7 @@ export async function begun({ app }: LimitScene, path: string, count: number): P
          where e.url like '%' || $1 order by 1`,
         [path],
       ),
-    ({ length }) => length >= count,
+    { length: atLeast(count) },
   );
   return rows.map((row) => Number(row['at']));
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -79,7 +79,7 @@ test('endpoints that recover together are probed, counted and closed in batches'
   await many.send();
   await eventually(
     () => app.database.query('select from endpoint_breakers where project_id = $1', [many.projectId]),
-    (rows) => rows.length === ENDPOINTS,
+    { length: ENDPOINTS },
   );
   status = 200;
   const waiting = () =>
@@ -98,7 +98,7 @@ test('endpoints that answer 410 together become inactive in a few changes of the
   status = 410;
   const many = await manyEndpoints({});
   await many.send();
-  await eventually(many.endpoints, (rows) => rows.every((row) => row.status === 'inactive'));
+  await eventually(many.endpoints, every({ status: 'inactive' }));
   expect(await many.versions()).toBeLessThanOrEqual(MOST_VERSIONS);
   expect(mostWaiting).toBeLessThan(AT_ONCE);
   const entries = await app.database.query(
@@ -117,10 +117,10 @@ test('subscriptions that fail together raise and clear their alerts in a few cha
   const raised = () =>
     app.database.query('select from alerts where project_id = $1 and cleared_at is null', [many.projectId]);
   await many.send();
-  await eventually(raised, (rows) => rows.length === ENDPOINTS);
+  await eventually(raised, { length: ENDPOINTS });
   expect(await many.versions()).toBeLessThanOrEqual(MOST_VERSIONS);
   status = 200;
-  await eventually(raised, (rows) => rows.length === 0);
+  await eventually(raised, { length: 0 });
   expect(await many.versions()).toBeLessThanOrEqual(2 * MOST_VERSIONS);
   expect(mostWaiting).toBeLessThan(AT_ONCE);
 });

@@ -96,7 +96,7 @@ async function probeOthers({ app, receiver }: LimitScene): Promise<void> {
   for (let n = 0; n < 5; n += 1) await others.post('/events/broadcast', { event_type: 'a', data: {} });
   await eventually(
     () => app.database.query(`select from endpoint_breakers where state = 'open' and trips > 0`),
-    ({ length }) => length === FAILING,
+    { length: FAILING },
   );
 }
 

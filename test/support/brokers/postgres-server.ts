@@ -163,7 +163,7 @@ export class PostgresServer {
     await this.#process.listening(this.port);
     // It listens before it has recovered.
     const ask = () => this.query('postgres', 'select 1 as one').catch(() => []);
-    await eventually(ask, (rows) => rows.length === 1, 120_000);
+    await eventually(ask, { length: 1 }, 120_000);
   }
 
   async query(database: string, text: string): Promise<Record<string, unknown>[]> {

@@ -52,7 +52,7 @@ export async function heldKey(scene: Scene): Promise<string> {
       scene.app.database.query("select from alerts where kind = 'ordering' and subject_id like $1", [
         `${subscription_id}%`,
       ]),
-    (rows) => rows.length === 1,
+    { length: 1 },
   );
   return `${endpoint_id}:`;
 }

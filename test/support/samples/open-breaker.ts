@@ -10,8 +10,5 @@ export async function openBreaker(of: TestApp, client: ApiClient, endpoint: Json
      select $1, $2, version, 'open', 1, 0, now() from v`,
     [endpoint.uid, client.projectId],
   );
-  await eventually(
-    () => client.get(`/endpoints/${endpoint.uid}`),
-    ({ cb_state }) => cb_state === 'open',
-  );
+  await eventually(() => client.get(`/endpoints/${endpoint.uid}`), { cb_state: 'open' });
 }

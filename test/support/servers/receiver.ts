@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually, happened } from '../eventually.ts';
+import { atLeast, eventually, happened } from '../eventually.ts';
 
 /** A webhook endpoint that records its requests and answers as configured. */
 export interface Received {
@@ -63,10 +63,7 @@ export class Receiver {
   /** The requests, to one path if it is named, once that many have come in. */
   async received(count: number, path?: string): Promise<Received[]> {
     const requests = () => (path === undefined ? this.requests : this.at(path));
-    await eventually(
-      () => requests().length,
-      (length) => length >= count,
-    );
+    await eventually(() => requests().length, atLeast(count));
     return requests();
   }
 

@@ -49,11 +49,7 @@ export function numberTests(get: () => World): void {
     it('after the traffic every place has the same number for the same thing', async () => {
       await settled(incident.project);
       // A breaker that is open sends a probe now and then, also between two questions.
-      await eventually(
-        () => disagreements(get(), incident.project),
-        (found) => found.length === 0,
-        60_000,
-      );
+      await eventually(() => disagreements(get(), incident.project), { length: 0 }, 60_000);
       await round();
       expect(checked.differences).toEqual([]);
       if (MINUTES > 0) console.info(`${checked.count} numbers compared`);

@@ -71,10 +71,7 @@ export function portalEmbedTests(get: () => PortalWorld): void {
         [link.uid],
       );
       const old = new ApiClient(`${world.app.url}/portal-api`, link.auth_key);
-      await eventually(
-        async () => (await old.raw('GET', '/portal_link')).status,
-        (status) => status === 401,
-      );
+      await eventually(async () => (await old.raw('GET', '/portal_link')).status, 401);
       await frame.getByRole('link', { name: 'Deliveries' }).click();
       await page.waitForFunction('window.given > 0');
       await frame.getByText('payment.failed').first().waitFor();

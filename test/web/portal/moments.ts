@@ -191,10 +191,9 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await app.project.put(`/endpoints/${uid}`, { is_disabled: true });
       for (const n of [1, 2, 3])
         await app.project.post('/events/broadcast', { event_type: 'off.event', data: { n } });
-      await eventually(
-        () => app.project.get(`/eventdeliveries?endpointId=${uid}&status=Discarded`),
-        ({ content }) => content.length === 3,
-      );
+      await eventually(() => app.project.get(`/eventdeliveries?endpointId=${uid}&status=Discarded`), {
+        content: { length: 3 },
+      });
       const { url } = await link({ owner_id, can_manage_endpoint: true });
       const { page, wrongs, close } = await visit(`${url}`);
       await page.getByRole('link', { name: 'Off' }).click();

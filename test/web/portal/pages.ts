@@ -107,10 +107,7 @@ export function portalPageTests(get: () => PortalWorld): void {
       await page.locator('[aria-current=page]', { hasText: 'Vérifier' }).waitFor();
       const { x = -1, width = 999 } = (await last.boundingBox()) ?? {};
       expect(x + width).toBeLessThanOrEqual(320);
-      await eventually(
-        () => page.title(),
-        (title) => title === 'Vérifier · Webhooks',
-      );
+      await eventually(() => page.title(), 'Vérifier · Webhooks');
       // The first is in sight again when its page is.
       await goTo(page, '#/endpoints');
       const first = page.getByRole('link', { name: 'Endpoints', exact: true });
