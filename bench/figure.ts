@@ -34,7 +34,6 @@ export interface Plan {
   connections: number;
   idleEvents: number;
   retryEvents: number;
-  fanOut: number;
   toxicBacklog: number;
   delayedEvents: number;
   failingEndpoints: number;
@@ -64,7 +63,6 @@ const DEFAULT: Plan = {
   connections: 128,
   idleEvents: 150,
   retryEvents: 400,
-  fanOut: 1_000,
   toxicBacklog: 10_000,
   delayedEvents: 20_000,
   failingEndpoints: 10_000,
@@ -103,7 +101,6 @@ const SMOKE: Plan = {
   connections: 16,
   idleEvents: 10,
   retryEvents: 20,
-  fanOut: 50,
   toxicBacklog: 200,
   delayedEvents: 200,
   failingEndpoints: 200,

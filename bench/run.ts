@@ -1,29 +1,27 @@
 /**
  * The benchmark: node bench/run.ts [--json FILE] [--full] [--smoke] [--only name,name] [--minutes N] [--profile
  * DIR]. node bench/run.ts scaling [--json FILE] [--full] [--smoke] [--only axis,axis] [--events N] runs
- * bench/scaling.ts. node bench/run.ts cells [--json FILE] [--smoke] [--only event,rest,away] runs bench/cells.
- * See docs/benchmark.md.
+ * bench/scaling.ts. Each figure has a goal (bench/report/goals.ts). See docs/benchmark.md.
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type Figure, median, PLANS, type Plan, type Sample, Skipped, TOTALS } from './figure.ts';
 import { brokerEndpoints } from './figures/broker-endpoints.ts';
-import { amqp, changeStream, kafka, sqs } from './figures/brokers.ts';
 import { delayedBurst } from './figures/delayed-burst.ts';
 import { eventsBatch } from './figures/events-batch.ts';
 import { failingEndpoints } from './figures/failing-endpoints.ts';
-import { fanOut } from './figures/fan-out.ts';
 import { firstMinute, partitionChange } from './figures/first-minute.ts';
 import { fullTables } from './figures/full-tables.ts';
 import { idle } from './figures/idle.ts';
 import { ingest } from './figures/ingest.ts';
+import { kafka } from './figures/kafka.ts';
 import { idleLatency, retryLateness } from './figures/latency.ts';
 import { openPortals } from './figures/open-portals.ts';
 import { ordered } from './figures/ordered.ts';
 import { soak } from './figures/soak.ts';
 import { start } from './figures/start.ts';
 import { tail } from './figures/tail.ts';
-import { allCores, diy, endToEnd, relayFloor } from './figures/throughput.ts';
+import { diy, endToEnd, relayFloor } from './figures/throughput.ts';
 import { toxic } from './figures/toxic.ts';
 import { watchers } from './figures/watchers.ts';
 import { worstRequest } from './figures/worst-request.ts';
@@ -36,21 +34,16 @@ const FIGURES: Figure[] = [
   endToEnd,
   ordered,
   watchers,
-  allCores,
   relayFloor,
   diy,
   ingest,
   eventsBatch,
   kafka,
-  amqp,
-  sqs,
-  changeStream,
   brokerEndpoints,
   tail,
   idle,
   start,
   idleLatency,
-  fanOut,
   retryLateness,
   toxic,
   worstRequest,
@@ -121,11 +114,6 @@ function combine(samples: Sample[]): Sample {
 if (positionals[0] === 'scaling') {
   const { runScaling } = await import('./scaling.ts');
   await runScaling(options);
-  process.exit(0);
-}
-if (positionals[0] === 'cells') {
-  const { runCells } = await import('./cells/run-cells.ts');
-  await runCells(options);
   process.exit(0);
 }
 const figures = chosenFigures();

@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Credentials } from '../src/start/first-start.ts';
+import { Program, readCredentials } from '../test/support/program.ts';
 import type { HeapReport } from './cost/heap-report.ts';
 import { NODE_FLAGS } from './node-flags.ts';
 
@@ -13,7 +10,6 @@ import { NODE_FLAGS } from './node-flags.ts';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export const SECRET_KEY = 'a secret key for the benchmark only';
 const HEAP_REPORT = new URL('./cost/heap-report.ts', import.meta.url).href;
-const START_MS = 120_000;
 
 export interface Created {
   uid: string;
@@ -30,63 +26,50 @@ export interface ServiceOptions {
   /** Whether `heap` can be called. */
   reportsHeap?: true;
   env?: Record<string, string>;
-  /** Its port, if another service has the same data directory. */
-  port?: number;
-  /** The database that the bench looks at, if it is not the service's own. */
-  lookAt?: string;
 }
 
 export class Service {
   readonly credentials: Credentials;
   /** The bench's own connection to the service's database. */
   readonly db: pg.Client;
-  readonly #process: ChildProcess;
+  readonly #program: Program;
   #queries = 0;
   #stopping: Promise<void> | undefined;
 
-  private constructor(process: ChildProcess, credentials: Credentials, db: pg.Client) {
-    this.#process = process;
+  private constructor(program: Program, credentials: Credentials, db: pg.Client) {
+    this.#program = program;
     this.credentials = credentials;
     this.db = db;
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
-    const { databaseUrl, dataDir, profileDir, reportsHeap, env, port } = options;
+    const { databaseUrl, dataDir, profileDir, reportsHeap = false, env } = options;
     const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const reporting = reportsHeap ? ['--import', HEAP_REPORT] : [];
-    const child = spawn(process.execPath, [...profiling, ...reporting, ...NODE_FLAGS, MAIN, 'serve'], {
-      stdio: ['ignore', 'ignore', 'inherit', ...(reportsHeap ? ['ipc' as const] : [])],
+    const program = new Program({
+      command: [process.execPath, ...profiling, ...reporting, ...NODE_FLAGS, MAIN],
+      args: ['serve'],
+      talks: reportsHeap,
       env: {
-        PATH: process.env['PATH'],
-        // Tests share what Node compiled. A start takes a third of the CPU time then.
-        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         DATABASE_URL: databaseUrl,
         POSTHORN_SECRET_KEY: SECRET_KEY,
         POSTHORN_DATA_DIR: dataDir,
-        POSTHORN_PORT: String(port ?? 0),
+        POSTHORN_PORT: '0',
         POSTHORN_EGRESS: 'any',
         POSTHORN_GRACE: '1',
         POSTHORN_LOG_LEVEL: 'error',
         ...env,
       },
     });
-    // The service must not outlive the bench.
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
-    try {
-      const credentials = await readWhenThere(join(dataDir, 'credentials.json'), child, port);
-      const db = new pg.Client(options.lookAt ?? databaseUrl);
-      await db.connect();
-      return new Service(child, credentials, db);
-    } catch (error) {
-      child.kill('SIGKILL');
-      throw error;
-    }
+    showErrors(program);
+    await program.ready();
+    const db = new pg.Client(databaseUrl);
+    await db.connect();
+    return new Service(program, readCredentials(dataDir) as Credentials, db);
   }
 
   get pid(): number {
-    return this.#process.pid as number;
+    return this.#program.pid;
   }
 
   get broadcastUrl(): string {
@@ -108,8 +91,8 @@ export class Service {
   }
 
   async heap(): Promise<HeapReport> {
-    const reported = once(this.#process, 'message');
-    this.#process.send('report');
+    const reported = once(this.#program.process, 'message');
+    this.#program.process.send('report');
     return (await reported)[0] as HeapReport;
   }
 
@@ -125,15 +108,15 @@ export class Service {
   }
 
   /** This service for the owner of a new project. */
-  async newTenant(name: string, config: object = {}, cell?: string): Promise<Service> {
+  async newTenant(name: string, config: object = {}): Promise<Service> {
     const { url, instance_key } = this.credentials;
     const made = await post<{ project: Created; api_key: { key: string } }>(
       `${url}/api/v1/projects`,
       instance_key,
-      { name, type: 'outgoing', config, ...(cell !== undefined && { cell }) },
+      { name, type: 'outgoing', config },
     );
     const credentials = { ...this.credentials, project_id: made.project.uid, api_key: made.api_key.key };
-    return new Service(this.#process, credentials, this.db);
+    return new Service(this.#program, credentials, this.db);
   }
 
   /** An endpoint and its subscription to one event type. */
@@ -150,10 +133,7 @@ export class Service {
 
   /** Ends the service and keeps the connection to its database. */
   async halt(): Promise<void> {
-    if (this.#process.exitCode !== null) return;
-    const ended = once(this.#process, 'exit');
-    this.#process.kill('SIGTERM');
-    await ended;
+    await this.#program.stop();
   }
 
   /** Safe to call twice. */
@@ -183,15 +163,10 @@ async function post<Data = Created>(url: string, key: string, body: object): Pro
   return (JSON.parse(text) as { data: Data }).data;
 }
 
-async function readWhenThere(path: string, child: ChildProcess, port?: number): Promise<Credentials> {
-  for (const startedMs = performance.now(); performance.now() - startedMs < START_MS; await pause(20)) {
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} while starting`);
-    const text = await readFile(path, 'utf8').catch(() => null);
-    if (text === null) continue;
-    const credentials = JSON.parse(text) as Credentials;
-    if (port !== undefined) credentials.url = `http://127.0.0.1:${port}`;
-    const ready = await fetch(`${credentials.url}/readyz`).catch(() => null);
-    if (ready?.ok === true) return credentials;
-  }
-  throw new Error('the service was not ready within two minutes');
+/** Its errors are shown, and it does not outlive the bench. */
+export function showErrors(program: Program): void {
+  program.process.stderr?.pipe(process.stderr, { end: false });
+  const stop = () => program.signal('SIGTERM');
+  process.once('exit', stop);
+  void program.ended.then(() => process.off('exit', stop));
 }

@@ -2,13 +2,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { answer } from './child.ts';
 import { readMessages } from './http-message.ts';
-import { NUMBER, PAYLOAD, RUN, readField, SENT, sharedMicros } from './payload.ts';
+import { NUMBER, RUN, readField, SENT, sharedMicros } from './payload.ts';
 
 /**
  * The receiver of deliveries, in a process of its own. It counts each event of the current run by its number,
  * so that lost and duplicate ones are known exactly, and measures the time from publish to here. By path:
  *   /ok     -> 200 at once;
- *   /change -> 200 at once; the event is inside of the change of a row;
  *   /flaky  -> 500 the first time an event arrives, 200 after, and how late the second attempt was against a second;
  *   /hang   -> never answered, not counted.
  */
@@ -41,10 +40,8 @@ export interface Run {
 
 const RETRY_AFTER_MICROS = 1e6;
 const PATH_AT = 'POST /'.length;
-const CHANGE = 'c'.charCodeAt(0);
 const FLAKY = 'f'.charCodeAt(0);
 const HANG = 'h'.charCodeAt(0);
-const EVENT_START = PAYLOAD.slice(0, RUN.at);
 const OK = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
 // Waits of a policy have jitter. One that a receiver asks for has none, so that lateness can be measured against it.
 const FAILED = Buffer.from(
@@ -133,7 +130,7 @@ function onRequest(socket: Socket, request: { buffer: Buffer; at: number; bodyAt
     tally.hanging += 1;
     return;
   }
-  const number = tally.count(buffer, kind === CHANGE ? buffer.indexOf(EVENT_START, bodyAt) : bodyAt);
+  const number = tally.count(buffer, bodyAt);
   if (kind !== FLAKY) {
     socket.write(OK);
   } else if (tally.failedAt.has(number)) {

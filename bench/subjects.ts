@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import pg from 'pg';
 import { Child } from './child.ts';
 import { measureDeliveries, type Subject } from './measure.ts';
@@ -31,18 +30,6 @@ export function loadedService(stage: Stage): Promise<Service> {
       reportsHeap: true,
       ...(profileDir !== undefined && { profileDir }),
     });
-    await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
-    await warmUp(stage, subjectOf(service), LOAD_EVENT);
-    return { value: service };
-  });
-}
-
-export const CORES = availableParallelism();
-
-/** A service with one process per core. */
-export function spreadService(stage: Stage): Promise<Service> {
-  return stage.keep('spread service', async () => {
-    const service = await stage.startService({ env: { POSTHORN_PROCESSES: String(CORES) } });
     await service.subscribe(`${stage.sinkUrl}/ok`, LOAD_EVENT);
     await warmUp(stage, subjectOf(service), LOAD_EVENT);
     return { value: service };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { memoryOf } from '../cost/process-memory.ts';
 import { type Figure, type Sample, Skipped } from '../figure.ts';
-import { Program } from '../program.ts';
+import { WholeProgram } from '../whole-program.ts';
 import { usedDirectory } from './start.ts';
 
 /** The program with its database, some time after a start and without any load. */
@@ -10,7 +10,7 @@ export const idle: Figure = {
   name: 'idle',
   rounds: () => 1,
   run: async (stage) => {
-    const program = await Program.start(await usedDirectory(stage));
+    const program = await WholeProgram.start(await usedDirectory(stage));
     try {
       await pause(stage.plan.settleSeconds * 1000);
       const memory = memoryOf(program.pid);
@@ -30,7 +30,7 @@ export const idle: Figure = {
  * CPU time, transactions and statements per second. The server writes each statement to its log in this time, which
  * costs microseconds. A statement is one round trip.
  */
-async function workAtRest(program: Program, seconds: number): Promise<Sample> {
+async function workAtRest(program: WholeProgram, seconds: number): Promise<Sample> {
   const db = await program.connect();
   try {
     const { pid } = await one<{ pid: number }>(db, 'select pg_backend_pid() as pid');

@@ -1,13 +1,13 @@
 import { type Figure, Skipped } from '../figure.ts';
-import { Program } from '../program.ts';
 import type { Stage } from '../stage.ts';
+import { WholeProgram } from '../whole-program.ts';
 
 /** From the start of the command until it says that it is ready, on a data directory that an earlier start made. */
 export const start: Figure = {
   name: 'start',
   rounds: ({ rounds }) => rounds,
   run: async (stage) => {
-    const program = await Program.start(await usedDirectory(stage));
+    const program = await WholeProgram.start(await usedDirectory(stage));
     try {
       const cpu = await program.cpu();
       if (cpu === null) throw new Skipped('CPU time is read from /proc, which only Linux has');
@@ -27,7 +27,7 @@ export const start: Figure = {
 export function usedDirectory(stage: Stage): Promise<string> {
   return stage.keep('used directory', async () => {
     const directory = await stage.newDirectory();
-    await (await Program.start(directory)).stop();
+    await (await WholeProgram.start(directory)).stop();
     return { value: directory };
   });
 }

@@ -5,15 +5,7 @@ import { measureDeliveries } from '../measure.ts';
 import { PAYLOAD_BYTES } from '../payload.ts';
 import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
-import {
-  CORES,
-  diyGraphile,
-  LOAD_EVENT,
-  loadedService,
-  relay,
-  spreadService,
-  subjectOf,
-} from '../subjects.ts';
+import { diyGraphile, LOAD_EVENT, loadedService, relay, subjectOf } from '../subjects.ts';
 
 /** The three compared systems: Posthorn, the machine's ceiling, and the do-it-yourself alternative. */
 const closedLoop = ({ plan }: Stage) => ({ seconds: plan.seconds, connections: plan.connections });
@@ -44,17 +36,6 @@ export const endToEnd: Figure = {
   conclude: async (stage) => {
     const service = await loadedService(stage);
     return { ...(await databaseWork(service)), ...(await diskPerEvent(service)) };
-  },
-};
-
-/** The load of end_to_end with one process per core of the machine, shared with the database, the load and the sink. */
-export const allCores: Figure = {
-  name: 'all_cores',
-  rounds: ({ rounds }) => rounds,
-  run: async (stage) => {
-    const service = await spreadService(stage);
-    const load = { ...closedLoop(stage), eventType: LOAD_EVENT };
-    return { ...(await measureDeliveries(stage, subjectOf(service), load)), processes: CORES };
   },
 };
 

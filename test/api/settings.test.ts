@@ -166,8 +166,7 @@ describe('the log', () => {
     try {
       const url = await program.ready();
       await fetch(`${url}/api/v1/projects`);
-      program.signal('SIGTERM');
-      await program.ended;
+      await program.stop();
       return program.stderr;
     } finally {
       await program.end();

@@ -40,8 +40,7 @@ test('an upgrade moves everything into a new cluster and keeps the old one aside
     data: { is: 'kept' },
   });
   expect(await refusal(UPGRADE, { POSTHORN_DATA_DIR: dataDir })).toMatch(/is in use by another Posthorn/);
-  before.program.signal('SIGTERM');
-  await before.program.ended;
+  await before.program.stop();
   const version = readFileSync(join(dataDir, 'postgres/PG_VERSION'), 'utf8').trim();
 
   // As if the upgrade had been killed between its two renames.

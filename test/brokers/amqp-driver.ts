@@ -8,7 +8,7 @@ import {
   type RabbitMqFacts,
   RabbitMqServer,
 } from '../support/brokers/rabbitmq-server.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 export async function amqpDriver(): Promise<BrokerDriver | string> {
@@ -131,9 +131,8 @@ export class AmqpSide {
 const queueTerm = (queue: string): string => `rabbit_misc:r(<<"${RABBITMQ_VHOST}">>, queue, <<"${queue}">>)`;
 
 async function startOwn(): Promise<OwnBroker> {
-  const relay = await startTcpRelay();
   const server = await RabbitMqServer.start();
-  relay.to(server.ports.plain);
+  const relay = await Relay.start(server.ports.plain);
   const side = new AmqpSide(server.facts);
   const queue = await side.open(relay.port);
   return {

@@ -4,7 +4,7 @@ import { credentials } from '@grpc/grpc-js';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { GoogleGate } from '../support/brokers/google-gate.ts';
 import { type PubSubPorts, PubSubServer } from '../support/brokers/pstest-server.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 const PROJECT = 'tests';
@@ -147,8 +147,7 @@ export const queueName = (): string => `q-${randomBytes(6).toString('hex')}`;
 /** It keeps everything in memory: after a kill its topics are made again. */
 async function startOwn(): Promise<OwnBroker> {
   const server = await PubSubServer.start();
-  const relay = await startTcpRelay();
-  relay.to(server.ports.grpc);
+  const relay = await Relay.start(server.ports.grpc);
   const side = new GoogleSide(server.ports);
   const name = queueName();
   await side.create(name);

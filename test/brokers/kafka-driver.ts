@@ -11,7 +11,7 @@ import {
 } from '@platformatic/kafka';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../support/brokers/kafka-server.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 const client = { clientId: 'tests', retries: 20, retryDelay: 250 };
@@ -140,7 +140,7 @@ export class KafkaSide {
 
 /** The relay is what the broker advertises, so that every connection of the service goes through it. */
 export async function startOwnKafka(): Promise<OwnBroker> {
-  const relay = await startTcpRelay();
+  const relay = await Relay.start();
   const server = await KafkaServer.start({ advertisedPort: relay.port });
   relay.to(server.ports.plaintext);
   const side = new KafkaSide(relay.port);

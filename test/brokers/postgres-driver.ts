@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 /** The side of the customer: databases of their own, with a table whose rows are the messages. */
@@ -132,9 +132,8 @@ function* chunks(messages: readonly TestMessage[]): Generator<readonly TestMessa
 }
 
 async function startOwn(): Promise<OwnBroker> {
-  const relay = await startTcpRelay();
   const server = await PostgresServer.start();
-  relay.to(server.port);
+  const relay = await Relay.start(server.port);
   const side = new PostgresSide(server.port);
   return {
     queue: await side.open(relay.port),

@@ -4,7 +4,7 @@ import { PostgresServer } from '../support/brokers/postgres-server.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
 import { CA_FILE } from './broker-tests.ts';
 import { changeScene, settingsOf } from './change-scene.ts';
@@ -135,8 +135,7 @@ check('a refused replication leaves no connection behind, however often it is tr
      grant select on public.pg_replication_slots to ${ALICE.user};
      alter role ${ALICE.user} in database ${database} set search_path = public, pg_catalog`,
   );
-  const relay = await startTcpRelay();
-  relay.to(Number(new URL(side.url(database)).port));
+  const relay = await Relay.start(Number(new URL(side.url(database)).port));
   const source = await scene.source({
     connection_url: side.url(database, ALICE, relay.port),
     tables: ['public.messages'],

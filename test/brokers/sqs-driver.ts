@@ -12,7 +12,7 @@ import { brokerFacts } from '../support/brokers/broker.ts';
 import { ElasticMqServer } from '../support/brokers/elasticmq-server.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTcpRelay } from '../support/servers/tcp-relay.ts';
+import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
 export const SQS_KEY = { id: 'AKIDALICE', secret: 'alice+secret/key' };
@@ -171,8 +171,7 @@ function batched(entries: SendMessageBatchRequestEntry[]): SendMessageBatchReque
 /** It keeps messages in a file, so that a kill loses none. */
 async function startOwn(): Promise<OwnBroker> {
   const server = await ElasticMqServer.start('file');
-  const relay = await startTcpRelay();
-  relay.to(server.port);
+  const relay = await Relay.start(server.port);
   const side = new SqsSide(server.port);
   const queue = await side.open({ direct: relay.port, gate: relay.port });
   return {

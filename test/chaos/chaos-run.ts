@@ -170,8 +170,7 @@ export async function stopCleanly(
   const broken = (text: string) => problems.add('nodes end cleanly', text);
   for (const { name, program } of nodes) {
     if (!program.isRunning) broken(`${name} has ended by itself: ${program.stderr.slice(-2000)}`);
-    program.signal('SIGTERM');
-    const { code } = await program.ended;
+    const { code } = await program.stop();
     if (code !== 0) broken(`${name} ended with code ${code}: ${program.stderr.slice(-2000)}`);
   }
   const programs = nodes.flatMap((node) => node.programs);

@@ -102,8 +102,7 @@ export class FaultInjector {
         await node.program.kill();
         return node.start(started);
       case 'stop node': {
-        node.program.signal('SIGTERM');
-        const { code } = await node.program.ended;
+        const { code } = await node.program.stop();
         if (code !== 0)
           throw new Error(`${node.name} ended with code ${code}: ${node.program.stderr.slice(-2000)}`);
         return node.start(started);

@@ -76,8 +76,7 @@ test('a delivery in flight past the grace is aborted, released and sent again by
   await receiver.received(2);
   receiver.answerAlways(200);
   const signalledAt = performance.now();
-  leaving.program.signal('SIGTERM');
-  expect(await leaving.program.ended).toEqual({ code: 0, signal: null });
+  expect(await leaving.program.stop()).toEqual({ code: 0, signal: null });
   // It waited for the answers, and not for the sixty seconds they might have taken.
   expect(performance.now() - signalledAt).toBeGreaterThan(2_000);
   await eventually(() => database.query('select delivery_id from delivery_queue'), { length: 0 });
@@ -140,8 +139,7 @@ test('a second signal more than a second later ends the process at once', async 
   await eventually(async () => node.program.stderr, /"stopping"/);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   expect(node.program.isRunning).toBe(true);
-  node.program.signal('SIGTERM');
-  expect(await node.program.ended).toEqual({ code: 1, signal: null });
+  expect(await node.program.stop()).toEqual({ code: 1, signal: null });
   expect(node.program.stderr).not.toContain('"stopped"');
 });
 
@@ -176,8 +174,7 @@ test('ten seconds without a database use no retry and lose nothing; a stop meanw
   });
   expect(refused.status).toBe(503);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  leaving.program.signal('SIGTERM');
-  const exit = await leaving.program.ended;
+  const exit = await leaving.program.stop();
   expect(exit.signal).toBe(null);
   await outage;
   await eventually(

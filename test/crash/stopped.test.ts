@@ -13,8 +13,7 @@ test.concurrent('a stop by SIGTERM or SIGINT ends everything with code 0, and th
   const client = await scene.client(first);
   const event = await client.post('/events/broadcast', { event_type: 'load', data: { kept: true } });
   await scene.receiver.received(1);
-  first.signal('SIGTERM');
-  expect(await first.ended).toEqual({ code: 0, signal: null });
+  expect(await first.stop()).toEqual({ code: 0, signal: null });
   expect(isAlive(first.databases[0]!.pid)).toBe(false);
 
   const second = await scene.start();

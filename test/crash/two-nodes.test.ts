@@ -65,6 +65,5 @@ test('two nodes started together on an empty database create one project, and ei
   await expectNothingLost((sql) => database.query(sql), load.accepted, receiver);
   expect(Math.max(...arrivals(receiver).values())).toBeLessThanOrEqual(2);
 
-  programs[1].signal('SIGTERM');
-  expect(await programs[1].ended).toEqual({ code: 0, signal: null });
+  expect(await programs[1].stop()).toEqual({ code: 0, signal: null });
 });

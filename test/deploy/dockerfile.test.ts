@@ -87,8 +87,7 @@ describe('the image', () => {
       const { stdout } = await runInside([...json(last('ENTRYPOINT')), 'events', '--output', 'json']);
       expect(stdout).toContain('invoice.paid');
       for (const path of ['/', '/docs']) expect(await (await fetch(url + path)).text()).toContain('<title>');
-      program.signal('SIGTERM');
-      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(await program.stop()).toEqual({ code: 0, signal: null });
       // Few modules are read only when they are needed.
       expect(compiled() - before).toBeLessThan(60);
       await expect(runInside(check)).rejects.toMatchObject({ code: 1 });

@@ -1,22 +1,15 @@
-import { createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { GaugeReader } from '../../src/start/gauge-reader.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
-
-/** A database server that takes connections and never says a word. */
-const sockets = new Set<Socket>();
-const silent = createServer((socket) => sockets.add(socket));
-beforeAll(() => new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve)));
-afterAll(async () => {
-  for (const socket of sockets) socket.destroy();
-  await new Promise((resolve) => silent.close(resolve));
-});
+import { listenTcp } from '../support/servers/loopback-server.ts';
 
 test('a database that does not answer is reported without waiting for it', async () => {
-  const { port } = silent.address() as { port: number };
-  const connection = { host: '127.0.0.1', port, user: 'unknown', database: 'nothing' };
+  // It takes connections and never says a word.
+  const silent = await listenTcp(() => {});
+  onTestFinished(() => silent.close());
+  const connection = { host: '127.0.0.1', port: silent.port, user: 'unknown', database: 'nothing' };
   const db = new Database({ connection, connections: 4, log: quietLog });
   const { metrics, registry } = createMetrics();
   const engine = { usage: () => ({ size: 2000, used: 3, waiting: 2, sending: 1 }) };
@@ -27,7 +20,7 @@ test('a database that does not answer is reported without waiting for it', async
   const gauges = new GaugeReader({ db, engine, brokers, ids, databaseClock, metrics, log: quietLog });
   await Promise.all([gauges.read(), gauges.read()]);
   // However many ask, one connection asks the database.
-  expect(sockets.size).toBe(1);
+  expect(silent.sockets.size).toBe(1);
   const page = await registry.metrics();
   expect(page).toContain('posthorn_database_up 0\n');
   expect(page).toMatch(/posthorn_queue_waiting\{lane="first"\} NaN/i);
@@ -37,6 +30,6 @@ test('a database that does not answer is reported without waiting for it', async
   expect(page).toContain('posthorn_window_used 3\n');
   expect(page).toContain('posthorn_id_clock_ahead_seconds -2.5\n');
   expect(page).toContain('posthorn_deliveries_held{state="sending"} 1\n');
-  for (const socket of sockets) socket.destroy();
+  for (const socket of silent.sockets) socket.destroy();
   await db.close();
 });

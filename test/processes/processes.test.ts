@@ -76,8 +76,7 @@ test('two processes serve on one port, both deliver, and a stop ends both cleanl
   expect(row!.connections).toBeGreaterThanOrEqual(2 * 3);
   expect(row!.connections).toBeLessThanOrEqual(15);
 
-  program.signal('SIGTERM');
-  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(await program.stop()).toEqual({ code: 0, signal: null });
   expect([...pids, program.databases[0]!.pid].filter(isAlive)).toEqual([]);
   expect(program.stdout.match(/Posthorn is ready at/g)).toHaveLength(1);
   const lines = logLines(program);

@@ -71,8 +71,7 @@ class Fleet {
 }
 
 async function stop({ program }: Node): Promise<void> {
-  program.signal('SIGTERM');
-  expect(await program.ended, program.stderr).toEqual({ code: 0, signal: null });
+  expect(await program.stop(), program.stderr).toEqual({ code: 0, signal: null });
 }
 
 test('nodes are updated one after another while events come in, and nothing is lost', {

@@ -31,8 +31,7 @@ async function used<T>(
   const program = run('serve');
   const url = await program.ready();
   const result = await use(clientOf(url, readCredentials(dataDir)));
-  program.signal('SIGTERM');
-  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(await program.stop()).toEqual({ code: 0, signal: null });
   return result;
 }
 

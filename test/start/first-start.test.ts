@@ -200,8 +200,7 @@ test('a further node logs the egress rule, and names no file that it does not ha
 
 test('a later start keeps project and keys, and corrects the address in the file', async () => {
   const before = readCredentials(dataDir);
-  program.signal('SIGTERM');
-  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(await program.stop()).toEqual({ code: 0, signal: null });
   program = new Program({ args: ['serve'], env: { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: '0' } });
   const elsewhere = await program.ready();
   expect(elsewhere).not.toBe(url);

@@ -187,8 +187,7 @@ describe('the installed package', () => {
       } finally {
         await listening.end();
       }
-      program.signal('SIGTERM');
-      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(await program.stop()).toEqual({ code: 0, signal: null });
     } finally {
       await program.end();
       await receiver.stop();

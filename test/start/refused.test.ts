@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -56,10 +54,8 @@ describe('a start is refused', () => {
   });
 
   test('if the port is in use, before anything is created', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void taken.close());
-    await once(taken, 'listening');
-    const { port } = taken.address() as { port: number };
+    const { port, close } = await listenTcp(() => {});
+    onTestFinished(close);
     const dataDir = join(temporaryDirectory(), 'data');
     const line = await refusal({ POSTHORN_PORT: String(port), POSTHORN_DATA_DIR: dataDir });
     expect(line).toBe(`127.0.0.1:${port} is in use by another program; set POSTHORN_PORT to a free port`);

@@ -118,8 +118,7 @@ test('a node stopped while its database is frozen ends by itself, and logs that 
   context.onTestFinished(() => node.end());
   await node.start();
   relay.freeze();
-  node.program.signal('SIGTERM');
-  expect(await node.program.ended).toEqual({ code: 1, signal: null });
+  expect(await node.program.stop()).toEqual({ code: 1, signal: null });
   expect(node.program.stderr).toContain('not stopped within the grace');
   relay.thaw();
 });

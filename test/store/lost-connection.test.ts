@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/store/database/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 
 /**
  * A relay puts the message of a killed server behind the last byte of an answer: the two then reach the node
@@ -15,17 +13,9 @@ const KILLED = errorResponse('terminating connection due to unexpected postmaste
 
 test('a server killed in the packet of its last answer fails the statements and not the process', async () => {
   const database = await createTestDatabase();
-  const relay = await startRelay();
-  const db = new Database({
-    connection: {
-      host: '127.0.0.1',
-      port: relay.port,
-      user: inject('postgres').user,
-      database: database.name,
-    },
-    connections: 6,
-    log: quietLog,
-  });
+  const relay = await startDatabaseRelay();
+  const connection = { connectionString: relay.urlOf(database.name) };
+  const db = new Database({ connection, connections: 6, log: quietLog });
   onTestFinished(async () => {
     await db.close();
     relay.close();
@@ -34,58 +24,22 @@ test('a server killed in the packet of its last answer fails the statements and 
   const onEveryConnection = () => Array.from({ length: 3 }, () => db.query('select pg_sleep(0.05)'));
   await Promise.all(onEveryConnection());
 
-  relay.killAtNextAnswer();
+  let killed = 0;
+  relay.spoilAnswers((answer) => {
+    if (!answer.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY)) return null;
+    killed += 1;
+    return Buffer.concat([answer, KILLED]);
+  });
   // The statements' connections come free in the midst of the fatal packet, and the pool hands them on to these.
   const statements = onEveryConnection();
   const waiting = Array.from({ length: 10 }, () => db.transaction((tx) => tx.query('select 1')));
   const results = await Promise.allSettled([...statements, ...waiting]);
   expect(results.map(({ status }) => status)).toContain('rejected');
-  expect(relay.killed).toBeGreaterThanOrEqual(3);
+  expect(killed).toBeGreaterThanOrEqual(3);
 
-  relay.behave();
+  relay.spoilAnswers(null);
   expect(await db.transaction((tx) => tx.query('select 1 as one'))).toEqual([{ one: 1 }]);
 });
-
-async function startRelay() {
-  const server = inject('postgres');
-  const sockets = new Set<Socket>();
-  const state = { isFatal: false, killed: 0 };
-  const relay = createServer((client) => {
-    const upstream = connect(join(server.host, `.s.PGSQL.${server.port}`));
-    for (const socket of [client, upstream]) {
-      sockets.add(socket.on('error', () => socket.destroy()));
-      socket.on('close', () => sockets.delete(socket));
-    }
-    client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
-    upstream.on('data', (chunk: Buffer) => {
-      if (!state.isFatal || !chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY)) {
-        client.write(chunk);
-        return;
-      }
-      state.killed += 1;
-      client.end(Buffer.concat([chunk, KILLED]));
-    });
-  });
-  relay.listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  return {
-    port: (relay.address() as AddressInfo).port,
-    killAtNextAnswer: () => {
-      state.isFatal = true;
-    },
-    behave: () => {
-      state.isFatal = false;
-    },
-    get killed() {
-      return state.killed;
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      relay.close();
-    },
-  };
-}
 
 /** An ErrorResponse of the protocol: length, then fields of a letter and a text each. */
 function errorResponse(message: string): Buffer {

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { connectForCopy } from '../../src/store/backup/connect-for-copy.ts';
 import { Database } from '../../src/store/database/database.ts';
@@ -6,6 +5,7 @@ import { isConnectionError, isUndone } from '../../src/store/database/pg-errors.
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { listenTcp } from '../support/servers/loopback-server.ts';
 
 /** The server of the tests among hosts that are down, silent or read only. test/failover has standbys. */
 const database = await createTestDatabase();
@@ -25,10 +25,9 @@ function open(url: string): Database {
 
 /** Accepts connections and says nothing. */
 async function silentPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  onTestFinished(() => void server.close());
-  return (server.address() as { port: number }).port;
+  const server = await listenTcp(() => {});
+  onTestFinished(() => server.close());
+  return server.port;
 }
 
 const closedPort = freePort;

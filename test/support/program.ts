@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { ApiClient, type Json } from './client.ts';
-import { eventually, happened } from './eventually.ts';
+import { happened } from './eventually.ts';
 
 /**
  * The real program as a child process, in its own process group. Its output is kept. `ready` and `ended`
@@ -23,6 +23,8 @@ export interface ProgramOptions {
   command?: string[];
   cwd?: string;
   as?: { uid: number; gid: number };
+  /** Whether it and its parent send each other messages. */
+  talks?: boolean;
 }
 
 export interface Exit {
@@ -35,6 +37,8 @@ export class Program {
   readonly ended: Promise<Exit>;
   stdout = '';
   stderr = '';
+  /** Null: it ended first. */
+  readonly #ready = Promise.withResolvers<string | null>();
 
   constructor(options: ProgramOptions) {
     const [file = '', ...args] = options.command ?? [process.execPath, join(ROOT, 'src/main.ts')];
@@ -43,10 +47,12 @@ export class Program {
       cwd: options.cwd ?? ROOT,
       env: cleanEnvironment(options.env ?? {}),
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(options.talks === true ? ['ipc' as const] : [])],
     });
     this.process.stdout?.on('data', (text: Buffer) => {
       this.stdout += text.toString();
+      const url = /Posthorn is ready at (\S+)/.exec(this.stdout)?.[1];
+      if (url !== undefined) this.#ready.resolve(url);
       happened();
     });
     this.process.stderr?.on('data', (text: Buffer) => {
@@ -56,6 +62,7 @@ export class Program {
     // `close`, unlike `exit`, comes after the last output.
     this.ended = once(this.process, 'close').then(([code, signal]) => {
       happened();
+      this.#ready.resolve(null);
       return { code, signal } as Exit;
     });
   }
@@ -70,11 +77,8 @@ export class Program {
 
   /** The address in its ready message. */
   async ready(): Promise<string> {
-    const url = await eventually(
-      () => /Posthorn is ready at (\S+)/.exec(this.stdout)?.[1],
-      (found) => found !== undefined || !this.isRunning,
-    );
-    if (url === undefined) throw new Error(`the program ended before it was ready: ${this.stderr}`);
+    const url = await this.#ready.promise;
+    if (url === null) throw new Error(`the program ended before it was ready: ${this.stderr}`);
     return url;
   }
 
@@ -93,6 +97,12 @@ export class Program {
   /** The whole process group, as a terminal does on Ctrl-C. */
   signalGroup(signal: NodeJS.Signals): void {
     process.kill(-this.pid, signal);
+  }
+
+  /** It ends its work and itself. */
+  async stop(): Promise<Exit> {
+    if (this.isRunning) this.signal('SIGTERM');
+    return this.ended;
   }
 
   async kill(): Promise<void> {

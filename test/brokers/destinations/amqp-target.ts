@@ -8,7 +8,7 @@ import {
   RabbitMqServer,
 } from '../../support/brokers/rabbitmq-server.ts';
 import { happened } from '../../support/eventually.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { AmqpSide, queueName } from '../amqp-driver.ts';
 import {
   behind,
@@ -151,9 +151,8 @@ export class AmqpTargets {
 }
 
 export async function startOwnRabbit(): Promise<OwnTarget> {
-  const relay = await startTcpRelay();
   const server = await RabbitMqServer.start();
-  relay.to(server.ports.plain);
+  const relay = await Relay.start(server.ports.plain);
   const targets = new AmqpTargets(server.facts);
   return behind(relay, {
     target: await targets.open(relay.port),

@@ -1,4 +1,4 @@
-import type { TcpRelay } from '../../support/servers/tcp-relay.ts';
+import type { Relay } from '../../support/servers/relay.ts';
 
 /** The acts of the suite on the side of a broker that gets deliveries. */
 export interface DestinationDriver {
@@ -64,7 +64,7 @@ export const NO_SUCH_NAME = 'no-such-name.invalid';
 
 /** A broker of its own whose every connection goes through the relay. */
 export const behind = (
-  relay: TcpRelay,
+  relay: Relay,
   own: Pick<OwnTarget, 'target' | 'kill' | 'resume' | 'stop'>,
 ): OwnTarget => ({
   ...own,

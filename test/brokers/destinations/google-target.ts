@@ -3,7 +3,7 @@ import { brokerFacts } from '../../support/brokers/broker.ts';
 import { GoogleGate } from '../../support/brokers/google-gate.ts';
 import { type PubSubPorts, PubSubServer } from '../../support/brokers/pstest-server.ts';
 import { happened } from '../../support/eventually.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { alice, GoogleSide, googleSettings, mallory, queueName, serviceAccount } from '../google-driver.ts';
 import {
   behind,
@@ -123,14 +123,13 @@ export class GoogleTargets {
 
 /** Its messages are in memory: it is not killed, but cut off. */
 async function startOwn(): Promise<OwnTarget> {
-  const relay = await startTcpRelay();
   const server = await PubSubServer.start();
-  relay.to(server.ports.grpc);
+  const relay = await Relay.start(server.ports.grpc);
   const targets = new GoogleTargets(server.ports);
   return behind(relay, {
     target: await targets.open(`http://127.0.0.1:${relay.port}`),
     kill: async () => relay.cut(),
-    resume: async () => relay.to(server.ports.grpc),
+    resume: async () => relay.mend(),
     stop: async () => {
       await targets.close();
       await server.stop();

@@ -3,7 +3,7 @@ import { Consumer } from '@platformatic/kafka';
 import { brokerFacts } from '../../support/brokers/broker.ts';
 import { KAFKA_USERS, type KafkaPorts, KafkaServer } from '../../support/brokers/kafka-server.ts';
 import { happened } from '../../support/eventually.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { KafkaSide } from '../kafka-driver.ts';
 import {
   behind,
@@ -135,7 +135,7 @@ export class KafkaTargets {
 
 /** The relay is what the broker advertises, so that every connection of the service goes through it. */
 async function startOwn(): Promise<OwnTarget> {
-  const relay = await startTcpRelay();
+  const relay = await Relay.start();
   const server = await KafkaServer.start({ advertisedPort: relay.port });
   relay.to(server.ports.plaintext);
   const targets = new KafkaTargets(relay.port);

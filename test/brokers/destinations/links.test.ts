@@ -8,19 +8,19 @@ import { ELSEWHERE, type KafkaPorts } from '../../support/brokers/kafka-server.t
 import { RABBITMQ_USER, RABBITMQ_VHOST, type RabbitMqFacts } from '../../support/brokers/rabbitmq-server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { quietLog } from '../../support/quiet-log.ts';
-import { startTcpRelay, type TcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { AmqpSide, queueName } from '../amqp-driver.ts';
 import { brokerTests } from '../broker-tests.ts';
 import { KafkaSide } from '../kafka-driver.ts';
 
 /** The connections to brokers: shared, bounded, closed when idle, replaced with the credentials, and under the egress rule. */
 let side: AmqpSide;
-let relay: TcpRelay;
+let relay: Relay;
 let queue: string;
 const open: Destinations[] = [];
 
 beforeAll(async () => {
-  relay = await startTcpRelay();
+  relay = await Relay.start();
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));

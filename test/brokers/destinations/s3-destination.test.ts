@@ -6,7 +6,7 @@ import { brokerFacts } from '../../support/brokers/broker.ts';
 import { type S3Facts, VersityServer } from '../../support/brokers/versity-server.ts';
 import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { range } from '../broker-scene.ts';
 import { brokerTests } from '../broker-tests.ts';
 import { destinationConformance } from './conformance.ts';
@@ -72,7 +72,7 @@ describe('objects', () => {
   check(
     'a server that stores a batch, and is killed before it says so: a retry replaces the object',
     async () => {
-      const [relay, server] = [await startTcpRelay(), await VersityServer.start()];
+      const [relay, server] = [await Relay.start(), await VersityServer.start()];
       try {
         relay.to(server.facts.port);
         const scene = await DestinationScene.on(app);
@@ -103,7 +103,7 @@ describe('objects', () => {
   check(
     'a node that is killed before the answer: the next one replaces the object, and a key keeps its order',
     async (context) => {
-      const [relay, nodes] = [await startTcpRelay(), await setScene(context)];
+      const [relay, nodes] = [await Relay.start(), await setScene(context)];
       context.onTestFinished(() => relay.close());
       relay.to(facts.port);
       const bucket = await openBucket(facts, relay.port);

@@ -12,7 +12,7 @@ import {
   type S3Facts,
   VersityServer,
 } from '../../support/brokers/versity-server.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import {
   type DestinationDriver,
   NO_SUCH_NAME,
@@ -167,9 +167,8 @@ function messagesIn({ headers, content }: StoredObject): ReceivedMessage[] {
 }
 
 async function startOwn(): Promise<OwnTarget> {
-  const relay = await startTcpRelay();
   const server = await VersityServer.start();
-  relay.to(server.facts.port);
+  const relay = await Relay.start(server.facts.port);
   return {
     target: await openBucket(server.facts, relay.port),
     connections: () => relay,

@@ -3,7 +3,7 @@ import { brokerFacts } from '../../support/brokers/broker.ts';
 import { ElasticMqServer } from '../../support/brokers/elasticmq-server.ts';
 import { SqsGate } from '../../support/brokers/sqs-gate.ts';
 import { happened } from '../../support/eventually.ts';
-import { startTcpRelay } from '../../support/servers/tcp-relay.ts';
+import { Relay } from '../../support/servers/relay.ts';
 import { queueName, SQS_KEY, SqsSide, sqsSettings } from '../sqs-driver.ts';
 import {
   behind,
@@ -129,14 +129,13 @@ export class SqsTargets {
 
 /** A FIFO queue, which keeps the order of a group. It is not killed but cut off: it writes to its disk later than it answers. */
 async function startOwn(): Promise<OwnTarget> {
-  const relay = await startTcpRelay();
   const server = await ElasticMqServer.start();
-  relay.to(server.port);
+  const relay = await Relay.start(server.port);
   const targets = new SqsTargets(server.port);
   return behind(relay, {
     target: await targets.open(relay.port, `${queueName()}.fifo`),
     kill: async () => relay.cut(),
-    resume: async () => relay.to(server.port),
+    resume: async () => relay.mend(),
     stop: async () => {
       await targets.close();
       await server.stop();

@@ -43,8 +43,7 @@ export async function startThreeCells(count: number): Promise<ThreeCells> {
     // The first start makes the instance. A node of before the cells does not serve them.
     await first.start(started);
     const { instance_key } = readCredentials(first.dataDir);
-    first.program.signal('SIGTERM');
-    await first.program.ended;
+    await first.program.stop();
     await first.command('cells', 'add', '--name', 'a', '--url', a.url);
     await first.command('cells', 'add', '--name', 'b', '--url', b.url);
     for (const node of nodes) await node.start(started);

@@ -1,53 +1,38 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { findRunningServer } from '../src/embedded-postgres/running-server.ts';
+import { Program } from '../test/support/program.ts';
 import { usageOf } from './cost/process-usage.ts';
+import { showErrors } from './service.ts';
 
 /** Posthorn with its embedded database, started by its command as a user would. */
 const COMMAND = fileURLToPath(new URL('../bin/posthorn', import.meta.url));
 
-export class Program {
-  readonly #process: ChildProcess;
+export class WholeProgram {
+  readonly #program: Program;
   readonly #dataDir: string;
   /** From the start of the process until it said that it is ready. */
   readonly startSeconds: number;
 
-  private constructor(process: ChildProcess, dataDir: string, startSeconds: number) {
-    this.#process = process;
+  private constructor(program: Program, dataDir: string, startSeconds: number) {
+    this.#program = program;
     this.#dataDir = dataDir;
     this.startSeconds = startSeconds;
   }
 
-  static async start(dataDir: string): Promise<Program> {
+  static async start(dataDir: string): Promise<WholeProgram> {
     const startedMs = performance.now();
-    const child = spawn(COMMAND, ['serve'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        PATH: process.env['PATH'],
-        POSTHORN_DATA_DIR: dataDir,
-        POSTHORN_PORT: '0',
-        POSTHORN_LOG_LEVEL: 'error',
-      },
-    });
-    // A signal lets it stop its database, and it must not outlive the bench.
-    const end = () => child.kill('SIGTERM');
-    process.once('exit', end);
-    child.once('exit', () => process.off('exit', end));
-    const [output] = await Promise.race([
-      once(child.stdout, 'data'),
-      once(child, 'exit').then(([code]) => [`the program ended with ${code}`]),
-    ]);
-    const startSeconds = (performance.now() - startedMs) / 1000;
-    if (!String(output).includes(' is ready at ')) throw new Error(String(output));
-    return new Program(child, dataDir, startSeconds);
+    const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: '0', POSTHORN_LOG_LEVEL: 'error' };
+    const program = new Program({ command: [COMMAND], args: ['serve'], env });
+    showErrors(program);
+    await program.ready();
+    return new WholeProgram(program, dataDir, (performance.now() - startedMs) / 1000);
   }
 
   get pid(): number {
-    return this.#process.pid as number;
+    return this.#program.pid;
   }
 
   /** CPU seconds since the start, of the service without its database and of the database. Null without /proc. */
@@ -72,9 +57,6 @@ export class Program {
   }
 
   async stop(): Promise<void> {
-    if (this.#process.exitCode !== null) return;
-    const ended = once(this.#process, 'exit');
-    this.#process.kill('SIGTERM');
-    await ended;
+    await this.#program.stop();
   }
 }
