@@ -45,6 +45,7 @@ let rounds = 0;
 export const brokerEndpoints: Figure = {
   name: 'broker_endpoints',
   rounds: (plan) => plan.rounds,
+  isLong: true,
   run: async (stage) => {
     const ways = await stage.keep('broker endpoints', () => started(stage));
     const first = rounds++ % NAMES.length;

@@ -20,7 +20,7 @@ const BREAKER = { sample_rate: 1, minimum_request_count: 1, failure_threshold: 5
 export const failingEndpoints: Figure = {
   name: 'failing_endpoints',
   // One busy moment of the machine is a second or two, which is more than the slowest hundredth of a measurement.
-  rounds: ({ rounds }) => Math.min(3, rounds),
+  rounds: ({ rounds }) => Math.ceil(rounds / 2),
   run: async (stage) => {
     const service = await stage.startService();
     try {

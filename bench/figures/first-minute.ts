@@ -10,6 +10,7 @@ import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 export const firstMinute: Figure = {
   name: 'first_minute',
   rounds: () => 1,
+  isLong: true,
   run: (stage) =>
     withService(stage, async (service) => {
       const seconds = stage.plan.firstSeconds;

@@ -20,7 +20,7 @@ const TYPE = 'portal';
 
 export const openPortals: Figure = {
   name: 'open_portals',
-  rounds: ({ rounds }) => Math.min(3, rounds),
+  rounds: ({ rounds }) => Math.ceil(rounds / 2),
   run: async (stage) => {
     const service = await stage.startService();
     const pages = new Child('./portals.ts');

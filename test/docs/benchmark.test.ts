@@ -19,6 +19,14 @@ test('docs/benchmark.md describes each figure and the result of one run', async 
   expect(names.filter((name) => !isShown(name))).toEqual([]);
 });
 
+test('every figure has a goal', async () => {
+  const goals = await text('bench/report/goals.ts');
+  const names = [...(await figureSources()).join('\n').matchAll(/\n {2}name: '(?<name>\w+)'/g)];
+  expect(
+    names.map(({ groups }) => groups?.['name']).filter((name) => !goals.includes(`('${name}')`)),
+  ).toEqual([]);
+});
+
 test('docs/benchmark.md has every goal with what was asked and measured', async () => {
   const [page, goals] = await Promise.all([text('docs/benchmark.md'), text('bench/report/goals.ts')]);
   const names = [...goals.matchAll(/name: (['"])(?<name>(?!\w+:)[^`]+?)\1,/g)].map(
