@@ -40,8 +40,6 @@ export interface LoadResult {
   /** The first refusal, for the report. */
   refusal: string;
   elapsedMs: number;
-  /** Events accepted in each second. */
-  acceptedPerSecond: number[];
   ackP50Ms: number;
   ackP99Ms: number;
 }
@@ -57,7 +55,6 @@ class LoadRun {
   /** Position of the digits of the type or the ordering key, from the start of the request. */
   readonly #typeAt: number;
   readonly #acks = createHistogram();
-  readonly #perSecond: number[] = [];
   readonly #sockets: Connection[] = [];
   readonly #startedMs = performance.now();
   readonly #startedMicros = sharedMicros();
@@ -101,7 +98,6 @@ class LoadRun {
       refused: this.#refused,
       refusal: this.#refusal,
       elapsedMs: performance.now() - this.#startedMs,
-      acceptedPerSecond: Array.from(this.#perSecond, (count) => count ?? 0),
       ackP50Ms: this.#acks.percentile(50) / 1e3,
       ackP99Ms: this.#acks.percentile(99) / 1e3,
     };
@@ -160,8 +156,6 @@ class LoadRun {
     const events = this.#payloadsAt.length;
     this.#answered += events;
     if (buffer[at + STATUS_AT] === 0x32) {
-      const second = Math.floor((performance.now() - this.#startedMs) / 1000);
-      this.#perSecond[second] = (this.#perSecond[second] ?? 0) + events;
       this.#acks.record(Math.max(1, sharedMicros() - connection.sentMicros));
     } else {
       this.#refused += events;
