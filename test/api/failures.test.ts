@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -42,8 +42,7 @@ beforeAll(async () => {
   for (const type of ['broken', 'broken', 'broken', 'busy', 'busy', 'paused', 'fine'])
     await project.post('/events/broadcast', { event_type: type, data: {} });
   await shown(project, '/eventdeliveries/statustotals', { Failure: 3, Retry: 2, Success: 1 });
-  const { token } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme' });
-  portal = new ApiClient(`${app.url}/portal-api`, token);
+  portal = await portalOf(project, 'acme');
 });
 
 test('failures are grouped by endpoint and cause, the largest first', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
-import { SECRET_KEY, startTestApp } from '../support/app.ts';
+import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
@@ -35,7 +35,7 @@ test('links start with POSTHORN_PUBLIC_URL', async () => {
   const port = String(await freePort());
   await app.addNode({ POSTHORN_PUBLIC_URL: 'https://hooks.example.org/in/', POSTHORN_PORT: port });
   const client = at({ url: `http://127.0.0.1:${port}` });
-  const source = await client.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(client);
   expect(source.url).toBe(`https://hooks.example.org/in/ingest/${source.mask_id}`);
 });
 

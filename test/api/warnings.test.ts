@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { fetchOpenApi } from '../support/openapi.ts';
 import { member } from '../support/session-client.ts';
@@ -50,7 +50,7 @@ test('a refusal names unknown fields too', async () => {
 
 test('whole objects written back give no warning, strict or not', async () => {
   const { endpoint, subscription } = await subscribe(app.project, URL);
-  const source = await app.project.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(app.project);
   const link = await app.project.post('/portal-links', { name: 'l', owner_id: 'o', endpoints: [] });
   await app.project.post('/event-types', { name: 'a.type' });
   const [filter] = await app.project.get(`/subscriptions/${subscription.uid}/filters`);

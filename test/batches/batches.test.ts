@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Received } from '../support/servers/receiver.ts';
@@ -105,7 +105,7 @@ describe('a batch', () => {
       { specversion: '1.0', type: 'order.paid', data: { n: 1 } },
       { specversion: '1.0', type: 'order.paid', data: { n: 2 } },
     ]);
-    const source = await one.client.post('/sources', { name: 'in', type: 'http' });
+    const source = await httpSource(one.client);
     const other = await subscribe(one.client, `${one.receiver.url}/other`, {
       subscription: { source_id: source.uid, batch: { max: 2, ...LATE } },
     });

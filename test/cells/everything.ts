@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { subscribe, type TestApp } from '../support/app.ts';
+import { httpSource, subscribe, type TestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Receiver } from '../support/servers/receiver.ts';
@@ -40,7 +40,7 @@ export async function everything(app: TestApp, receiver: Receiver): Promise<Ever
   for (let n = 0; n < 3; n += 1) await deliveryOf(project, await send('failing'), 'Retry');
   await hold({ project, at, send });
   const pulled = await pull(project);
-  const source = await project.post('/sources', { name: 'hooks', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(project);
   await fetch(source.url, {
     method: 'POST',
     body: '{"a":1}',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { subscribe } from '../support/app.ts';
+import { httpSource, portalOf, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { asAdmin } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -108,13 +108,8 @@ describe('a node that serves two cells', () => {
   });
 
   test('ingest URLs and portal links lead to the cell of their project', async () => {
-    const source = await second.post('/sources', {
-      name: 'in',
-      type: 'http',
-      verifier: { type: 'noop' },
-    });
-    const { token } = await second.post('/portal-links', { name: 'link', owner_id: 'owner' });
-    const portal = new ApiClient(`${cells.node.url}/portal-api`, token);
+    const source = await httpSource(second);
+    const portal = await portalOf(second, 'owner');
     expect((await portal.get('/endpoints')).content).toEqual([]);
     await new ApiClient(`${cells.node.url}/portal-api`, 'invented').get('/endpoints', 401);
     const sent = await fetch(`${cells.node.url}/ingest/${source.mask_id}`, { method: 'POST', body: '{}' });

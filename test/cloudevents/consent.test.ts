@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { portalOf, startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
@@ -63,12 +63,7 @@ test('a changed address is asked too, an unchanged one is not', async () => {
   expect(asked('/any')).toHaveLength(before);
   expect((await change({ url: at('/none') }, 400)).message).toContain('must allow webhooks');
   expect(await change({ url: at('/ours') })).toMatchObject({ url: at('/ours'), rate_limit: 120 });
-  const { token } = await project.post('/portal-links', {
-    name: 'ann',
-    owner_id: 'ann',
-    can_manage_endpoint: true,
-  });
-  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  const portal = await portalOf(project, 'ann', { can_manage_endpoint: true });
   await portal.put(`/endpoints/${endpoint.uid}`, { url: at('/other') }, 400);
   expect((await project.get(`/endpoints/${endpoint.uid}`)).url).toBe(at('/ours'));
 });

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -120,7 +120,7 @@ test('binary: an ordinary event gets the headers of a CloudEvent, also in its re
 
 test('data that is not JSON is text or base64, and the result of a function is the data', async () => {
   const { client, next, subscription } = await scene('structured');
-  const source = await client.post('/sources', { name: 's', type: 'http' });
+  const source = await httpSource(client);
   const post = (body: string | Buffer, type: string) =>
     fetch(source.url, { method: 'POST', body, headers: { 'content-type': type } });
   await post('<a/>', 'application/xml');

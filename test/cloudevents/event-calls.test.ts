@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -300,12 +300,7 @@ test('a batch is stored as a whole, or not at all with the problem of each event
 test('a portal link sends CloudEvents to its own endpoints only, also in a batch', async () => {
   const own = await subscribe(project, receiver.url, { endpoint: { owner_id: 'ann' } });
   const other = await subscribe(project, receiver.url, { endpoint: { owner_id: 'bob' } });
-  const { token } = await project.post('/portal-links', {
-    name: 'ann',
-    owner_id: 'ann',
-    can_create_events: true,
-  });
-  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  const portal = await portalOf(project, 'ann', { can_create_events: true });
   const send = async (endpoint: Json) => {
     const body = [cloud({ id: endpoint.uid, endpointid: endpoint.uid })];
     return (await portal.raw('POST', '/events', { body, headers: BATCH })).status;

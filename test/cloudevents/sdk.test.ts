@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CloudEvent, emitterFor, HTTP, httpTransport, type Message, Mode } from 'cloudevents';
 import { describe, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -64,7 +64,7 @@ describe('the JavaScript SDK', () => {
 
   test('emits to a source, and reads an event that was sent as plain JSON', async () => {
     const { client, next } = await scene();
-    const source = await client.post('/sources', { name: 's', type: 'http' });
+    const source = await httpSource(client);
     for (const [mode, id] of [
       [Mode.BINARY, '1'],
       [Mode.STRUCTURED, '2'],
@@ -134,7 +134,7 @@ describe('the Python SDK', needs('pythonCloudEvents'), () => {
     expect(await run({ act: 'send', url, key: `Bearer ${client.key}`, attributes: others })).toEqual([
       201, 201, 200,
     ]);
-    const source = await client.post('/sources', { name: 's', type: 'http' });
+    const source = await httpSource(client);
     expect(await run({ act: 'send', url: source.url, key: '', attributes: others })).toEqual([200, 200, 200]);
     expect((await client.get(`/events?sourceId=${source.uid}`)).content).toHaveLength(4);
     for (const form of ['binary', 'structured']) {

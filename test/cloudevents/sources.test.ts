@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -240,12 +240,7 @@ test('a source gives a sender its consent, and names its lowest rate', async () 
   const slow = await makeSource({ rate_limit: 1, rate_limit_duration: 3600 });
   expect(await ask(slow, origin)).toEqual([200, 'eventgrid.azure.net', '1']);
   const project = await app.newProject({ ratelimit: { count: 10, duration: 60 } });
-  const under = await project.post('/sources', {
-    name: 's',
-    type: 'http',
-    rate_limit: 1,
-    rate_limit_duration: 1,
-  });
+  const under = await httpSource(project, { rate_limit: 1, rate_limit_duration: 1 });
   expect(await ask(under, origin)).toEqual([200, 'eventgrid.azure.net', '10']);
   expect(await ask(free, {})).toEqual([400, null, null]);
   expect(await ask(await makeSource({ cloudevents: false }), origin)).toEqual([400, null, null]);

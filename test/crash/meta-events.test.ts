@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { subscribe } from '../support/app.ts';
+import { httpSource, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Program } from '../support/program.ts';
@@ -67,7 +67,7 @@ class Changes {
     };
     const endpoint: Json = await call(client.post('/endpoints', { name, url: this.#url }));
     await call(client.post('/events', { endpoint_id: endpoint.uid, event_type: 'e', data: { name } }));
-    const source: Json = await call(client.post('/sources', { name, type: 'http' }));
+    const source: Json = await call(httpSource(client, { name }));
     const subscription = { name, endpoint_id: endpoint.uid, source_id: source.uid };
     await call(client.post('/subscriptions', subscription));
     const dynamic = { url: `${this.#url}/${name}`, event_types: ['e'], event_type: 'e', data: {} };

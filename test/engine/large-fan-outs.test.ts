@@ -7,7 +7,7 @@ import { EndpointStore } from '../../src/store/config/endpoints.ts';
 import { ProjectStore } from '../../src/store/config/projects.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { SECRET_KEY, startTestApp } from '../support/app.ts';
+import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { refuseWrites } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -135,7 +135,7 @@ test('replays that read config again need one connection each', async () => {
   // Four of its connections are for calls such as these.
   const node = await app.addNode({ POSTHORN_DATABASE_CONNECTIONS: '7' });
   const client = await app.newProject();
-  const source = await client.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(client);
   const message = JSON.stringify({ endpoint_id: 'missing', event_type: 'a', data: {} });
   const ids = await Promise.all(
     Array.from(

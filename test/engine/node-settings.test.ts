@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually, every } from '../support/eventually.ts';
 import { listen, listenTcp } from '../support/servers/loopback-server.ts';
@@ -174,11 +174,7 @@ test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its clie
 test('a node has only the roles of POSTHORN_ROLES, and others do the rest', async () => {
   const app = await started({ POSTHORN_ROLES: 'api' });
   const receiver = await receiving();
-  const source = await app.project.post('/sources', {
-    name: 's',
-    type: 'http',
-    verifier: { type: 'noop' },
-  });
+  const source = await httpSource(app.project);
   await subscribe(app.project, receiver.url);
   await send(app, 1);
   const ingest = async (base: string) =>

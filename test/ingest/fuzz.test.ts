@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually, GIVE_UP_MS } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -148,7 +148,7 @@ test('any headers and bodies get a response, and never a 500', async () => {
 });
 
 test('broken framing is answered or closed, and the node keeps serving', async () => {
-  const source = await app.project.post('/sources', { name: 's', type: 'http' });
+  const source = await httpSource(app.project);
   const path = `/ingest/${source.mask_id}`;
   const broken: [string, Buffer][] = [
     [`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n`, Buffer.alloc(0)],
@@ -178,7 +178,7 @@ test.each([
   ['identity', Buffer.from(text)],
   ['gzip, br', brotliCompressSync(gzipSync(text))],
 ])('a body under %s is decoded and delivered as JSON', async (encoding, body) => {
-  const source = await app.project.post('/sources', { name: 's', type: 'http' });
+  const source = await httpSource(app.project);
   const path = `/encoded-${source.mask_id}`;
   await subscribe(app.project, `${receiver.url}${path}`, { subscription: { source_id: source.uid } });
   const headers = {
@@ -195,11 +195,7 @@ test.each([
 });
 
 test('a multipart form becomes a JSON object of its fields, without the files', async () => {
-  const source = await app.project.post('/sources', {
-    name: 's',
-    type: 'http',
-    idempotency_keys: ['request.body.id'],
-  });
+  const source = await httpSource(app.project, { idempotency_keys: ['request.body.id'] });
   const form = new FormData();
   form.append('id', '7');
   form.append('name', 'Grüße');
@@ -210,7 +206,7 @@ test('a multipart form becomes a JSON object of its fields, without the files', 
 });
 
 test('an encoding that is unknown or does not decode is refused', async () => {
-  const source = await app.project.post('/sources', { name: 's', type: 'http' });
+  const source = await httpSource(app.project);
   for (const [encoding, body] of [
     ['zstd-of-the-future', '{}'],
     ['gzip', '{}'],

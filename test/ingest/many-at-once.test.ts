@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -15,11 +15,7 @@ const KEYS = 100;
 
 test('4,000 posts with 100 keys, 500 in flight over two nodes, give 100 deliveries and no deadlock', async () => {
   const node = await app.addNode();
-  const source = await app.project.post('/sources', {
-    name: 'source',
-    type: 'http',
-    idempotency_keys: ['request.body.id'],
-  });
+  const source = await httpSource(app.project, { idempotency_keys: ['request.body.id'] });
   await subscribe(app.project, `${receiver.url}/once`, { subscription: { source_id: source.uid } });
   const messages = await postAll([app.url, node.url], source);
   expect(messages).toEqual(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Sealer } from '../../src/platform/sealer.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { SourceStore } from '../../src/store/config/sources.ts';
-import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -122,7 +122,7 @@ test('a schedule is shown as it was given, and changes as a whole', async () => 
     time_zone: 'UTC',
   });
   expect(await app.project.post(`${path}/test_connection`, {}, 200)).toEqual({ ok: true, reason: '' });
-  const plain = await app.project.post('/sources', { name: 'hook', type: 'http', schedule: daily });
+  const plain = await httpSource(app.project, { schedule: daily });
   expect(plain.schedule).toBeNull();
 });
 

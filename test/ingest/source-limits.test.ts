@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp } from '../support/app.ts';
+import { httpSource, startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
@@ -34,7 +34,7 @@ test('a source takes as many events as its limit, over all nodes together, and t
   const project = await limitedProject();
   const limits = { rate_limit: 9, rate_limit_duration: 600 };
   const source = await project.post('/sources', { name: 's', type: 'http', ...limits });
-  const other = await project.post('/sources', { name: 'other', type: 'http' });
+  const other = await httpSource(project);
   expect(source).toMatchObject(limits);
   await Promise.all([post(source), post(source, nodeUrl)]);
   const answers = await Promise.all(
@@ -54,24 +54,14 @@ test('a source takes as many events as its limit, over all nodes together, and t
 // proves Sources: rate_limit_duration
 test('the limit of a source opens again once its duration has passed', async () => {
   const project = await limitedProject();
-  const source = await project.post('/sources', {
-    name: 's',
-    type: 'http',
-    rate_limit: 2,
-    rate_limit_duration: 2,
-  });
+  const source = await httpSource(project, { rate_limit: 2, rate_limit_duration: 2 });
   expect(statuses(await Promise.all([1, 2, 3, 4].map(() => post(source))))).toEqual({ taken: 2, refused: 2 });
   await eventually(async () => (await post(source)).status, 200);
 });
 
 test('the project’s limit applies to webhooks too, and its refusals do not count for the source', async () => {
   const project = await limitedProject({ count: 3, duration: 4 });
-  const source = await project.post('/sources', {
-    name: 's',
-    type: 'http',
-    rate_limit: 5,
-    rate_limit_duration: 600,
-  });
+  const source = await httpSource(project, { rate_limit: 5, rate_limit_duration: 600 });
   expect(statuses(await Promise.all(Array.from({ length: 12 }, () => post(source))))).toEqual({
     taken: 3,
     refused: 9,

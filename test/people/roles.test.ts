@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../src/domain/role.ts';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Operation, operations, pathWith } from '../support/operations/documented.ts';
@@ -269,9 +269,7 @@ describe('a viewer', () => {
       event_type: 'filtered',
       data: { plan: PAYLOAD },
     });
-    const quoting = await project.post('/sources', {
-      name: 'quoting',
-      type: 'http',
+    const quoting = await httpSource(project, {
       body_function: 'function transform(input) { throw new Error(JSON.stringify(input)); }',
     });
     await fetch(`${app.url}/ingest/${quoting.mask_id}`, {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SECRET_KEY, startTestApp } from '../support/app.ts';
+import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
@@ -34,7 +34,7 @@ test('libraries of brokers and of rare features are loaded when they are first n
     const url = await program.ready();
     const made = await app.instance.post('/projects', { name: 'brokers', type: 'outgoing' });
     const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-    await project.post('/sources', { name: 'http', type: 'http', verifier: { type: 'noop' } });
+    await httpSource(project, { name: 'http' });
     const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
     const pub_sub = { type: 'kafka', workers: 1, kafka };
     const source = { name: 'broker', type: 'pub_sub', pub_sub };

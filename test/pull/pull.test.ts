@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { httpSource, portalOf, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
@@ -73,7 +73,7 @@ test('a result that contradicts the recorded one of its lease is a conflict and 
 });
 
 test('a consumer gets the query of the request that brought the event', async () => {
-  const source = await project.post('/sources', { name: 'queried', type: 'http' });
+  const source = await httpSource(project);
   const scene = await PullScene.make(project, {
     subscription: { source_id: source.uid, filter_config: { event_types: ['*'] } },
   });
@@ -298,8 +298,7 @@ test('a delivery that is cancelled while a consumer has it stays cancelled', asy
 test('a portal link pulls for its owner, and for no other', async () => {
   const scene = await PullScene.make(project, { endpoint: { owner_id: 'owner-of-pull' } });
   const stranger = await PullScene.make(project);
-  const link = await project.post('/portal-links', { name: 'pull', owner_id: 'owner-of-pull' });
-  const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+  const portal = await portalOf(project, 'owner-of-pull');
   await scene.send();
   const [taken] = await scene.pull({}, portal);
   expect(taken.headers['Content-Type']).toBe('application/json');

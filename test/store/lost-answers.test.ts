@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually, every } from '../support/eventually.ts';
 import { type DatabaseRelay, startDatabaseRelay } from '../support/servers/database-relay.ts';
@@ -124,7 +124,7 @@ test('a job of another node does not pass the id of an event whose outcome is un
 test('an incoming webhook whose commit was not confirmed gets the same error', async () => {
   const made = await app.instance.post('/projects', { name: 'in', type: 'incoming' });
   const incoming = new ApiClient(`${nodeUrl}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-  const source = await incoming.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(incoming);
   const path = `/ingest/${source.mask_id}`;
   const outside = new ApiClient(nodeUrl, '');
   await outside.call('POST', path, { body: {}, expected: 200 });

@@ -105,3 +105,13 @@ export async function subscribe(
   });
   return { endpoint, subscription };
 }
+
+/** A source of incoming webhooks that are not verified. */
+export const httpSource = (client: ApiClient, fields: object = {}): Promise<Json> =>
+  client.post('/sources', { name: 'source', type: 'http', verifier: { type: 'noop' }, ...fields });
+
+/** Calls in the portal of a customer, by a new link. */
+export async function portalOf(client: ApiClient, owner_id: string, rights: object = {}): Promise<ApiClient> {
+  const { token } = await client.post('/portal-links', { name: 'link', owner_id, ...rights });
+  return new ApiClient(`${new URL(client.base).origin}/portal-api`, token);
+}

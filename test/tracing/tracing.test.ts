@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { startTestApp, subscribe, type TestApp } from '../support/app.ts';
+import { httpSource, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type CollectedSpan, Collector } from '../support/servers/collector.ts';
@@ -138,7 +138,7 @@ test('a retry on another node, after the accepting one has ended, is part of the
 
 test('an incoming webhook forwards its trace, whether or not its source lists the headers', async () => {
   const { app, receiver, collector } = await scene();
-  const source = await app.project.post('/sources', { name: 'source', type: 'http' });
+  const source = await httpSource(app.project);
   await subscribe(app.project, receiver.url, { subscription: { source_id: source.uid } });
   await fetch(source.url, {
     method: 'POST',

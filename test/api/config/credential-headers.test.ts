@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { deliveryOf } from '../../support/settled.ts';
@@ -75,7 +75,7 @@ test('a listed header with the credential of an endpoint stays hidden', async ()
 
 test('filters match such a header by its value, on arrival and on replay', async () => {
   await show();
-  const source = await app.project.post('/sources', { name: 's', type: 'http', verifier: { type: 'noop' } });
+  const source = await httpSource(app.project);
   const filter = { headers: { 'x-shop-token': VALUE } };
   const { endpoint } = await subscribe(app.project, receiver.url, {
     subscription: { source_id: source.uid, filter_config: { event_types: ['*'], filter } },

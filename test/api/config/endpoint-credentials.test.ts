@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startTestApp } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import { portalOf, startTestApp } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { shown } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -117,12 +117,7 @@ describe('a client certificate', () => {
     const mtls_client_cert = { client_cert: await pem('client.pem'), client_key: await pem('client.key') };
     const made = await create({ mtls_client_cert, owner_id: 'mtls' });
     expect(made.mtls_client_cert).toEqual(mtls_client_cert);
-    const link = await app.project.post('/portal-links', {
-      name: 'l',
-      owner_id: 'mtls',
-      can_manage_endpoint: true,
-    });
-    const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+    const portal = await portalOf(app.project, 'mtls', { can_manage_endpoint: true });
     const seen = await portal.get(`/endpoints/${made.uid}`);
     expect(seen.mtls_client_cert).toEqual({ ...mtls_client_cert, client_key: '***' });
     await portal.put(`/endpoints/${made.uid}`, { name: 'n', url, mtls_client_cert: seen.mtls_client_cert });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import { httpSource, portalOf, startTestApp, subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
 
 const app = await shared(startTestApp());
@@ -38,7 +38,7 @@ test('a subscription created with the required fields takes every event type', a
 });
 
 test('every field given comes back in its response form', async () => {
-  const source = await app.project.post('/sources', { name: 'src', type: 'http' });
+  const source = await httpSource(app.project);
   const filter = {
     body: { z: 1, a: { b: { $in: ['ü', 2] } }, $or: [{ c: 1 }, { c: 2 }] },
     headers: { 'X-Kind': 'big' },
@@ -237,7 +237,7 @@ test('a project sees and changes only its own subscriptions, and cannot link to 
   await other.put(`${path}/toggle_status`, undefined, 404);
   await other.delete(path, 404);
   await other.post('/subscriptions', { name: 's', endpoint_id: endpoint.uid }, 400);
-  const source = await app.project.post('/sources', { name: 'src', type: 'http' });
+  const source = await httpSource(app.project);
   const own = await other.post('/endpoints', { name: 'e', url: 'http://127.0.0.1:9' });
   const answer = await other.post(
     '/subscriptions',
@@ -382,8 +382,7 @@ describe('an endpoint with its subscriptions', () => {
 
   test('of a portal link has the owner of the link, no key, and only its event types', async () => {
     const rights = { can_manage_endpoint: true, event_types: ['mine.*'] };
-    const { token } = await app.project.post('/portal-links', { name: 'l', owner_id: 'with', ...rights });
-    const portal = new ApiClient(`${app.url}/portal-api`, token);
+    const portal = await portalOf(app.project, 'with', rights);
     const made = await create([{ key: 'claimed', filter_config: { event_types: ['mine.a'] } }], 201, portal);
     const { content } = await app.project.get(`/subscriptions?endpointId=${made.uid}`);
     expect([made.owner_id, content[0].key]).toEqual(['with', '']);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { fetchOpenApi } from '../../support/openapi.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
@@ -29,8 +29,7 @@ beforeAll(async () => {
 });
 
 const portal = async (fields: object) => {
-  const link = await service.project.post('/portal-links', { name: 'l', owner_id: 'me', ...fields });
-  return new ApiClient(`${service.url}/portal-api`, link.token);
+  return portalOf(service.project, 'me', fields);
 };
 /** Counts move while attempts are being recorded. */
 const withoutCounts = (endpoint: Json) => ({ ...endpoint, events: 0, failure_rate: 0 });

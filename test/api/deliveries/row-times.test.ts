@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -24,11 +24,7 @@ test('no row was changed before it was created, for any clock difference between
     name: 'default',
   });
   const { endpoint } = await subscribe(app.project, 'http://127.0.0.1:9/');
-  const source = await app.project.post('/sources', {
-    name: 'source',
-    type: 'http',
-    verifier: { type: 'noop' },
-  });
+  const source = await httpSource(app.project);
   expect(source.updated_at >= source.created_at).toBe(true);
   await app.project.post('/portal-links', { name: 'link', owner_id: 'owner', endpoints: [endpoint.uid] });
   await app.project.put(`/endpoints/${endpoint.uid}/pause`);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { verifyWebhook } from '../../../client/src/posthorn.ts';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -22,10 +22,6 @@ beforeAll(async () => {
 
 const tryIt = (body: object, expected = 200, client = project): Promise<Json> =>
   client.post('/endpoints/test', body, expected);
-const portalOf = async (link: object): Promise<ApiClient> => {
-  const { token } = await project.post('/portal-links', { name: 'link', owner_id: 'acme', ...link });
-  return new ApiClient(`${app.url}/portal-api`, token);
-};
 
 test('an endpoint that is not saved gets a signed request, and the answer is shown', async () => {
   const attempt = await tryIt({
@@ -85,12 +81,12 @@ test('a test that cannot be sent is refused with the field', async () => {
 
 test('a portal needs the right to manage endpoints, and tests only its own', async () => {
   const { endpoint } = await subscribe(project, receiver.url, { endpoint: { owner_id: 'another' } });
-  const viewer = await portalOf({});
+  const viewer = await portalOf(project, 'acme');
   await tryIt({ endpoint: { url: receiver.url } }, 403, viewer);
-  const manager = await portalOf({ can_manage_endpoint: true });
+  const manager = await portalOf(project, 'acme', { can_manage_endpoint: true });
   expect(await tryIt({ endpoint: { url: receiver.url } }, 200, manager)).toMatchObject({ status: true });
   await tryIt({ endpoint_id: endpoint.uid }, 404, manager);
-  const narrow = await portalOf({ can_manage_endpoint: true, event_types: ['a'] });
+  const narrow = await portalOf(project, 'acme', { can_manage_endpoint: true, event_types: ['a'] });
   await tryIt({ endpoint: { url: receiver.url } }, 403, narrow);
   expect(await tryIt({ endpoint: { url: receiver.url }, event_type: 'a' }, 200, narrow)).toMatchObject({
     status: true,

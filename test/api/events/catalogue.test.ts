@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { startTestApp } from '../../support/app.ts';
+import { portalOf, startTestApp } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -174,12 +174,7 @@ test('a schema that refers to itself in many places has a small example', async 
 
 test('a portal link sees the types that it may use', async () => {
   const client = await scene();
-  const link = await client.post('/portal-links', {
-    name: 'link',
-    owner_id: 'o',
-    event_types: ['invoice.paid'],
-  });
-  const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+  const portal = await portalOf(client, 'o', { event_types: ['invoice.paid'] });
   const document: Json = await portal.get('/event-types/openapi');
   expect(Object.keys(document.webhooks)).toEqual(['invoice.paid']);
   expect(document.webhooks['invoice.paid'].post.description).toBe('It was paid.');

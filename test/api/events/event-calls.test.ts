@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually, every } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -49,8 +49,7 @@ test('an event names the customers whom it went to, and a portal link sees none 
   expect(event.owner_ids).toEqual(['ann', 'bob']);
   const { content } = await own.get('/events?ownerId=bob');
   expect(content).toMatchObject([{ uid: event.uid, owner_ids: ['ann', 'bob'] }]);
-  const { token } = await own.post('/portal-links', { name: 'bob', owner_id: 'bob' });
-  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  const portal = await portalOf(own, 'bob');
   expect(await portal.get(`/events/${event.uid}`)).toMatchObject({ owner_ids: [] });
 });
 
@@ -164,7 +163,7 @@ test('metadata is stored with an event, and a custom header for the key makes th
 });
 
 test('an event names a source of type rest_api, whose failed function is run again by a replay', async () => {
-  const http = await project.post('/sources', { name: 'http', type: 'http', verifier: { type: 'noop' } });
+  const http = await httpSource(project, { name: 'http' });
   const failing = {
     name: 'api',
     type: 'rest_api',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -247,7 +247,7 @@ test('an explanation considers whom the event was sent to, as matching does', as
 });
 
 test('an explanation follows the source, headers, query and path that the event came with', async () => {
-  const source = await client.post('/sources', { name: 'src', type: 'http' });
+  const source = await httpSource(client);
   await subscribe(client, receiver.url, {
     subscription: {
       source_id: source.uid,

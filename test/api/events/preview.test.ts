@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -163,8 +163,7 @@ test('a portal previews its own subscriptions on its own events and learns no he
     eventTypes: ['other'],
     endpoint: { owner_id: 'them' },
   });
-  const link = await project.post('/portal-links', { name: 'link', owner_id: 'me' });
-  const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+  const portal = await portalOf(project, 'me');
   await send(project, { secret: 'theirs' }, { event_type: 'other' });
   await send(project, { for: 'me' }, { custom_headers: { 'X-Token': 'hush-hush' } });
   const answer = await preview(portal, mine.subscription, {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { atLeast, eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -143,9 +143,7 @@ test('a batch refuses the events that do not fit, or all of them', async () => {
 
 test('an incoming webhook is checked after the functions of its source', async () => {
   const { client } = await scene('refuse');
-  const source = await client.post('/sources', {
-    name: 'hook',
-    type: 'http',
+  const source = await httpSource(client, {
     event_type_location: 'request.body.type',
     body_function: 'function transform(body) { return { invoice: body.number }; }',
   });

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { copyEvent } from '../../support/samples/copied-events.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -154,8 +154,7 @@ test('another project and a portal find nothing that is not theirs', async () =>
   const other = await app.newProject();
   for (const text of [event.uid, endpoint.uid, 'billing', 'payment-77', 'INV-2041', 'acme'])
     expect((await find(text, other)).hits).toEqual([]);
-  const { token } = await project.post('/portal-links', { name: 'acme', owner_id: 'acme-17' });
-  const portal = new ApiClient(`${app.url}/portal-api`, token);
+  const portal = await portalOf(project, 'acme-17');
   expect(short(await find('INV-2041', portal))).toEqual([['event', event.uid, 'data.invoice.number']]);
   expect(short(await find('billing', portal))).toEqual([['endpoint', endpoint.uid, 'name']]);
   for (const text of [hidden.uid, 'DE00-1', 'salary', 'shop', source.uid, 'acme-17'])

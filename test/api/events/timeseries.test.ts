@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { RECEIVER_URL } from '../../../src/domain/delivery.ts';
 import type { App } from '../../../src/start/app.ts';
 import { addUpCounts } from '../../../src/store/counts/add-up-counts.ts';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -73,15 +73,11 @@ test('accepted, delivered and failed are counted for project, endpoint and sourc
   const other = await app.newProject();
   expect(await totals(other, `endpointId=${good.endpoint.uid}`)).toMatchObject({ accepted: 0 });
   expect(await totals(other, `sourceId=${source.uid}`)).toMatchObject({ accepted: 0 });
-  const portalOf = async (link: object) => {
-    const { token } = await project.post('/portal-links', { name: 'link', owner_id: 'acme', ...link });
-    return new ApiClient(`${app.url}/portal-api`, token);
-  };
-  const portal = await portalOf({});
+  const portal = await portalOf(project, 'acme');
   expect(await totals(portal)).toMatchObject({ accepted: 3, delivered: 3, failed: 0 });
   expect(await totals(portal, `endpointId=${bad.endpoint.uid}`)).toMatchObject({ accepted: 0, failed: 0 });
   expect(await totals(portal, `sourceId=${source.uid}`)).toMatchObject({ accepted: 0 });
-  const narrow = await portalOf({ event_types: ['good'] });
+  const narrow = await portalOf(project, 'acme', { event_types: ['good'] });
   expect((await narrow.get('/timeseries', 403)).code).toBe('portal_forbidden');
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -18,8 +18,7 @@ const SEEN = ['order.made', 'paid'];
 const HIDDEN = ['order', 'paid.late', 'user.made'];
 
 const link = async (fields: object) => {
-  const made = await app.project.post('/portal-links', { name: 'l', owner_id: 'own', ...fields });
-  return new ApiClient(`${app.url}/portal-api`, made.token);
+  return portalOf(app.project, 'own', fields);
 };
 
 beforeAll(async () => {

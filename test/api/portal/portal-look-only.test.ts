@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { operations, pathWith } from '../../support/operations/documented.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
@@ -79,8 +79,7 @@ test('its allowed operations other than reads exist, and are not refused', async
 });
 
 const client = async (rights: object) => {
-  const link = await app.project.post('/portal-links', { name: 'l', owner_id: 'own', ...rights });
-  return new ApiClient(`${app.url}/portal-api`, link.token);
+  return portalOf(app.project, 'own', rights);
 };
 
 // proves Portal links: can_retry
@@ -135,8 +134,7 @@ test('no link changes where a function with variables sends; it may replace the 
   const [{ endpoint, subscription }, other] = [await made({ function: code }), await made({})];
   const linkWith = async (can_see_secrets: boolean) => {
     const rights = { can_manage_endpoint: true, can_edit_functions: true, can_see_secrets };
-    const { token } = await project.post('/portal-links', { name: 'l', owner_id: 'own', ...rights });
-    return new ApiClient(`${app.url}/portal-api`, token);
+    return portalOf(project, 'own', rights);
   };
   const [link, trusted] = [await linkWith(false), await linkWith(true)];
   const [one, its] = [`/endpoints/${endpoint.uid}`, `/subscriptions/${subscription.uid}`];

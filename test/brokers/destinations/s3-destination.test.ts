@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { setScene } from '../../crash/scene.ts';
 import type { TestApp } from '../../support/app.ts';
+import { httpSource } from '../../support/app.ts';
 import { brokerFacts } from '../../support/brokers/broker.ts';
 import { type S3Facts, VersityServer } from '../../support/brokers/versity-server.ts';
 import type { Json } from '../../support/client.ts';
@@ -152,11 +153,7 @@ describe('objects', () => {
     const [plain, cloud] = [await openBucket(facts), await openBucket(facts)];
     await scene.endpoint(plain.broker, {}, batchesOf(plain));
     await scene.endpoint(cloud.broker, { cloudevents: 'binary' }, batchesOf(cloud));
-    const source = await scene.project.post('/sources', {
-      name: 's',
-      type: 'http',
-      verifier: { type: 'noop' },
-    });
+    const source = await httpSource(scene.project);
     const headers = { 'content-type': 'text/plain' };
     await fetch(source.url, { method: 'POST', headers, body: 'first\n"second"' });
     await scene.succeeded(2);

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Sealer } from '../../../src/platform/sealer.ts';
 import { EndpointStore } from '../../../src/store/config/endpoints.ts';
 import { PullScene } from '../../pull/consumer.ts';
-import { SECRET_KEY, startTestApp, subscribe } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import { portalOf, SECRET_KEY, startTestApp, subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { atLeast, eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery, shown } from '../../support/settled.ts';
@@ -153,12 +153,7 @@ describe('an endpoint with expires_at', () => {
     expect((await project.post(`/endpoints/${endpoint.uid}/test`, undefined, 400)).message).toContain(
       'inactive',
     );
-    const link = await project.post('/portal-links', {
-      name: 'l',
-      owner_id: 'expired',
-      can_manage_endpoint: true,
-    });
-    const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+    const portal = await portalOf(project, 'expired', { can_manage_endpoint: true });
     const seen = await portal.put(`/endpoints/${endpoint.uid}`, { name: 'n', expires_at: FAR });
     expect(seen).toMatchObject({ status: 'inactive', expires_at: endpoint.expires_at });
     const made = await portal.post('/endpoints', { name: 'n', url: receiver.url, expires_at: FAR });

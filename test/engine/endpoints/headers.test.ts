@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PullScene } from '../../pull/consumer.ts';
-import { startTestApp, subscribe } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
+import type { Json } from '../../support/client.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery } from '../../support/settled.ts';
 import { shared } from '../../support/shared.ts';
@@ -124,13 +124,7 @@ test('a portal link that does not see secrets cannot have stored headers sent to
   const { endpoint } = await subscribe(project, receiver.url, {
     endpoint: { owner_id: 'portal', headers: { 'X-Request-Id': 'hush' } },
   });
-  const link = await project.post('/portal-links', {
-    name: 'l',
-    owner_id: 'portal',
-    can_manage_endpoint: true,
-    can_see_secrets: false,
-  });
-  const portal = new ApiClient(`${app.url}/portal-api`, link.token);
+  const portal = await portalOf(project, 'portal', { can_manage_endpoint: true, can_see_secrets: false });
   const one = `/endpoints/${endpoint.uid}`;
   // Also where a header of that name would be harmless in an answer.
   expect((await portal.get(one)).headers).toEqual({ 'X-Request-Id': '***' });

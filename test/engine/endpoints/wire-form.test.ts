@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import { subscriptions } from '../../../src/store/config/subscriptions.ts';
 import { PullScene } from '../../pull/consumer.ts';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
 import { type Received, Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery } from '../../support/settled.ts';
@@ -80,7 +80,7 @@ describe('an envelope', () => {
   });
 
   test('is not put around bytes that are no JSON', async () => {
-    const source = await project.post('/sources', { name: 'text', type: 'http' });
+    const source = await httpSource(project);
     await subscribe(project, `${receiver.url}/text`, {
       endpoint: { envelope: 'standard' },
       subscription: { source_id: source.uid },
@@ -155,8 +155,8 @@ describe('webhook-id', () => {
   });
 
   test('as the id of the event may have one subscription per source', async () => {
-    const { uid: source_id } = await project.post('/sources', { name: 'a', type: 'http' });
-    const { uid: other } = await project.post('/sources', { name: 'b', type: 'http' });
+    const { uid: source_id } = await httpSource(project);
+    const { uid: other } = await httpSource(project);
     const fields = { name: 'by source', url: receiver.url, webhook_id: 'event' };
     const of = (...subscriptions: object[]) => ({ ...fields, subscriptions });
     await project.post('/endpoints', of({ source_id }, { source_id: other }));

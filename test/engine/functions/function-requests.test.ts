@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { newestDelivery, shown } from '../../support/settled.ts';
@@ -66,7 +66,7 @@ test('a function sets headers, path and query, and the receiver sees them signed
 });
 
 test('without a body the payload is sent as it came, also one that is no JSON', async () => {
-  const source = await app.project.post('/sources', { name: 'text', type: 'http' });
+  const source = await httpSource(app.project);
   const { endpoint } = await listen('plain', v2('{ headers: { "X-Length": String(payload.length) } }'), {
     subscription: { source_id: source.uid, filter_config: { event_types: ['*'] } },
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { startTestApp, subscribe } from '../../support/app.ts';
+import { httpSource, startTestApp, subscribe } from '../../support/app.ts';
 import type { Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Load } from '../../support/load.ts';
@@ -73,9 +73,7 @@ test('a failing function ends its own delivery, with the reason and no attempt, 
 });
 
 test('replaying an event that a function of its source failed runs the source’s functions again', async () => {
-  const source = await app.project.post('/sources', {
-    name: 'source',
-    type: 'http',
+  const source = await httpSource(app.project, {
     body_function: 'function transform() { throw new Error("not yet") }',
   });
   await subscribe(app.project, `${receiver.url}/replayed`, { subscription: { source_id: source.uid } });
@@ -93,9 +91,8 @@ test('replaying an event that a function of its source failed runs the source’
 });
 
 test('a replay that ran the source’s functions without a match does not run them on their own result', async () => {
-  const source = await app.project.post('/sources', {
+  const source = await httpSource(app.project, {
     name: 'counting',
-    type: 'http',
     body_function: 'function transform() { throw new Error("not yet") }',
   });
   const headers = { 'content-type': 'application/json' };
