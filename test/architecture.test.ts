@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../src/platform/version.ts';
 import { settings } from '../src/settings/settings.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -99,7 +99,7 @@ describe('the imports of src', () => {
 });
 
 describe('a forbidden import is reported', () => {
-  let folder: string;
+  const folder = temporaryFolder(afterAll);
   let violations: string[];
 
   const files: Record<string, string> = {
@@ -145,7 +145,6 @@ describe('a forbidden import is reported', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'posthorn-imports-'));
     for (const [path, text] of Object.entries(files)) {
       await mkdir(join(folder, dirname(path)), { recursive: true });
       await writeFile(join(folder, path), text);
@@ -155,7 +154,6 @@ describe('a forbidden import is reported', () => {
     await writeFile(join(folder, 'package.json'), read('package.json'));
     violations = (await cruise(folder)).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`);
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it.each([
     ['of a higher layer', 'platform-imports: src/platform/upwards.ts'],

@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify from 'fastify';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readBuiltPages } from '../../src/api/pages/built-pages.ts';
 import { registerPages } from '../../src/api/pages/routes.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { buildPages } from '../web/build-pages.ts';
 
 describe('the built pages', () => {
@@ -89,15 +87,10 @@ describe('the built pages', () => {
 });
 
 it('without a build the addresses of the pages say how to get one', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-pages-'));
   const server = Fastify();
-  try {
-    registerPages(server, {} as never, readBuiltPages(folder));
-    const response = await server.inject('/');
-    expect(response.statusCode).toBe(503);
-    expect(response.body).toContain('npm ci');
-  } finally {
-    await server.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  onTestFinished(() => server.close());
+  registerPages(server, {} as never, readBuiltPages(temporaryFolder()));
+  const response = await server.inject('/');
+  expect(response.statusCode).toBe(503);
+  expect(response.body).toContain('npm ci');
 });

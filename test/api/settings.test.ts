@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
@@ -11,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort, Program } from '../support/program.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Settings that show in what the API answers. */
 const written = linesOf('debug');
@@ -152,26 +150,21 @@ test('the verifier of a source accepts requests with its password or key', async
 describe('the log', () => {
   /** The log of a node for one refused call. */
   async function logged(env: Record<string, string>): Promise<string> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-log-'));
     const program = new Program({
       args: ['serve'],
       env: {
         DATABASE_URL: app.database.url,
         POSTHORN_SECRET_KEY: SECRET_KEY,
         POSTHORN_PORT: '0',
-        POSTHORN_DATA_DIR: dataDir,
+        POSTHORN_DATA_DIR: temporaryFolder(),
         ...env,
       },
     });
-    try {
-      const url = await program.ready();
-      await fetch(`${url}/api/v1/projects`);
-      await program.stop();
-      return program.stderr;
-    } finally {
-      await program.end();
-      rmSync(dataDir, { recursive: true, force: true });
-    }
+    onTestFinished(() => program.end());
+    const url = await program.ready();
+    await fetch(`${url}/api/v1/projects`);
+    await program.stop();
+    return program.stderr;
   }
 
   // proves Instance: POSTHORN_LOG_LEVEL

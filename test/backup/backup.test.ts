@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { subscribe } from '../support/app.ts';
@@ -18,13 +17,14 @@ import {
   tokenOf,
   use,
 } from '../support/session-client.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { linesOf, refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
 /** Backups of the embedded database under a node at work. */
 const SECRET = 'an endpoint secret nobody else may read';
 const PAYLOAD = { text: 'tab\t, line\n, \\. and \u0000 and 💌', number: 1.5 };
 
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let dataDir: string;
 let node: Program;
 let client: ApiClient;
@@ -39,7 +39,6 @@ let before: number;
 let accepted: number;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'posthorn-backup-'));
   dataDir = join(folder, 'data');
   node = new Program({ args: ['serve'], env: { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir } });
   const url = await node.ready();
@@ -78,7 +77,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await node.end();
   await receiver.stop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 async function runToEnd(args: string[]): Promise<void> {

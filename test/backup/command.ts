@@ -1,14 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'posthorn-backup-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
+  const directory = temporaryFolder();
   return directory;
 }
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -12,6 +11,7 @@ import { atLeast, eventually } from '../support/eventually.ts';
 import { readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 
@@ -68,8 +68,7 @@ const send = (client: ApiClient, name: string, type = 'sent') =>
   client.post('/events/broadcast', { event_type: type, idempotency_key: name, data: { name } });
 
 test('a restore to a time has what was accepted until then, and takes what came later again by its key', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'posthorn-time-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const folder = temporaryFolder();
   // The server may run as another user.
   await chmod(folder, 0o755);
   const archive = join(folder, 'archive');

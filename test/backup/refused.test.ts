@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -12,6 +10,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
 /** Refusals of restore and backup. They leave nothing behind. */
@@ -19,13 +18,12 @@ import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 const RESTORE_MS = 120_000;
 const KEY = 'a secret key for tests only, 32+ characters';
 const app = await shared(startTestApp());
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let file: string;
 let good: Buffer;
 let atUrl: Record<string, string>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'posthorn-refused-'));
   await app.project.post('/events/broadcast', { event_type: 'one', data: { is: 'stored' } });
   // A partition past its retention that has been detached and is not dropped yet.
   await app.database.query('create table events_2020010100 (like events)');
@@ -37,9 +35,7 @@ beforeAll(async () => {
   good = readFileSync(file);
 });
 
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(async () => {});
 
 /** The backup with other lines, and the hash that belongs to them. */
 function changed(change: (text: string) => string): Buffer {

@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { goalsOf, type ScalingResults } from '../../bench/scaling.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('the database cost of an event does not grow with nodes', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'posthorn-scaling-'));
-  const file = join(directory, 'results.json');
+  const file = join(temporaryFolder(), 'results.json');
   const options = ['scaling', '--smoke', '--only', 'nodes', '--json', file];
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
   const { figures, goals } = JSON.parse(await readFile(file, 'utf8')) as ScalingResults;
-  await rm(directory, { recursive: true });
 
   expect(Object.keys(figures)).toEqual(['nodes']);
   for (const sample of Object.values(figures).flatMap((steps) => Object.values(steps))) {

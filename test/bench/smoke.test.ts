@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
@@ -8,10 +7,10 @@ import { expect, test } from 'vitest';
 import type { Sample } from '../../bench/figure.ts';
 import { PAYLOAD, writeEvent } from '../../bench/payload.ts';
 import type { Results } from '../../bench/report/report.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'posthorn-smoke-'));
-  const file = join(directory, 'results.json');
+  const file = join(temporaryFolder(), 'results.json');
   const names = [
     'end_to_end',
     'watchers',
@@ -26,7 +25,6 @@ test('the benchmark runs, counts its events, and writes figures and goals', asyn
   const options = ['--smoke', '--only', names.join(','), '--json', file];
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', ...options]);
   const results = JSON.parse(await readFile(file, 'utf8')) as Results;
-  await rm(directory, { recursive: true });
 
   expect(results.machine).toMatchObject({ cores: expect.any(Number), node: process.version });
   const { idle, start, ...loaded } = results.figures;

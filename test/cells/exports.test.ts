@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
@@ -9,12 +8,12 @@ import type { ApiClient } from '../support/client.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startTwoCells } from './service.ts';
 
 const DAY_MS = 86_400_000;
 const OLD_MS = Date.now() - 40 * DAY_MS;
-const directory = await mkdtemp(join(tmpdir(), 'posthorn-exports-'));
-afterAll(() => rm(directory, { recursive: true }));
+const directory = temporaryFolder(afterAll);
 const ROLES = 'api,ingest,deliver,broker';
 const cells = await shared(startTwoCells({ POSTHORN_ROLES: ROLES }));
 

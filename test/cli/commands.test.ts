@@ -1,6 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { heldScene } from '../ordering/held-scene.ts';
@@ -10,11 +9,11 @@ import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());
-const folder = mkdtempSync(join(tmpdir(), 'posthorn-cli-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(afterAll);
 
 const env = {
   POSTHORN_URL: app.url,

@@ -1,17 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startRecordedConvoy } from './recorded-convoy.ts';
 import { RECORDED_KEY, startRecorded, startRecordedOutpost, startRecordedSvix } from './recorded-services.ts';
 
 const app = await shared(startTestApp());
-const folder = mkdtempSync(join(tmpdir(), 'posthorn-moving-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(afterAll);
 
 const environment = (client: ApiClient) => ({
   POSTHORN_URL: app.url,

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -7,11 +6,11 @@ import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startInBetween } from './in-between.ts';
 
 const app = await shared(startTestApp());
-const folder = mkdtempSync(join(tmpdir(), 'posthorn-file-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(afterAll);
 const SECRET = 'a signing secret';
 
 const environment = (client: ApiClient) => ({

@@ -1,17 +1,7 @@
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -20,15 +10,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The package as npm packs it, installed in an empty project. */
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let installed: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'posthorn-client-'));
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   // The home of the user may not be writable.
   const env = { ...process.env, npm_config_cache: join(folder, 'cache') };
@@ -37,8 +27,6 @@ beforeAll(async () => {
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder, env });
   installed = join(folder, 'node_modules/posthorn-client');
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
   const modules = () => globSync('dist/**/*.js', { cwd: installed });

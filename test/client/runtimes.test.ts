@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signatureCases } from '../docs/signature-cases.ts';
 import { needs } from '../support/suite/parts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { launch } from '../web/browser.ts';
 
 /** The build of the client verifies the same requests in every runtime that this machine has. */
@@ -29,10 +29,9 @@ const named = (results: unknown[]) =>
   cases.map(({ check, name }, index) => `${check}: ${name}: ${String(results[index])}`);
 const expected = named(cases.map(({ accepted }) => accepted));
 
-let folder: string;
+const folder = temporaryFolder(afterAll);
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'posthorn-runtimes-'));
   await run(process.execPath, [join(ROOT, 'client/build.ts'), join(folder, 'dist')]);
   cpSync(join(import.meta.dirname, 'check-signatures.js'), join(folder, 'check-signatures.js'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -43,7 +42,6 @@ beforeAll(async () => {
      console.log(JSON.stringify(await acceptedRequests(verifyWebhook, ${requests})));`,
   );
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const runtimes = [
   { name: 'Node', command: process.execPath, args: [], part: {} },

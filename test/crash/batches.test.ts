@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
@@ -8,13 +5,13 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const EVENTS = 600;
 const IN_BATCH = 50;
 
 async function startNode({ onTestFinished }: TestContext, database: TestDatabase) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-batches-'));
-  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const dataDir = temporaryFolder();
   const program = new Program({
     args: ['serve'],
     env: {

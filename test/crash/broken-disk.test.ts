@@ -11,7 +11,6 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,10 +19,11 @@ import { startNode, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A server of its own, whose files the test breaks. The node uses it as it would use any PostgreSQL server. */
 async function brokenScene() {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-disk-'));
+  const folder = temporaryFolder();
   // The server may run as another user.
   chmodSync(folder, 0o755);
   const server = await startEmbeddedPostgres({
@@ -42,7 +42,6 @@ async function brokenScene() {
     await receiver.stop();
     await client.end();
     await server.stop();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   const { api_key, project_id } = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8'));
   const project = new ApiClient(`${node.url}/api/v1/projects/${project_id}`, api_key);

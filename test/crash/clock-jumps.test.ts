@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,6 +11,7 @@ import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { needs } from '../support/suite/parts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { SetClock } from './set-clock.ts';
 
 /** The clock of a node, or of the database, is set forward and back while two nodes work. */
@@ -25,8 +25,7 @@ const JITTER_MS = 1_000;
 const PROGRESS = 12;
 
 async function setScene() {
-  const folder = await mkdtemp(join(tmpdir(), 'posthorn-clock-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const folder = temporaryFolder();
   // The server may run as another user.
   await chmod(folder, 0o755);
   const [ofNode, ofDatabase] = [new SetClock(join(folder, 'node')), new SetClock(join(folder, 'database'))];

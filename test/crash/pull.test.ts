@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { storeDeliveries } from '../pull/store-deliveries.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { HeldByDevices } from './held-by-devices.ts';
 
 const DELIVERIES = 10_000;
@@ -16,8 +14,7 @@ const LEASE_SECONDS = 2;
 const CALM_AT = 8_000;
 
 async function startNode({ onTestFinished }: TestContext, database: TestDatabase, port = 0) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-pull-'));
-  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const dataDir = temporaryFolder();
   const program = new Program({
     args: ['serve'],
     env: {

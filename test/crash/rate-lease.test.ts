@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { LoopWatch } from '../chaos/receiver/loop-watch.ts';
 import { subscribe } from '../support/app.ts';
@@ -8,6 +5,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { listenHttp } from '../support/servers/loopback-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * The program that counts a rate limit is killed or stands still in the middle of its work, and another takes over.
@@ -31,8 +29,7 @@ interface Receipt {
 async function startScene({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
   onTestFinished(() => database.stop());
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-lease-'));
-  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const dataDir = temporaryFolder();
   const start = async () => {
     const env = {
       DATABASE_URL: database.url,

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, type TestContext } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A receiver in this process and the real program in another, on a data directory that outlives it. */
 export interface Scene {
@@ -21,8 +19,7 @@ export interface Scene {
 const ANSWER_AFTER_MS = 15;
 
 export async function setScene({ onTestFinished }: TestContext): Promise<Scene> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-crash-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
+  const dataDir = temporaryFolder();
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
   receiver.answerAlways((_request, response) => {

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { subscribe } from '../support/app.ts';
@@ -9,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { arrivals, expectNothingLost } from './scene.ts';
 
 const EVENTS = 1_000;
@@ -18,9 +17,8 @@ const KILL_AT = 400;
 async function startPair({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
   onTestFinished(() => database.stop());
-  const dataDirs = await Promise.all([0, 1].map(() => mkdtemp(join(tmpdir(), 'posthorn-pair-'))));
+  const dataDirs = [0, 1].map(() => temporaryFolder(onTestFinished));
   const programs = dataDirs.map((dataDir) => {
-    onTestFinished(() => rm(dataDir, { recursive: true }));
     const env = {
       DATABASE_URL: database.url,
       POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { Program } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const receiver = await shared(Receiver.start());
@@ -18,17 +18,14 @@ it('the tour of docs/cli.md runs as written, in the folder of a service that was
   const tour = blocks.join('\n').replaceAll('http://127.0.0.1:4000/', `${receiver.url}/`);
 
   // In place of the project's folder, which the tour would write to.
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-tour-'));
+  const folder = temporaryFolder();
   symlinkSync(join(ROOT, 'bin'), join(folder, 'bin'));
   const service = new Program({
     command: ['bin/posthorn', 'serve'],
     cwd: folder,
     env: { POSTHORN_PORT: '0' },
   });
-  context.onTestFinished(async () => {
-    await service.end();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  context.onTestFinished(() => service.end());
   await service.ready();
 
   const { PATH, NODE_COMPILE_CACHE } = process.env;

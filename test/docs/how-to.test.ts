@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { needs } from '../support/suite/parts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/how-to');
 const START_PAGE = 'README.md';
@@ -39,7 +39,7 @@ function savedFiles(page: string): [name: string, text: string][] {
 }
 
 describe('the how-tos', needs('curl', 'openssl'), () => {
-  let folder: string;
+  const folder = temporaryFolder(afterAll);
   let service: TestApp;
   let receiver: ChildProcess;
   let receiverPort: string;
@@ -49,7 +49,6 @@ describe('the how-tos', needs('curl', 'openssl'), () => {
     text.replaceAll('http://127.0.0.1:5005', service.url).replaceAll('127.0.0.1:4000', receiverPort);
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'posthorn-how-to-'));
     service = await startTestApp({ POSTHORN_DEFAULTS: 'standard' });
     await mkdir(join(folder, '.posthorn'));
     await writeFile(
@@ -73,7 +72,6 @@ describe('the how-tos', needs('curl', 'openssl'), () => {
   afterAll(async () => {
     receiver.kill();
     await service.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it.each(pages)('%s runs, and every answer is a success', async (page) => {

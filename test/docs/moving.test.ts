@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/moving-from-convoy.md'), 'utf8');
@@ -25,8 +25,7 @@ const receiver = await shared(Receiver.start());
 const convoy = await shared(startRecordedConvoy(`${receiver.url}/`));
 
 it('the cut-over of docs/moving-from-convoy.md loses no event, and no receiver acts on one twice', async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-cut-over-'));
-  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(context.onTestFinished);
   const target = await app.newProject();
   const { NODE_COMPILE_CACHE, PATH = '' } = process.env;
   const env = {

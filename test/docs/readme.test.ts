@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
 import { needs } from '../support/suite/parts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -45,14 +45,13 @@ async function end({ process }: Program): Promise<number | null> {
 }
 
 describe('the tour of the README', needs('curl'), () => {
-  let folder: string;
+  const folder = temporaryFolder(afterAll);
   let receiverUrl: string;
   let service: Program;
   let receiver: Program;
   let answers: { status: boolean; data: Record<string, unknown> }[];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'posthorn-readme-'));
     const [servicePort, receiverPort] = [await freePort(), await freePort()];
     receiverUrl = `http://127.0.0.1:${receiverPort}/`;
     const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, text = '']) => ({
@@ -87,7 +86,6 @@ describe('the tour of the README', needs('curl'), () => {
   afterAll(async () => {
     await end(receiver);
     await end(service);
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('gets an answer to every call', () => {

@@ -1,8 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonSchema, type OpenApiDocument, type Schema } from '../../src/api/reference/document.ts';
@@ -11,6 +10,7 @@ import type { Json } from '../support/client.ts';
 import { freePort } from '../support/program.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { ReferenceScene } from './reference-scene.ts';
 import { type Sample, schemaSamples } from './schema-samples.ts';
 
@@ -108,7 +108,7 @@ function inOrder(examples: Example[]): Example[] {
 }
 
 describe.runIf(curlIsHere)('the examples', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-reference-'));
+  const folder = temporaryFolder(afterAll);
   const scene = new ReferenceScene(app);
   let pages: string;
   let variables: Record<string, string>;
@@ -152,10 +152,7 @@ describe.runIf(curlIsHere)('the examples', () => {
     variables = Object.fromEntries(values.split('\n').map((value, i) => [names[i] ?? 'endpoint_id', value]));
     writeFileSync(join(folder, '.curlrc'), 'include\n');
   });
-  afterAll(async () => {
-    await scene.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => scene.stop());
 
   it('of every operation do as printed what the operation says', async () => {
     const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenApiDocument;

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { compileSigner } from '../../src/signing/sign-delivery.ts';
 import { standardWebhooksSecret } from '../../src/signing/signing-secrets.ts';
 import { startTestApp } from '../support/app.ts';
 import { needs } from '../support/suite/parts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type SignatureCase, signatureCases } from './signature-cases.ts';
 
 const page = readFileSync(path.join(import.meta.dirname, '../../docs/verifying.md'), 'utf8');
@@ -19,8 +19,7 @@ function codeBlock(language: string): string {
   return blocks[0]![2]!;
 }
 
-const folder = mkdtempSync(path.join(tmpdir(), 'verifying-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 describe('the Node.js sample', () => {
   type Check = (

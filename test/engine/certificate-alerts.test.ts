@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
@@ -11,13 +10,13 @@ import { type Issued, TestAuthority } from '../support/servers/issue-certificate
 import { MailServer } from '../support/servers/mail-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const authority = new TestAuthority();
 const ENDED = ['Success', 'Failure'];
 
-const directory = await mkdtemp(join(tmpdir(), 'posthorn-certificates-'));
+const directory = temporaryFolder(afterAll);
 await writeFile(join(directory, 'ca.pem'), authority.pem);
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 const mailServer = await shared(MailServer.start());
 const app = await shared(

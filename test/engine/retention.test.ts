@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -16,12 +15,12 @@ import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
 const { log, lines } = linesOf('info');
-const directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
-afterAll(() => rm(directory, { recursive: true }));
+const directory = temporaryFolder(afterAll);
 // Upkeep is done once, by each node with that role as it starts.
 const ROLES = 'api,ingest,deliver,broker';
 const app = await shared(startTestApp({ POSTHORN_ROLES: ROLES }, log));

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/start/app.ts';
@@ -9,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** Events before the fault, and after the move. */
@@ -28,8 +28,7 @@ interface Scene {
 async function startScene(): Promise<Scene> {
   const pair = await StandbyPair.start();
   onTestFinished(() => pair.stop());
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-failover-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = temporaryFolder();
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
   const { log, lines } = linesOf('info');

@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { KeptApp } from '../../src/start/kept-app.ts';
 import { SECRET_KEY, startNode, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
@@ -11,6 +10,7 @@ import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** A primary that was replaced and comes back as the only one, in the order of the tests. */
@@ -19,6 +19,7 @@ const ALONE = /^the only primary of the database is older than one seen/;
 const ACCEPTED = /^an old primary of the database was accepted/;
 
 let pair: StandbyPair;
+const dataDir = temporaryFolder(afterAll);
 let receiver: Receiver;
 let url: string;
 let env: Record<string, string>;
@@ -30,7 +31,6 @@ beforeAll(async () => {
   // The old primary goes on alone: only the nodes can keep their writes from it.
   pair = await StandbyPair.start({ isSynchronous: false });
   receiver = await Receiver.start();
-  const dataDir = await mkdtemp(join(tmpdir(), 'posthorn-old-primary-'));
   const port = String(await freePort());
   env = {
     DATABASE_URL: pair.url,
@@ -49,7 +49,6 @@ beforeAll(async () => {
     await app.stop();
     await receiver.stop();
     await pair.stop();
-    await rm(dataDir, { recursive: true, force: true });
   };
 });
 

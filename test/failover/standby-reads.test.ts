@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/store/database/database.ts';
 import { exportPartition } from '../../src/store/upkeep/export-partition.ts';
 import { partitionBounds } from '../../src/store/upkeep/partitions.ts';
@@ -10,6 +9,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** A node that reads time series and exports from a standby, in the order of the tests. */
@@ -17,12 +17,11 @@ let pair: StandbyPair;
 let url: string;
 let client: ApiClient;
 let db: Database;
-let dataDir: string;
+const dataDir = temporaryFolder(afterAll);
 const { log, lines } = linesOf('warn');
 
 beforeAll(async () => {
   pair = await StandbyPair.start({ isSynchronous: false });
-  dataDir = await mkdtemp(join(tmpdir(), 'posthorn-reads-'));
   const receiver = await Receiver.start();
   const node = await startNode(
     { DATABASE_URL: pair.url, POSTHORN_READ_URL: pair.standbyUrl, POSTHORN_DATA_DIR: dataDir },
@@ -38,7 +37,6 @@ beforeAll(async () => {
     await node.stop();
     await receiver.stop();
     await pair.stop();
-    await rm(dataDir, { recursive: true, force: true });
   };
 });
 

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
@@ -20,17 +19,17 @@ import {
   use,
 } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const app = await shared(startTestApp());
 const second = await app.addNode();
 
 /** Runs a command of the operator on the service of this file. */
 async function command(...args: string[]): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'posthorn-command-'));
+  const dir = temporaryFolder();
   const credentials = { url: app.url, instance_key: app.instance.key };
   await writeFile(join(dir, 'credentials.json'), JSON.stringify(credentials));
   const { code, stdout, stderr } = await runPosthorn(args, { env: { POSTHORN_DATA_DIR: dir } });
-  await rm(dir, { recursive: true });
   expect([code, stderr]).toEqual([0, '']);
   return stdout.trim();
 }

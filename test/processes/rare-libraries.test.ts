@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const KAFKA = '@platformatic/kafka';
 /** For mail, devices, sign-in at providers, client assertions and new passwords. typebox is for types only. */
@@ -16,8 +16,8 @@ const OTHERS = ['amqplib', '@aws-sdk/client-sqs', '@google-cloud/pubsub', 'pg-lo
 
 test('libraries of brokers and of rare features are loaded when they are first needed', async () => {
   const app = await startTestApp({ POSTHORN_ROLES: 'api' });
-  const directory = await mkdtemp(join(tmpdir(), 'posthorn-packages-'));
-  const file = join(directory, 'packages');
+  onTestFinished(() => app.stop());
+  const file = join(temporaryFolder(), 'packages');
   const program = new Program({
     command: [process.execPath, '--import', './test/support/suite/record-packages.ts', 'src/main.ts'],
     args: ['serve'],
@@ -30,29 +30,24 @@ test('libraries of brokers and of rare features are loaded when they are first n
     },
   });
   const packages = async () => (await readFile(file, 'utf8')).split('\n');
-  try {
-    const url = await program.ready();
-    const made = await app.instance.post('/projects', { name: 'brokers', type: 'outgoing' });
-    const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
-    await httpSource(project, { name: 'http' });
-    const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
-    const pub_sub = { type: 'kafka', workers: 1, kafka };
-    const source = { name: 'broker', type: 'pub_sub', pub_sub };
-    const { uid } = await project.post('/sources', { ...source, is_disabled: true });
-    const before = await packages();
-    expect(before).toContain('fastify');
-    expect(before.filter((name) => [KAFKA, ...OTHERS, ...RARE, ...DOCUMENTS].includes(name))).toEqual([]);
-    expect(before).toContain('undici');
-    expect(before).not.toContain('undici/lib/web/fetch');
-    await project.put(`/sources/${uid}`, { is_disabled: false });
-    const after = await eventually(packages, (names) => names.includes(KAFKA));
-    expect(after.filter((name) => [...OTHERS, ...RARE].includes(name))).toEqual([]);
-    const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: object };
-    expect(Object.keys(document.paths).length).toBeGreaterThan(100);
-    expect(await packages()).toContain('@fastify/swagger');
-  } finally {
-    await program.end();
-    await rm(directory, { recursive: true });
-    await app.stop();
-  }
+  onTestFinished(() => program.end());
+  const url = await program.ready();
+  const made = await app.instance.post('/projects', { name: 'brokers', type: 'outgoing' });
+  const project = new ApiClient(`${app.url}/api/v1/projects/${made.project.uid}`, made.api_key.key);
+  await httpSource(project, { name: 'http' });
+  const kafka = { brokers: ['127.0.0.1:1'], topic_name: 't' };
+  const pub_sub = { type: 'kafka', workers: 1, kafka };
+  const source = { name: 'broker', type: 'pub_sub', pub_sub };
+  const { uid } = await project.post('/sources', { ...source, is_disabled: true });
+  const before = await packages();
+  expect(before).toContain('fastify');
+  expect(before.filter((name) => [KAFKA, ...OTHERS, ...RARE, ...DOCUMENTS].includes(name))).toEqual([]);
+  expect(before).toContain('undici');
+  expect(before).not.toContain('undici/lib/web/fetch');
+  await project.put(`/sources/${uid}`, { is_disabled: false });
+  const after = await eventually(packages, (names) => names.includes(KAFKA));
+  expect(after.filter((name) => [...OTHERS, ...RARE].includes(name))).toEqual([]);
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: object };
+  expect(Object.keys(document.paths).length).toBeGreaterThan(100);
+  expect(await packages()).toContain('@fastify/swagger');
 });

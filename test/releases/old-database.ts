@@ -1,6 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import type { App } from '../../src/start/app.ts';
@@ -9,6 +7,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Answers, Reader } from './reader.ts';
 import { filesOf } from './record.ts';
 
@@ -32,8 +31,7 @@ export class OldDatabase {
     const { backup, answers } = filesOf(version);
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.stop());
-    const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-release-'));
-    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+    const dataDir = temporaryFolder();
     const text = gunzipSync(readFileSync(answers)).toString();
     const old = new OldDatabase(database, dataDir, JSON.parse(text, unlessFilled) as Answers);
     const { code, stderr } = await runPosthorn(['restore', backup], { env: old.#env });

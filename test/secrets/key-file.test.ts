@@ -1,20 +1,17 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { keyIdOf } from '../../src/platform/sealer.ts';
 import type { ApiClient } from '../support/client.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The key of the embedded database, in the same directory. */
 
 function service() {
-  const dataDir = join(mkdtempSync(join(tmpdir(), 'posthorn-key-')), 'data');
+  const dataDir = join(temporaryFolder(), 'data');
   const programs: Program[] = [];
-  onTestFinished(async () => {
-    await Promise.all(programs.map((program) => program.end()));
-    rmSync(join(dataDir, '..'), { recursive: true, force: true });
-  });
+  onTestFinished(async () => void (await Promise.all(programs.map((program) => program.end()))));
   const run = (...args: string[]) => {
     const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: '0' };
     programs.push(new Program({ args, env }));

@@ -1,22 +1,22 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const POSTHORN = join(import.meta.dirname, '../../bin/posthorn');
-let dataDir: string;
+const dataDir = temporaryFolder(afterAll);
 let program: Program;
 let url: string;
 /** The mode of credentials.json when /readyz first answered 200. */
 let modeWhenReady: number;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'posthorn-first-'));
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   program = new Program({
@@ -29,7 +29,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await program.end();
-  rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** 0 while no server listens. */
@@ -170,7 +169,8 @@ describe('posthorn', () => {
 
 test('a further node logs the egress rule, and names no file that it does not have', async () => {
   const database = await createTestDatabase();
-  const directory = mkdtempSync(join(tmpdir(), 'posthorn-further-'));
+  onTestFinished(() => database.stop());
+  const directory = temporaryFolder();
   const start = async (name: string) => {
     const env = {
       DATABASE_URL: database.url,
@@ -179,20 +179,14 @@ test('a further node logs the egress rule, and names no file that it does not ha
       POSTHORN_DATA_DIR: join(directory, name),
     };
     const node = new Program({ args: ['serve'], env });
+    onTestFinished(() => node.end());
     await node.ready();
     return node;
   };
   const first = await start('first');
   const further = await start('further');
-  try {
-    expect(first.stderr).toContain('deliveries may go to public addresses only (POSTHORN_EGRESS=public)');
-    expect(further.stdout).toMatch(/^Posthorn is ready at \S+\n$/);
-  } finally {
-    await first.end();
-    await further.end();
-    await database.stop();
-    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
-  }
+  expect(first.stderr).toContain('deliveries may go to public addresses only (POSTHORN_EGRESS=public)');
+  expect(further.stdout).toMatch(/^Posthorn is ready at \S+\n$/);
   expect(program.stderr).toContain(
     'deliveries may go to any address except link-local and cloud metadata (POSTHORN_EGRESS=any)',
   );

@@ -3,17 +3,16 @@ import {
   chmodSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** bin/posthorn with a Node of npm ci that does not start, as on a minimal Debian. */
 const ROOT = join(import.meta.dirname, '../..');
@@ -21,7 +20,7 @@ const BROKEN = 'node: error while loading shared libraries: libatomic.so.1: cann
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'posthorn-launcher-'));
+  folder = temporaryFolder();
   for (const path of ['app/bin', 'app/node_modules/.bin', 'machine', 'older', 'tools'])
     mkdirSync(join(folder, path), { recursive: true });
   cpSync(join(ROOT, 'bin/posthorn'), join(folder, 'app/bin/posthorn'));
@@ -31,8 +30,6 @@ beforeEach(() => {
   symlinkSync(join(ROOT, 'src'), join(folder, 'app/src'));
   symlinkSync(join(ROOT, 'node_modules/isolated-vm'), join(folder, 'app/node_modules/isolated-vm'));
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function script(path: string, text: string): void {
   const file = join(folder, path);

@@ -1,12 +1,12 @@
 import { type ExecFileException, execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * The package as `npm pack` makes it, installed by npm in an empty directory. No registry is needed: the directory has the
@@ -14,11 +14,10 @@ import { Receiver } from '../support/servers/receiver.ts';
  */
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let bin: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'posthorn-package-'));
   await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT });
   const [tarball = ''] = globSync('*.tgz', { cwd: folder });
   for (const [place, paths] of Map.groupBy(dependencies(), dirname)) copyPackages(place, paths);
@@ -26,8 +25,6 @@ beforeAll(async () => {
   await run('npm', ['install', ...quiet, `./${tarball}`], { cwd: folder });
   bin = join(folder, 'node_modules/.bin/posthorn');
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The paths of the packages that an installation has. Packages inside of others come with them. */
 function dependencies(): string[] {

@@ -1,5 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
@@ -8,6 +7,7 @@ import { Program } from '../support/program.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
 import { startTransactionPooler } from '../support/servers/transaction-pooler.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 /** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */
@@ -15,8 +15,7 @@ const SECRET_KEY = 'thirty-two characters or even more';
 const isRoot = process.geteuid?.() === 0;
 
 function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'posthorn-start-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   return directory;
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../src/start/app.ts';
@@ -10,12 +9,13 @@ import { asAdmin, createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { smallDisk } from '../support/servers/small-disk.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A database of the operator: a role with few rights, and faults that are no lost connection. */
 const role = `role_${randomBytes(6).toString('hex')}`;
 const disk = await smallDisk();
 const database = await createTestDatabase({ empty: true, tablespace: disk?.tablespace });
-const dataDir = mkdtempSync(join(tmpdir(), 'posthorn-faults-'));
+const dataDir = temporaryFolder(afterAll);
 const { log, text } = linesOf('error');
 await asAdmin(`create role ${role} login`);
 await asAdmin(`revoke connect on database ${database.name} from public`);
@@ -37,7 +37,6 @@ afterAll(async () => {
   await database.stop();
   await asAdmin(`drop role ${role}`);
   await disk?.stop();
-  rmSync(dataDir, { recursive: true });
 });
 
 let node: App | undefined;

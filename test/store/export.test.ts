@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
@@ -15,6 +14,7 @@ import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { olderTransactionsEnded } from '../support/older-transactions.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;
@@ -38,7 +38,7 @@ let clients: pg.Client[] = [];
 beforeEach(async () => {
   database = await createTestDatabase();
   db = new Database({ connection: { connectionString: database.url }, connections: 4, log: quietLog });
-  directory = await mkdtemp(join(tmpdir(), 'posthorn-export-'));
+  directory = temporaryFolder();
   await database.query("set timezone = 'UTC'");
   await ensurePartitions(db, OLD, DAY_MS);
   await database.query(
@@ -53,7 +53,6 @@ beforeEach(async () => {
     clients = [];
     await db.close();
     await database.stop();
-    await rm(directory, { recursive: true });
   };
 });
 

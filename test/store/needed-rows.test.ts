@@ -1,5 +1,4 @@
-import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
@@ -14,6 +13,7 @@ import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { olderTransactionsEnded } from '../support/older-transactions.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 /** Partitions past the retention in which an open delivery, or one that holds its ordering key, needs rows. */
@@ -28,11 +28,10 @@ let directory: string;
 beforeEach(async () => {
   database = await createTestDatabase();
   db = database.open();
-  directory = await mkdtemp(join(tmpdir(), 'posthorn-needed-'));
+  directory = temporaryFolder();
   for (const days of [10, 4, 1]) await ensurePartitions(db, NOW - days * DAY_MS, DAY_MS);
   return async () => {
     await database.stop();
-    await rm(directory, { recursive: true });
   };
 });
 

@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { samples } from '../../../web/src/portal/verify/samples.ts';
 import { startTestApp } from '../../support/app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/program.ts';
 import { shared } from '../../support/shared.ts';
 import { needs, type PartKey } from '../../support/suite/parts.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Program {
   language: string;
@@ -103,7 +103,7 @@ describe.each(PROGRAMS)('the sample of the portal in $language', (program) => {
   const part = program.part === null ? {} : needs(program.part);
   it('accepts a right signature and refuses a wrong one', part, async () => {
     const { language, build, run, rest = '' } = program;
-    const folder = mkdtempSync(join(tmpdir(), 'posthorn-sample-'));
+    const folder = temporaryFolder();
     const file = join(folder, program.file);
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
@@ -119,18 +119,14 @@ describe.each(PROGRAMS)('the sample of the portal in $language', (program) => {
       },
       stdio: 'ignore',
     });
-    try {
-      const send = (changed: object) =>
-        app.project.post('/endpoints/test', { endpoint_id: endpoint.uid, endpoint: changed }, 200);
-      const right = await eventually(
-        () => send({}),
-        ({ http_status }) => http_status !== '',
-      );
-      expect(right.http_status).toMatch(/^200/);
-      expect((await send({ secret: 'another secret of the same length' })).http_status).toMatch(/^401/);
-    } finally {
-      started.kill();
-      rmSync(folder, { recursive: true, force: true });
-    }
+    onTestFinished(() => void started.kill());
+    const send = (changed: object) =>
+      app.project.post('/endpoints/test', { endpoint_id: endpoint.uid, endpoint: changed }, 200);
+    const right = await eventually(
+      () => send({}),
+      ({ http_status }) => http_status !== '',
+    );
+    expect(right.http_status).toMatch(/^200/);
+    expect((await send({ secret: 'another secret of the same length' })).http_status).toMatch(/^401/);
   });
 });

@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Migrations of versions that do not exist: one that adds to the schema, and one that takes something away. */
 export const EXPAND = `-- Locks: events, delivery_queue, event_deliveries and endpoints exclusively for a moment.
@@ -29,8 +28,7 @@ create index events_type on events (event_type);
 
 /** A folder with our migrations and newer ones, by file name. It is gone after the test. */
 export function newerMigrations(migrations: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-migrations-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   cpSync(join(import.meta.dirname, '../../../migrations'), folder, { recursive: true });
   for (const [name, sql] of Object.entries(migrations)) writeFileSync(join(folder, name), sql);
   return folder;

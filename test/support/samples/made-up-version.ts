@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -11,8 +10,7 @@ const ROOT = join(import.meta.dirname, '../../..');
  * next to them.
  */
 export function madeUpVersion(migrations: Record<string, string>): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'posthorn-version-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const name of ['package.json', 'src', 'migrations'])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
