@@ -51,7 +51,6 @@ export interface Plan {
   /** A minute, except in a smoke run. */
   sliceSeconds: number;
   settleSeconds: number;
-  idleSeconds: number;
   /** The directory of the service's CPU profile. */
   profileDir?: string;
 }
@@ -80,14 +79,12 @@ const DEFAULT: Plan = {
   tailSlices: 2,
   sliceSeconds: 60,
   settleSeconds: 20,
-  idleSeconds: 20,
 };
 
 const FULL: Plan = {
   ...DEFAULT,
   rounds: 4,
   warmUpSeconds: 15,
-  idleSeconds: 30,
   toxicBacklog: 100_000,
   delayedEvents: 100_000,
   storedDeliveries: 10_000_000,
@@ -120,7 +117,6 @@ const SMOKE: Plan = {
   soakSlices: 3,
   sliceSeconds: 1,
   settleSeconds: 0.5,
-  idleSeconds: 3,
 };
 
 export const PLANS = { default: DEFAULT, full: FULL, smoke: SMOKE };

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { findRunningServer } from '../src/embedded-postgres/running-server.ts';
 import { Program } from '../test/support/program.ts';
 import { usageOf } from './cost/process-usage.ts';
 import { showErrors } from './service.ts';
@@ -41,19 +39,6 @@ export class WholeProgram {
     const database = usageOf(Number(file.split('\n')[0]))?.cpuSeconds;
     const all = usageOf(this.pid)?.cpuSeconds;
     return all === undefined || database === undefined ? null : { service: all - database, database };
-  }
-
-  /** A connection of the bench to the embedded database. */
-  async connect(): Promise<pg.Client> {
-    const connection = await findRunningServer(this.#dataDir);
-    if (connection === undefined) throw new Error(`no database runs in ${this.#dataDir}`);
-    const client = new pg.Client(connection);
-    await client.connect();
-    return client;
-  }
-
-  databaseLog(): Promise<string> {
-    return readFile(join(this.#dataDir, 'postgres.log'), 'utf8');
   }
 
   async stop(): Promise<void> {

@@ -12,7 +12,7 @@ import { batched, LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
 /**
  * One load to an HTTP endpoint, to one in Kafka and to one in RabbitMQ, in turns on one service. Events come in calls of
- * 100, so that sending them is most of the work, and then in single calls. The brokers store what they confirm and share
+ * 100, so that sending them is most of the work. The brokers store what they confirm and share
  * the machine with the service, so its CPU time per event is compared too.
  */
 const BATCH = 100;
@@ -52,8 +52,7 @@ export const brokerEndpoints: Figure = {
     // Another one begins in each round.
     const inTurn = [...NAMES.slice(first), ...NAMES.slice(0, first)];
     const samples = new Map<string, Sample>();
-    for (const name of inTurn) samples.set(name, await measure(stage, ways, { name, batch: BATCH }));
-    for (const name of inTurn) samples.set(`${name}Alone`, await measure(stage, ways, { name }));
+    for (const name of inTurn) samples.set(name, await measure(stage, ways, name));
     const of = (name: string, key: string) => samples.get(name)?.[key] ?? Number.NaN;
     const sum = (key: string) => [...samples.keys()].reduce((total, name) => total + of(name, key), 0);
     const ratios = (['kafka', 'amqp'] as const).flatMap((name) => [
@@ -77,22 +76,15 @@ export const brokerEndpoints: Figure = {
 
 type Name = (typeof NAMES)[number];
 
-async function measure(
-  stage: Stage,
-  { service, ...ways }: Ways,
-  { name, batch }: { name: Name; batch?: number },
-): Promise<Sample> {
+async function measure(stage: Stage, { service, ...ways }: Ways, name: Name): Promise<Sample> {
   const { eventType, received, pid, empty } = ways[name];
   await empty?.();
   // The sink begins again with each run.
   const before = name === 'http' ? 0 : await received();
   const usedBefore = usageOf(pid)?.cpuSeconds ?? Number.NaN;
   const { seconds, connections } = stage.plan;
-  const [subject, load] =
-    batch === undefined
-      ? [subjectOf(service), { seconds, connections }]
-      : [batched(service), { seconds, connections: Math.min(CONNECTIONS, connections), batch }];
-  const sample = await measureRecorded(stage, subject, { ...load, eventType });
+  const load = { seconds, connections: Math.min(CONNECTIONS, connections), batch: BATCH, eventType };
+  const sample = await measureRecorded(stage, batched(service), load);
   const used = (usageOf(pid)?.cpuSeconds ?? Number.NaN) - usedBefore;
   const microsReceiver = (used * 1e6) / (sample['events'] as number);
   const missing = (sample['events'] as number) - ((await received()) - before);
@@ -113,7 +105,7 @@ async function started(stage: Stage): Promise<{ value: Ways; stop(): Promise<voi
     amqp: toRabbit,
   };
   await warmUp(stage, subjectOf(service), LOAD_EVENT);
-  for (const name of NAMES) await measure(stage, value, { name, batch: BATCH });
+  for (const name of NAMES) await measure(stage, value, name);
   return {
     value,
     stop: async () => {

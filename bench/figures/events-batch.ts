@@ -25,9 +25,7 @@ export const eventsBatch: Figure = {
     const before = await storedEvents(service);
     const alone = await measureAccepts(stage, one, { ...single, eventType: STORED_EVENT });
     const batch = await measureAccepts(stage, many, { ...together, eventType: STORED_EVENT });
-    const { batch: _, ...few } = together;
-    const byFew = await measureAccepts(stage, one, { ...few, eventType: STORED_EVENT });
-    const events = of(alone, 'events') + of(batch, 'events') + of(byFew, 'events');
+    const events = of(alone, 'events') + of(batch, 'events');
     const lost = before + events - (await storedEvents(service));
     // Waiting deliveries of the round would be a backlog of the next.
     await service.db.query('delete from delivery_queue');
@@ -36,7 +34,6 @@ export const eventsBatch: Figure = {
     return {
       ...batch,
       alone: of(alone, 'eventsPerSecond'),
-      aloneByFew: of(byFew, 'eventsPerSecond'),
       ratio: of(batch, 'eventsPerSecond') / of(alone, 'eventsPerSecond'),
       microsAlone: alone['microsService'] ?? Number.NaN,
       microsDatabaseAlone: alone['microsDatabase'] ?? Number.NaN,

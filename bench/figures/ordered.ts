@@ -4,10 +4,8 @@ import type { Service } from '../service.ts';
 import type { Stage } from '../stage.ts';
 import { LOAD_EVENT, subjectOf, warmUp } from '../subjects.ts';
 
-/** Deliveries in order by 1, 100 and 10,000 keys, and without order, on one service. */
+/** Deliveries in order by 10,000 keys, and without order, on one service. */
 const ORDERED = 'ordered';
-/** One key is one request after another. */
-const EVENTS_OF_ONE_KEY = 300;
 
 function orderedService(stage: Stage): Promise<Service> {
   return stage.keep('ordered service', async () => {
@@ -26,18 +24,14 @@ export const ordered: Figure = {
   run: async (stage) => {
     const subject = subjectOf(await orderedService(stage));
     const { connections, seconds } = stage.plan;
-    const by = (orderingKeys: number, end: { seconds: number } | { count: number } = { seconds }) =>
-      measureDeliveries(stage, subject, { connections, eventType: ORDERED, orderingKeys, ...end });
-    const without = await measureDeliveries(stage, subject, { connections, seconds, eventType: LOAD_EVENT });
-    const one = await by(1, { count: EVENTS_OF_ONE_KEY });
-    const hundred = await by(100);
-    const many = await by(10_000);
+    const load = { connections, seconds };
+    const without = await measureDeliveries(stage, subject, { ...load, eventType: LOAD_EVENT });
+    const byKey = { ...load, eventType: ORDERED, orderingKeys: 10_000 };
+    const many = await measureDeliveries(stage, subject, byKey);
     const rate = (sample: typeof many) => sample['eventsPerSecond'] as number;
     return {
       ...many,
       perSecondWithout: rate(without),
-      perSecondOneKey: rate(one),
-      perSecond100Keys: rate(hundred),
       ratio: rate(many) / rate(without),
       microsDatabaseWithout: without['microsDatabase'] as number,
     };

@@ -35,8 +35,6 @@ beforeAll(async () => {
   good = readFileSync(file);
 });
 
-afterAll(async () => {});
-
 /** The backup with other lines, and the hash that belongs to them. */
 function changed(change: (text: string) => string): Buffer {
   const text = gunzipSync(good).toString();

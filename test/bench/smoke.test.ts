@@ -55,12 +55,7 @@ test('the benchmark runs, counts its events, and writes figures and goals', asyn
   // The rest is read from /proc.
   if (process.platform !== 'linux') return;
   expect(goals).toEqual(expect.arrayContaining(COST_GOALS));
-  expectPositive(idle, ['memoryMb', 'pssMb', 'statementsPerSecond', 'coresService']);
-  // A connection reports its transactions late, so in a short time there may be none.
-  expect(idle).toMatchObject({
-    transactionsPerSecond: expect.any(Number),
-    coresDatabase: expect.any(Number),
-  });
+  expectPositive(idle, ['memoryMb', 'pssMb']);
   expect(idle?.['memoryMb']).toBeGreaterThanOrEqual(idle?.['pssMb'] as number);
   expectPositive(start, ['seconds', 'cpuServiceSeconds', 'cpuDatabaseSeconds']);
 });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { portalOf, startTestApp } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import type { ApiClient, Json } from '../../support/client.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The event types of a project as documents for machines. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
-import { ApiClient, type Json } from '../../support/client.ts';
+import type { ApiClient, Json } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
