@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../src/platform/version.ts';
 import { settings } from '../src/settings/settings.ts';
-import { temporaryFolder } from './support/temporary-folder.ts';
+import { temporaryFolder } from './support/samples/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readBuiltPages } from '../../src/api/pages/built-pages.ts';
 import { registerPages } from '../../src/api/pages/routes.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { buildPages } from '../web/build-pages.ts';
 
 describe('the built pages', () => {

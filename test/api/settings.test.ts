@@ -7,8 +7,8 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort, Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Settings that show in what the API answers. */
 const written = linesOf('debug');

@@ -7,6 +7,7 @@ import { ApiClient } from '../support/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import {
   cookieOf,
@@ -17,7 +18,6 @@ import {
   tokenOf,
   use,
 } from '../support/session-client.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { linesOf, refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
 /** Backups of the embedded database under a node at work. */

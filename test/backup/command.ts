@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(): string {

@@ -10,8 +10,8 @@ import { ApiClient } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 

@@ -9,8 +9,8 @@ import { startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
 
 /** Refusals of restore and backup. They leave nothing behind. */

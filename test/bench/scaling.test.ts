@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { goalsOf, type ScalingResults } from '../../bench/scaling.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 test('the database cost of an event does not grow with nodes', async () => {
   const file = join(temporaryFolder(), 'results.json');

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { Sample } from '../../bench/figure.ts';
 import { PAYLOAD, writeEvent } from '../../bench/payload.ts';
 import type { Results } from '../../bench/report/report.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 test('the benchmark runs, counts its events, and writes figures and goals', async () => {
   const file = join(temporaryFolder(), 'results.json');

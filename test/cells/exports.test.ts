@@ -7,8 +7,8 @@ import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
 import type { ApiClient } from '../support/client.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startTwoCells } from './service.ts';
 
 const DAY_MS = 86_400_000;

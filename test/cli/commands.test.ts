@@ -7,9 +7,9 @@ import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const app = await shared(startTestApp());
 const receiver = await shared(Receiver.start());

@@ -4,8 +4,8 @@ import { afterAll, expect, it } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startRecordedConvoy } from './recorded-convoy.ts';
 import { RECORDED_KEY, startRecorded, startRecordedOutpost, startRecordedSvix } from './recorded-services.ts';
 

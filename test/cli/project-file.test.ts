@@ -5,8 +5,8 @@ import { parse, stringify } from 'yaml';
 import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startInBetween } from './in-between.ts';
 
 const app = await shared(startTestApp());

@@ -9,8 +9,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The package as npm packs it, installed in an empty project. */
 const ROOT = join(import.meta.dirname, '../..');

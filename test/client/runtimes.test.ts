@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signatureCases } from '../docs/signature-cases.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { needs } from '../support/suite/parts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { launch } from '../web/browser.ts';
 
 /** The build of the client verifies the same requests in every runtime that this machine has. */

@@ -18,8 +18,8 @@ import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { startNode, subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A server of its own, whose files the test breaks. The node uses it as it would use any PostgreSQL server. */
 async function brokenScene() {

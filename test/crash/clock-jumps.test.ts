@@ -9,9 +9,9 @@ import type { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { needs } from '../support/suite/parts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { SetClock } from './set-clock.ts';
 
 /** The clock of a node, or of the database, is set forward and back while two nodes work. */

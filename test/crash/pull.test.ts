@@ -5,7 +5,7 @@ import type { ApiClient, Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { HeldByDevices } from './held-by-devices.ts';
 
 const DELIVERIES = 10_000;

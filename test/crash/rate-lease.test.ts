@@ -4,8 +4,8 @@ import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { listenHttp } from '../support/servers/loopback-server.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * The program that counts a rate limit is killed or stands still in the middle of its work, and another takes over.

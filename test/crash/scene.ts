@@ -2,8 +2,8 @@ import { expect, type TestContext } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A receiver in this process and the real program in another, on a data directory that outlives it. */
 export interface Scene {

@@ -6,8 +6,8 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { arrivals, expectNothingLost } from './scene.ts';
 
 const EVENTS = 1_000;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const receiver = await shared(Receiver.start());

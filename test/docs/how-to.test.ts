@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { needs } from '../support/suite/parts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/how-to');
 const START_PAGE = 'README.md';

@@ -7,9 +7,9 @@ import { startRecordedConvoy } from '../cli/recorded-convoy.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/moving-from-convoy.md'), 'utf8');

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { needs } from '../support/suite/parts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'README.md'), 'utf8');

@@ -8,9 +8,9 @@ import { jsonSchema, type OpenApiDocument, type Schema } from '../../src/api/ref
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { freePort } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { ReferenceScene } from './reference-scene.ts';
 import { type Sample, schemaSamples } from './schema-samples.ts';
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileSigner } from '../../src/signing/sign-delivery.ts';
 import { standardWebhooksSecret } from '../../src/signing/signing-secrets.ts';
 import { startTestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { needs } from '../support/suite/parts.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type SignatureCase, signatureCases } from './signature-cases.ts';
 
 const page = readFileSync(path.join(import.meta.dirname, '../../docs/verifying.md'), 'utf8');

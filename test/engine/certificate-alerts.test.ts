@@ -6,11 +6,11 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { type Issued, TestAuthority } from '../support/servers/issue-certificate.ts';
 import { MailServer } from '../support/servers/mail-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const authority = new TestAuthority();
 const ENDED = ['Success', 'Failure'];

@@ -12,10 +12,10 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shown } from '../support/settled.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;

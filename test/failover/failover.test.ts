@@ -7,8 +7,8 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** Events before the fault, and after the move. */

@@ -9,8 +9,8 @@ import { runPosthorn } from '../support/command.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** A primary that was replaced and comes back as the only one, in the order of the tests. */

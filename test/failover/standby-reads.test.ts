@@ -8,8 +8,8 @@ import { startNode, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { StandbyPair } from './standby-pair.ts';
 
 /** A node that reads time series and exports from a standby, in the order of the tests. */

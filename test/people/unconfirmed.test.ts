@@ -5,6 +5,7 @@ import { startTestApp } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import {
   behindLock,
   cookieOf,
@@ -19,7 +20,6 @@ import {
   use,
 } from '../support/session-client.ts';
 import { shared } from '../support/shared.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const app = await shared(startTestApp());
 const second = await app.addNode();

@@ -5,7 +5,7 @@ import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { Program } from '../support/program.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 const KAFKA = '@platformatic/kafka';
 /** For mail, devices, sign-in at providers, client assertions and new passwords. typebox is for types only. */

@@ -7,7 +7,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readCredentials } from '../support/program.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { type Answers, Reader } from './reader.ts';
 import { filesOf } from './record.ts';
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { keyIdOf } from '../../src/platform/sealer.ts';
 import type { ApiClient } from '../support/client.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 /** The key of the embedded database, in the same directory. */
 

@@ -7,7 +7,7 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort, Program, readCredentials } from '../support/program.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 const POSTHORN = join(import.meta.dirname, '../../bin/posthorn');
 const dataDir = temporaryFolder(afterAll);

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 
 /** bin/posthorn with a Node of npm ci that does not start, as on a minimal Debian. */
 const ROOT = join(import.meta.dirname, '../..');

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * The package as `npm pack` makes it, installed by npm in an empty directory. No registry is needed: the directory has the

@@ -4,10 +4,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { Program } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
 import { startTransactionPooler } from '../support/servers/transaction-pooler.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 /** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */

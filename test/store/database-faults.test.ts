@@ -8,8 +8,8 @@ import { ApiClient, type Json } from '../support/client.ts';
 import { asAdmin, createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { smallDisk } from '../support/servers/small-disk.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A database of the operator: a role with few rights, and faults that are no lost connection. */
 const role = `role_${randomBytes(6).toString('hex')}`;

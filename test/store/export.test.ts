@@ -14,7 +14,7 @@ import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { olderTransactionsEnded } from '../support/older-transactions.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const DAY_MS = 86_400_000;

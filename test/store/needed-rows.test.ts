@@ -13,7 +13,7 @@ import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { olderTransactionsEnded } from '../support/older-transactions.ts';
 import { quietLog } from '../support/quiet-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 /** Partitions past the retention in which an open delivery, or one that holds its ordering key, needs rows. */

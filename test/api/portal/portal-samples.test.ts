@@ -6,9 +6,9 @@ import { samples } from '../../../web/src/portal/verify/samples.ts';
 import { startTestApp } from '../../support/app.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/program.ts';
+import { temporaryFolder } from '../../support/samples/temporary-folder.ts';
 import { shared } from '../../support/shared.ts';
 import { needs, type PartKey } from '../../support/suite/parts.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Program {
   language: string;

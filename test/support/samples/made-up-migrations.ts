@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** Migrations of versions that do not exist: one that adds to the schema, and one that takes something away. */
 export const EXPAND = `-- Locks: events, delivery_queue, event_deliveries and endpoints exclusively for a moment.

@@ -1,6 +1,6 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
