@@ -1,8 +1,10 @@
+import type { TSchema } from 'typebox';
 import { endpointFields } from '../src/domain/resources/endpoint-fields.ts';
-import type { Field, Fields } from '../src/domain/resources/fields.ts';
+import type { Fields } from '../src/domain/resources/fields.ts';
 import { portalLinkFields } from '../src/domain/resources/portal-link-fields.ts';
 import { sourceFields } from '../src/domain/resources/source-fields.ts';
 import { subscriptionFields } from '../src/domain/resources/subscription-fields.ts';
+import { marksOf } from '../src/platform/json/schema-marks.ts';
 
 const FORMS = {
   endpointForm: endpointFields,
@@ -19,15 +21,17 @@ interface Schema {
   maxLength?: number;
 }
 
+type Choice = string | readonly [value: string, words: string];
+
 const KINDS: Record<string, string> = { string: 'text', integer: 'number', boolean: 'flag' };
 /** A longer text is code. */
 const MOST_CHARS = 10_000;
 
 /** Undefined: a value that has fields of its own. */
-function kindOf({ input, output }: Field): string | undefined {
-  const { type = '', enum: choices, anyOf = [], items } = output as Schema;
+function kindOf(input: Schema, output = input): string | undefined {
+  const { type = '', enum: choices, anyOf = [], items } = output;
   if (choices !== undefined) return 'choice';
-  if (((input as Schema).maxLength ?? 0) > MOST_CHARS) return 'code';
+  if ((input.maxLength ?? 0) > MOST_CHARS) return 'code';
   if (type === 'array' && items?.type === 'string') return 'list';
   if (type === 'array' && items?.type === 'integer') return 'numbers';
   return KINDS[type || (anyOf[0]?.type ?? '')];
@@ -35,19 +39,41 @@ function kindOf({ input, output }: Field): string | undefined {
 
 const MAX_LINE = 110;
 
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : String(value).replace(/\B(?=(\d{3})+$)/g, '_');
+
 /** One line for a field, in the format of this repository. */
+function formField(name: string, facts: object, choices: readonly Choice[] = []): string[] {
+  const parts = Object.entries(facts).map(([fact, value]) => `${fact}: ${textOf(value)}`);
+  const texts = choices.filter((one) => typeof one === 'string');
+  if (texts.length > 0) parts.push(`choices: [${texts.map(textOf).join(', ')}]`);
+  const pairs = choices.filter((one) => typeof one !== 'string');
+  if (pairs.length > 0)
+    parts.push(`choices: [\n${pairs.map((one) => `      [${one.map(textOf).join(', ')}],\n`).join('')}    ]`);
+  const line = `  ${name}: { ${parts.join(', ')} },`;
+  if (line.length <= MAX_LINE && pairs.length === 0) return [line];
+  return [`  ${name}: {`, ...parts.map((part) => `    ${part},`), '  },'];
+}
+
 function formOf(fields: Fields): string[] {
-  return Object.entries(fields).flatMap(([name, one]) => {
-    const { label } = one.facts;
-    const kind = kindOf(one);
+  return Object.entries(fields).flatMap(([name, { input, output, facts, parts }]) => {
+    if (parts !== undefined) return formOfGroup(name, parts.properties);
+    const { label } = facts;
+    const kind = kindOf(input as Schema, output as Schema);
     if (typeof label !== 'string' || kind === undefined) return [];
-    const { enum: choices } = one.output as Schema;
-    const parts = [`label: '${label}'`, `kind: '${kind}'`];
-    if (choices !== undefined) parts.push(`choices: [${choices.map((value) => `'${value}'`).join(', ')}]`);
-    const line = `  ${name}: { ${parts.join(', ')} },`;
-    return line.length <= MAX_LINE ? line : [`  ${name}: {`, ...parts.map((part) => `    ${part},`), '  },'];
+    return formField(name, { label, kind }, (output as Schema).enum);
   });
 }
+
+/** The parts of a group that a form shows. */
+const formOfGroup = (group: string, parts: Readonly<Record<string, TSchema>>): string[] =>
+  Object.entries(parts).flatMap(([name, part]) => {
+    const { form } = marksOf(part);
+    if (form === undefined) return [];
+    const { words, ...facts } = form;
+    const choices = (part as Schema).enum?.map((one): Choice => [one, words?.[one] ?? one]);
+    return formField(`'${group}.${name}'`, { kind: kindOf(part as Schema), ...facts }, choices);
+  });
 
 /** The fields of the dashboard's forms, from the descriptions of the resources. */
 export async function makeFormFields(): Promise<string> {

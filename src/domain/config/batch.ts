@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { mark } from '../../platform/json/schema-marks.ts';
+import { type FormFacts, mark } from '../../platform/json/schema-marks.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { Type } from '../../platform/type.ts';
 import { type DeliveryKind, type EndpointSecrets, isFetched } from './endpoint.ts';
@@ -9,23 +9,33 @@ export const MAX_BATCH_BYTES = 10_000_000;
 
 const limit = (
   { minimum, maximum, usual }: { minimum: number; maximum: number; usual: number },
+  form: FormFacts,
   text: string,
   more = '',
 ) => {
   const description = `${text}, up to ${maximum}. ${usual} unless given.${more}`;
-  return mark(Type.Integer({ minimum, maximum, description }), { usual });
+  return mark(Type.Integer({ minimum, maximum, description }), {
+    usual,
+    form: { isShort: true, usual, ...form },
+  });
 };
 
 /** The deliveries of a subscription are sent many at a time. The limit that is reached first makes a batch. */
 export const Batch = Type.Object({
-  max: limit({ minimum: 1, maximum: MAX_BATCH, usual: 100 }, 'Most deliveries of a batch'),
+  max: limit(
+    { minimum: 1, maximum: MAX_BATCH, usual: 100 },
+    { label: 'Batches of (deliveries)', hint: '0 for one request per delivery.', usual: 0 },
+    'Most deliveries of a batch',
+  ),
   max_bytes: limit(
     { minimum: 1, maximum: MAX_BATCH_BYTES, usual: 1_000_000 },
+    { label: 'Bytes of a batch', hint: 'A batch is sent when it has that many, too.' },
     'Most bytes of their payloads',
     ' What stands around each payload in the request is not counted.',
   ),
   max_wait_seconds: limit(
     { minimum: 0, maximum: 300, usual: 5 },
+    { label: 'Longest wait (s)' },
     'Longest wait of a delivery for others',
     ' 0: none.',
   ),

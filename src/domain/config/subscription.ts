@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { mark } from '../../platform/json/schema-marks.ts';
+import { type FormFacts, mark } from '../../platform/json/schema-marks.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
 import { oneOf, Text, Type } from '../../platform/type.ts';
 import { RetrySchedule } from './retry-schedule.ts';
@@ -27,11 +27,17 @@ export interface FilterRecord {
   own: Partial<FilterConditions>;
 }
 
-const count = (maximum: number, description: string) => Type.Integer({ minimum: 0, maximum, description });
+const count = (maximum: number, form: FormFacts, description: string) =>
+  mark(Type.Integer({ minimum: 0, maximum, description }), { form: { ...form, isShort: true } });
 
 export const AlertConfig = Type.Object({
-  count: count(1_000_000, 'Failed attempts that raise an alert.'),
+  count: count(
+    1_000_000,
+    { label: 'Failed attempts', hint: '0 for no alert.' },
+    'Failed attempts that raise an alert.',
+  ),
   threshold: mark(Text(32, 'Time within which they must occur, such as `1h`.'), {
+    form: { label: 'within', hint: 'Such as 30s or 1h.', isShort: true },
     check: (text: string) =>
       (parseGoDuration(text) ?? 0) > 0 ? undefined : 'must be a duration such as 30s or 1h',
   }),
@@ -40,9 +46,10 @@ export const AlertConfig = Type.Object({
 export const RateLimitConfig = Type.Object({
   count: count(
     1_000_000,
+    { label: 'Rate limit (deliveries)', hint: '0 for no rate limit.' },
     'Sends of this subscription in any interval of `rate_limit_config.duration`. 0: no limit.',
   ),
-  duration: count(86_400, 'Length of that interval in seconds.'),
+  duration: count(86_400, { label: 'Interval (s)' }, 'Length of that interval in seconds.'),
 });
 
 export const retryTypes = ['linear', 'exponential'] as const;
@@ -60,18 +67,35 @@ export type RetryConfig = Static<typeof RetryConfig>;
 
 /** Deliveries with the same key go one after another, in the order in which their events were accepted. */
 export const Ordering = Type.Object({
-  key: Type.String({
-    maxLength: 256,
-    pattern: String.raw`^(endpoint|\$\.body(\.[^.]+)+|\$\.headers\.[^\s:]+)$`,
-    description:
-      'Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it.',
-  }),
+  key: mark(
+    Type.String({
+      maxLength: 256,
+      pattern: String.raw`^(endpoint|\$\.body(\.[^.]+)+|\$\.headers\.[^\s:]+)$`,
+      description:
+        'Where an event has its key: `$.body.account.id`, `$.headers.X-Account`, or `endpoint` for one order of all deliveries to the endpoint. `ordering_key` of an event overrides it.',
+    }),
+    {
+      form: {
+        label: 'Order by key',
+        hint: 'Optional. Also $.headers.X-Account, or endpoint for all its deliveries.',
+        placeholder: '$.body.account.id',
+        isShort: true,
+      },
+    },
+  ),
   on_failure: mark(
     oneOf(
       ['hold', 'skip'],
       '`hold`: after a failure the key waits until the delivery is resent or skipped. `skip`: the next one goes.',
     ),
-    { usual: 'hold' },
+    {
+      usual: 'hold',
+      form: {
+        label: 'After a failure',
+        words: { hold: 'Hold the key', skip: 'Go on with the next' },
+        isShort: true,
+      },
+    },
   ),
 });
 export type Ordering = Static<typeof Ordering>;

@@ -9,6 +9,20 @@ interface Marks {
   readonly secrecy?: Secrecy;
   /** An empty text counts as none. */
   readonly isRequired?: true;
+  /** Its field in the forms of the dashboard. */
+  readonly form?: FormFacts;
+}
+
+export interface FormFacts {
+  readonly label: string;
+  readonly hint?: string;
+  readonly placeholder?: string;
+  /** The choices in words. */
+  readonly words?: Readonly<Record<string, string>>;
+  /** It stands side by side with others. */
+  readonly isShort?: true;
+  /** The value in the form of settings that are not made. */
+  readonly usual?: string | number;
 }
 
 /**

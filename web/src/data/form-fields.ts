@@ -50,6 +50,46 @@ export const subscriptionForm = {
   source_id: { label: 'Source', kind: 'text' },
   function: { label: 'Function', kind: 'code' },
   delivery_mode: { label: 'Mode', kind: 'choice', choices: ['at_least_once', 'at_most_once'] },
+  'alert_config.count': { kind: 'number', label: 'Failed attempts', hint: '0 for no alert.', isShort: true },
+  'alert_config.threshold': { kind: 'text', label: 'within', hint: 'Such as 30s or 1h.', isShort: true },
+  'rate_limit_config.count': {
+    kind: 'number',
+    label: 'Rate limit (deliveries)',
+    hint: '0 for no rate limit.',
+    isShort: true,
+  },
+  'rate_limit_config.duration': { kind: 'number', label: 'Interval (s)', isShort: true },
+  'ordering.key': {
+    kind: 'text',
+    label: 'Order by key',
+    hint: 'Optional. Also $.headers.X-Account, or endpoint for all its deliveries.',
+    placeholder: '$.body.account.id',
+    isShort: true,
+  },
+  'ordering.on_failure': {
+    kind: 'choice',
+    label: 'After a failure',
+    isShort: true,
+    choices: [
+      ['hold', 'Hold the key'],
+      ['skip', 'Go on with the next'],
+    ],
+  },
+  'batch.max': {
+    kind: 'number',
+    isShort: true,
+    usual: 0,
+    label: 'Batches of (deliveries)',
+    hint: '0 for one request per delivery.',
+  },
+  'batch.max_bytes': {
+    kind: 'number',
+    isShort: true,
+    usual: 1_000_000,
+    label: 'Bytes of a batch',
+    hint: 'A batch is sent when it has that many, too.',
+  },
+  'batch.max_wait_seconds': { kind: 'number', isShort: true, usual: 5, label: 'Longest wait (s)' },
   ttl_seconds: { label: 'Expires after', kind: 'number' },
 } as const;
 

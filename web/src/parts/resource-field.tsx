@@ -22,6 +22,8 @@ interface FormField extends Facts {
   readonly choices?: readonly (string | Choice)[];
   /** It stands side by side with others. */
   readonly isShort?: boolean;
+  /** The value if nothing is stored. */
+  readonly usual?: string | number;
 }
 
 /** Fields by their names in the API: `url`, `strategy.type`. */
@@ -44,12 +46,19 @@ interface Props<F extends Form> extends Facts {
   onValue?(value: string): void;
 }
 
+const valueOr = ({ usual }: FormField, of: object, name: string): unknown => valueAt(of, name) ?? usual;
+
 /** A field of a resource in a form, as its description says (`src/domain/resources`), in the words of the page. */
 export function ResourceField<F extends Form>(props: Props<F>) {
   const { form, name, of = {}, words = {}, onValue, ...more } = props;
-  const { label: usual, kind, choices = [], isShort: _, ...facts } = form[name] as FormField;
-  const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? usual;
-  const value = valueAt(of, name) as string | number | boolean | readonly unknown[] | undefined;
+  const { label: said, kind, choices = [], isShort: _, usual: _usual, ...facts } = form[name] as FormField;
+  const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? said;
+  const value = valueOr(form[name] as FormField, of, name) as
+    | string
+    | number
+    | boolean
+    | readonly unknown[]
+    | undefined;
   const pairs = choices.map((one): Choice => (typeof one === 'string' ? [one, words[one] ?? one] : one));
   const { hint, ...rest } = { ...facts, ...more };
   const field = { label, name, hint, ...rest };

@@ -1,11 +1,10 @@
 import type { Subscription, UpdateSubscription } from 'posthorn-client';
 import { RetryFields, retriesOf } from '../../dashboard/retry-policy.tsx';
 import { useEndpointChoices, useSourceChoices } from '../../data/choices.ts';
-import { valueAt } from '../../data/field-paths.ts';
 import { subscriptionForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
-import { type Form, FormFields, formValues, ResourceField, within } from '../../parts/resource-field.tsx';
+import { type Form, FormFields, formValues, ResourceField } from '../../parts/resource-field.tsx';
 import { Fold, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formList, formText } from '../../ui/controls/form-text.ts';
 import { useGo } from '../../ui/text/link.tsx';
@@ -21,52 +20,11 @@ const MODES = {
   at_most_once: 'At most once: never repeat what may have arrived',
 };
 
-const NO_BATCH = { max: 0, max_wait_seconds: 5, max_bytes: 1_000_000 };
+/** Settings that a subscription need not have. The first field of each says whether it has them. */
+const LIMITS = ['rate_limit_config', 'alert_config', 'ordering', 'batch'] as const;
 
-/** Settings that a subscription need not have. */
-const LIMITS: readonly Form[] = [
-  within('rate_limit_config', {
-    count: { label: 'Rate limit (deliveries)', kind: 'number', hint: '0 for no rate limit.', isShort: true },
-    duration: { label: 'Interval (s)', kind: 'number', isShort: true },
-  }),
-  within('alert_config', {
-    count: { label: 'Failed attempts', kind: 'number', hint: '0 for no alert.', isShort: true },
-    threshold: { label: 'within', kind: 'text', hint: 'Such as 30s or 1h.', isShort: true },
-  }),
-  within('ordering', {
-    key: {
-      label: 'Order by key',
-      kind: 'text',
-      placeholder: '$.body.account.id',
-      hint: 'Optional. Also $.headers.X-Account, or endpoint for all its deliveries.',
-      isShort: true,
-    },
-    on_failure: {
-      label: 'After a failure',
-      kind: 'choice',
-      choices: [
-        ['hold', 'Hold the key'],
-        ['skip', 'Go on with the next'],
-      ],
-      isShort: true,
-    },
-  }),
-  within('batch', {
-    max: {
-      label: 'Batches of (deliveries)',
-      kind: 'number',
-      hint: '0 for one request per delivery.',
-      isShort: true,
-    },
-    max_wait_seconds: { label: 'Longest wait (s)', kind: 'number', isShort: true },
-    max_bytes: {
-      label: 'Bytes of a batch',
-      kind: 'number',
-      min: 1,
-      hint: 'A batch is sent when it has that many, too.',
-    },
-  }),
-];
+const limitForm = (group: string): Form =>
+  Object.fromEntries(Object.entries(subscriptionForm).filter(([name]) => name.startsWith(`${group}.`)));
 
 export function AddSubscription({ onClose }: { onClose(): void }) {
   const { api, at } = useProject();
@@ -144,8 +102,8 @@ function Fields({ stored }: { stored?: Subscription }) {
           name="ttl_seconds"
           hint="In seconds. A delivery that was not made by then is discarded. 0 for never."
         />
-        {LIMITS.map((form) => (
-          <FormFields key={Object.keys(form)[0]} form={form} of={{ batch: NO_BATCH, ...stored }} />
+        {LIMITS.map((group) => (
+          <FormFields key={group} form={limitForm(group)} of={stored} />
         ))}
       </Fold>
     </>
@@ -154,9 +112,11 @@ function Fields({ stored }: { stored?: Subscription }) {
 
 /** The change, from the fields of the form. An empty object removes a setting. */
 function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
-  const all = Object.assign({}, subscriptionForm, ...LIMITS) as Form;
-  const { rate_limit_config: rate, alert_config: alert, ordering, batch, ...values } = formValues(all, form);
-  const unless = (isNone: boolean, setting: unknown) => (isNone ? {} : (setting as object));
+  const values = formValues(subscriptionForm, form) as Record<string, object>;
+  const limits = LIMITS.map((group) => {
+    const [first] = Object.values(values[group] ?? {});
+    return [group, first ? values[group] : {}];
+  });
   return {
     ...values,
     filter_config: {
@@ -164,10 +124,7 @@ function changeOf(form: FormData, stored?: Subscription): UpdateSubscription {
       // An update replaces the whole filter, so its conditions go along.
       ...(stored && { filter: conditionsOf(stored) }),
     },
-    rate_limit_config: unless(valueAt({ rate }, 'rate.count') === 0, rate),
-    alert_config: unless(valueAt({ alert }, 'alert.count') === 0, alert),
-    ordering: unless(valueAt({ ordering }, 'ordering.key') === '', ordering),
-    batch: unless(valueAt({ batch }, 'batch.max') === 0, batch),
+    ...Object.fromEntries(limits),
     ...retriesOf(form),
   };
 }
