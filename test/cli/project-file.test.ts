@@ -320,6 +320,19 @@ posthorn: 12 refusals, and nothing was changed; correct the items above in ${wro
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('retry_config.schedule.1')]);
   });
 
+  it('has the usual values of the parts of a group that it does not name', async () => {
+    const empty = await app.newProject();
+    const some = save('groups.yaml', {
+      version: 1,
+      endpoints: [{ key: 'e', name: 'e', url: 'http://127.0.0.1:9' }],
+      subscriptions: [
+        { key: 's', name: 's', endpoint: 'e', ordering: { key: 'endpoint' }, batch: { max: 10 } },
+      ],
+    });
+    expect((await posthorn(empty, 'apply', '-f', some)).code).toBe(0);
+    expect(await posthorn(empty, 'plan', '-f', some)).toMatchObject({ code: 0, stdout: 'No changes.\n' });
+  });
+
   it('has the names of variables; their values come from the environment, and stay where it names none', async () => {
     const target = await app.newProject();
     const of = (variables: object) => save('variables.yaml', { version: 1, settings: { variables } });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { USUAL_BATCH } from '../../src/domain/config/batch.ts';
 import type { Breaker } from '../../src/domain/config/circuit-breaker.ts';
 import { endpointStatuses } from '../../src/domain/config/endpoint.ts';
 import { BATCH_LANE, deliveryGates, LANE, WAITS_FOR_TURN } from '../../src/domain/delivery.ts';
@@ -19,7 +20,7 @@ const HALF_OPEN = NOON + 30_000;
 function configs(): RoutingFields[] {
   const open: Breaker = { state: 'open', trips: 1, probes: 0, changedAtMs: NOON };
   const breakers = [{}, { breaker: open }, { breaker: { ...open, changedAtMs: NOON - 30_000 } }];
-  const batch = { max: 2, max_bytes: 100, max_wait_seconds: 1 };
+  const batch = { ...USUAL_BATCH, max: 2, max_bytes: 100, max_wait_seconds: 1 };
   const limited = { count: 2, duration: 3 };
   const subscriptions = [
     { rate_limit_config: null },

@@ -1,3 +1,5 @@
+import { withUsualParts } from '../../domain/resources/fields.ts';
+import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { withSecrets } from './file-secrets.ts';
 import {
@@ -62,7 +64,7 @@ export async function makePlan(
       const action = stored === undefined ? 'create' : 'update';
       const change = await orProblem(
         { action, kind, key: item.key, fields: [] },
-        withSecrets(kind, { ...defaultsOf(kind), ...item }, { stored, env }),
+        withSecrets(kind, wantedOf(kind, item), { stored, env }),
         (wanted) => changeOf(kind, wanted, stored),
       );
       if (change !== undefined) changes.push(change);
@@ -84,8 +86,11 @@ async function orProblem<T>(
   }
 }
 
-function defaultsOf(kind: Kind): Fields {
-  return Object.fromEntries(Object.entries(fieldsOf[kind]).filter(([, usual]) => usual !== undefined));
+/** An item with the usual values of the fields that the file leaves out, and of the parts of groups. */
+function wantedOf(kind: Kind, item: Item): Item {
+  const usual = Object.entries(fieldsOf[kind]).filter(([, value]) => value !== undefined);
+  const wanted = { ...Object.fromEntries(usual), ...item };
+  return kind === 'subscriptions' ? withUsualParts(subscriptionFields, wanted) : wanted;
 }
 
 function changeOf(kind: Kind, wanted: Item, stored: Item | undefined): Change | undefined {

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { type FormFacts, mark } from '../../platform/json/schema-marks.ts';
+import { type FormFacts, mark, usualOf } from '../../platform/json/schema-marks.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { Type } from '../../platform/type.ts';
 import { type DeliveryKind, type EndpointSecrets, isFetched } from './endpoint.ts';
@@ -42,8 +42,10 @@ export const Batch = Type.Object({
 });
 export type Batch = Static<typeof Batch>;
 
+export const USUAL_BATCH: Batch = usualOf(Batch.properties);
+
 /** The batches of an object store, where no limit is given: few large objects. */
-const OBJECT_BATCH: Batch = { max: 1_000, max_bytes: 5_000_000, max_wait_seconds: 60 };
+const OBJECT_BATCH: Batch = { ...USUAL_BATCH, max: 1_000, max_bytes: 5_000_000, max_wait_seconds: 60 };
 
 /** `json`: an array. `cloudevents`: an array of CloudEvents. `lines`: one JSON object per line, for an object store. */
 export type BatchForm = 'json' | 'cloudevents' | 'lines';

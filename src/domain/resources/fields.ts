@@ -1,4 +1,5 @@
 import type { Static, TObject, TOptional, TSchema } from 'typebox';
+import { marksOf } from '../../platform/json/schema-marks.ts';
 import { answered, oneOf, Type } from '../../platform/type.ts';
 
 /**
@@ -175,6 +176,25 @@ export const shownValues = <T extends Fields>(
       .filter(([fieldName, { parts }]) => parts === undefined || row[fieldName] !== null)
       .map(([fieldName]) => [fieldName, row[fieldName]]),
   ) as never;
+
+/** A row, or an item of a file, with the parts of its groups that are not named: they may be newer than it is. */
+export const withUsualParts = <Row extends object>(fields: Fields, given: Row): Row => {
+  const row = given as Readonly<Record<string, unknown>>;
+  const groups = Object.entries(fields).filter(([fieldName, { parts }]) => parts && row[fieldName]);
+  const completed = groups.map(([fieldName, { parts }]) => [
+    fieldName,
+    { ...usualParts(parts as TObject), ...(row[fieldName] as object) },
+  ]);
+  return { ...given, ...Object.fromEntries(completed) };
+};
+
+const usualParts = ({ properties }: TObject): object =>
+  Object.fromEntries(
+    Object.entries(properties).flatMap(([name, part]) => {
+      const { usual } = marksOf(part);
+      return usual === undefined ? [] : [[name, usual]];
+    }),
+  );
 
 /** A row as meta events show it. */
 export const metaValues = <T extends Fields>(fields: T, row: Values<T>): Partial<Values<T>> =>

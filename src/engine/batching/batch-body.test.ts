@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { leasedDelivery } from '../../../test/support/samples/leased-delivery.ts';
 import { routingOf } from '../../../test/support/samples/routing.ts';
-import { batchOf, batchRefusal } from '../../domain/config/batch.ts';
+import { batchOf, batchRefusal, USUAL_BATCH } from '../../domain/config/batch.ts';
 import type { EndpointSecrets } from '../../domain/config/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
 import { formatTime } from '../../domain/time.ts';
@@ -20,7 +20,7 @@ function endpointWith(endpoint: Partial<EndpointRow>, broker?: { type: string })
 
 const objectStore = endpointWith({ delivery: 'broker' }, { type: 's3' });
 const kafka = endpointWith({ delivery: 'broker' }, { type: 'kafka' });
-const BATCH = { max: 2, max_bytes: 10, max_wait_seconds: 1 };
+const BATCH = { ...USUAL_BATCH, max: 2, max_bytes: 10, max_wait_seconds: 1 };
 
 test('an object store gets one JSON object per line, whatever white space a payload has', () => {
   const members = [
@@ -48,7 +48,8 @@ test('the id of an element is that of the event where the endpoint wants that', 
 test('an object store always has batches, an endpoint with a URL those that are given, and others none', () => {
   const push = endpointWith({});
   const pull = endpointWith({ delivery: 'pull' });
-  expect(batchOf(null, objectStore)).toEqual({ max: 1_000, max_bytes: 5_000_000, max_wait_seconds: 60 });
+  const few = { max: 1_000, max_bytes: 5_000_000, max_wait_seconds: 60 };
+  expect(batchOf(null, objectStore)).toEqual({ ...USUAL_BATCH, ...few });
   expect([push, objectStore].map((row) => batchOf(BATCH, row))).toEqual([BATCH, BATCH]);
   expect([batchOf(null, push), batchOf(BATCH, kafka), batchOf(BATCH, pull)]).toEqual([null, null, null]);
   expect([push, objectStore].map(batchRefusal)).toEqual([null, null]);

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { quietLog } from '../../../test/support/quiet-log.ts';
 import { ManualClock } from '../../../test/support/samples/manual-clock.ts';
 import { OneProject, routingOf } from '../../../test/support/samples/routing.ts';
+import { USUAL_BATCH } from '../../domain/config/batch.ts';
 import { LANE } from '../../domain/delivery.ts';
 import { asId, IdFactory, type SubscriptionId } from '../../domain/ids.ts';
 import type { RoutedSubscription } from '../../routing/routed-subscription.ts';
@@ -22,7 +23,8 @@ const ONE: Seen = { ...FULL, count: 1, bytes: 1 };
 /** The batches of subscriptions `k0`, `k1` and so on, each of up to `max` deliveries. `answer`: what is seen of a key. */
 function formerOf(max: number, answer: { seen: Seen | Error; made?: number }) {
   const clock = new ManualClock();
-  const routing = routingOf({ subscription: { batch: { max, max_bytes: 1_000, max_wait_seconds: 10 } } });
+  const batch = { ...USUAL_BATCH, max, max_bytes: 1_000, max_wait_seconds: 10 };
+  const routing = routingOf({ subscription: { batch } });
   const subscriptions = routing.subscriptions as Map<string, RoutedSubscription>;
   const looks: string[][] = [];
   const forms: string[][] = [];

@@ -1,6 +1,7 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import type { EndpointId, ProjectId, SubscriptionId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
+import { withUsualParts } from '../../domain/resources/fields.ts';
 import { type SubscriptionFields, subscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import type { Queryable } from '../database/database.ts';
 import { type VersionedRow, VersionedTable } from './config-table.ts';
@@ -10,6 +11,10 @@ export interface SubscriptionRow extends VersionedRow, SubscriptionFields {
 }
 
 class SubscriptionTable extends VersionedTable<SubscriptionRow> {
+  override toRow(stored: object): SubscriptionRow {
+    return withUsualParts(subscriptionFields, super.toRow(stored));
+  }
+
   list(
     db: Queryable,
     projectId: ProjectId,
