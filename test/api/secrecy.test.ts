@@ -7,6 +7,7 @@ import { endpointCredentials } from '../../src/domain/resources/endpoint-credent
 import { pathsOf } from '../../src/platform/json/schema-marks.ts';
 import { startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
+import { runPosthorn } from '../support/command.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { callTool, connectMcp } from '../support/mcp.ts';
 import { prepareCall } from '../support/operations/cases.ts';
@@ -152,7 +153,8 @@ async function plantSources({ project }: Scene): Promise<void> {
 beforeAll(async () => {
   scene = await newScene(app, receiver);
   const { name } = await scene.project.get('');
-  await scene.project.put('', { name, config: { meta_event: { secret: plant('meta_event.secret') } } });
+  const meta_event = { secret: plant('meta_event.secret'), event_type: ['*'] };
+  await scene.project.put('', { name, config: { meta_event } });
   await plantEndpoints(scene);
   await plantSources(scene);
   const subscription = await scene.project.post('/subscriptions', {
@@ -172,6 +174,11 @@ test('every field with the mark has a value of its own here', () => {
   expect([...planted.keys()].sort()).toEqual(marked.sort());
 });
 
+interface Leak {
+  operation: string;
+  seen: string[];
+}
+
 /** Calls an operation and returns its whole answer. A stream is left after its first part. */
 async function answerOf(operation: Operation, caller: ApiClient, isRead: boolean): Promise<string> {
   const { path, body } = await prepareCall(scene, operation, isRead ? known : {});
@@ -184,8 +191,8 @@ async function answerOf(operation: Operation, caller: ApiClient, isRead: boolean
 const isRead = ({ method }: Operation) => method === 'GET';
 const isOfProject = ({ path, isPortal }: Operation) => !isPortal && path.includes('{projectID}');
 
-async function leaks(called: readonly Operation[], caller: ApiClient): Promise<object[]> {
-  const found: object[] = [];
+async function leaks(called: readonly Operation[], caller: ApiClient): Promise<Leak[]> {
+  const found: Leak[] = [];
   for (const operation of called) {
     const seen = seenIn(await answerOf(operation, caller, isRead(operation)));
     if (seen.length > 0) found.push({ operation: operation.id, seen });
@@ -229,11 +236,52 @@ describe('no credential is in any answer', () => {
     expect(await leaks(called, new ApiClient(app.url, token))).toEqual([]);
   });
 
-  test('to an administrator that is not about what has them', async () => {
-    const having = showing(['Endpoint', 'Source', 'Project', 'MetaEventConfig']);
-    const called = operations.filter((one) => isOfProject(one) && isRead(one) && !having.has(one.id));
-    expect(called.map(({ id }) => id)).toEqual(expect.arrayContaining(['listAudit', 'listMetaEvents']));
-    expect(await leaks(called, new ApiClient(app.url, scene.project.key))).toEqual([]);
+  test('to a portal link that sees secrets, but those of its endpoints', async () => {
+    const { token } = await scene.project.post('/portal-links', {
+      name: 'l',
+      owner_id: OWNER,
+      can_see_secrets: true,
+    });
+    const called = operations.filter((one) => one.isPortal && isRead(one));
+    const found = await leaks(called, new ApiClient(app.url, token));
+    const seen = new Set(found.flatMap((one) => one.seen));
+    const paths = [...planted.keys()].filter((_path, index) => seen.has(needles()[index] ?? ''));
+    const own = pathsOf('credential', endpointCredentials);
+    expect(paths.sort()).toEqual(own.filter((path) => path !== 'mtls_client_cert.client_key').sort());
+  });
+
+  test('to a caller who names no key', async () => {
+    const called = operations.filter(({ access }) => access === 'public');
+    expect(called.length).toBeGreaterThan(5);
+    expect(await leaks(called, new ApiClient(app.url, ''))).toEqual([]);
+  });
+
+  describe.each(['developer', 'admin'])('to a key with the role %s', (role) => {
+    test('that is not about what has them', async () => {
+      const { key } = await scene.project.post('/keys', { name: role, role });
+      const having = showing(['Endpoint', 'Source', 'Project', 'MetaEventConfig']);
+      const called = operations.filter((one) => isOfProject(one) && isRead(one) && !having.has(one.id));
+      expect(called.map(({ id }) => id)).toEqual(expect.arrayContaining(['listAudit', 'listMetaEvents']));
+      expect(await leaks(called, new ApiClient(app.url, key))).toEqual([]);
+    });
+  });
+
+  test('to the instance key that is about the instance', async () => {
+    const called = operations.filter((one) => ['instance', 'any'].includes(one.access) && isRead(one));
+    const own = called.filter(({ id }) => !showing(['Project', 'MetaEventConfig']).has(id));
+    expect(own.length).toBeGreaterThan(3);
+    expect(await leaks(own, app.instance)).toEqual([]);
+  });
+
+  test('in a meta event', async () => {
+    const sent = await receiver.received(10, '/meta');
+    expect(seenIn(sent.map(({ body }) => body.toString()).join('\n'))).toEqual([]);
+  });
+
+  test('in the file of a project', async () => {
+    const env = { POSTHORN_URL: app.url, POSTHORN_API_KEY: scene.project.key };
+    const { code, stdout } = await runPosthorn(['export'], { env });
+    expect([code, seenIn(stdout)]).toEqual([0, []]);
   });
 
   test('of a tool of an assistant', async () => {
