@@ -27,15 +27,12 @@ const BOOKKEEPING = new Set([
   'keysMark',
   'cell_state',
 ]);
-const SECRETS = new Set([
-  'secret',
-  'token',
-  'password',
-  'authorization',
-  // Anyone with the address can post there.
-  'slack_webhook_url',
-  'teams_webhook_url',
-]);
+const sealed = { ...endpointCredentials, ...sourceCredentials };
+const namesOf = (secrecy: 'credential' | 'open') =>
+  pathsOf(secrecy, sealed).map((path) => path.replace(/.*\./, ''));
+
+/** Texts of other rows with these names are secret too. */
+const SECRETS = new Set(['token', 'authorization', ...namesOf('credential')]);
 /** Fields inside a sealed object that are not secret: those of records, and those with the mark. */
 const PLAIN_IN_SEALED = new Set([
   'uid',
@@ -45,9 +42,7 @@ const PLAIN_IN_SEALED = new Set([
   'deleted_at',
   'since',
   'public_key',
-  ...pathsOf('open', { ...endpointCredentials, ...sourceCredentials }).map((path) =>
-    path.replace(/.*\./, ''),
-  ),
+  ...namesOf('open'),
 ]);
 
 /** Whether a text of a sealed object may be shown. A place may have a credential before its host or in its query. */

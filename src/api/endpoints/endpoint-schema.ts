@@ -4,6 +4,7 @@ import { Authentication } from '../../domain/config/endpoint-authentication.ts';
 import { ClientCertificate, endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
+import { hiddenAs } from '../../platform/json/schema-marks.ts';
 import { oneOf, Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/signing-secrets.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
@@ -30,15 +31,16 @@ export const Endpoint = Type.Object({
   ...outputs(endpointFields),
   status: oneOf(shownStatuses, endpointFields.status.facts.text),
   expires_at: endpointFields.expires_at.output,
-  secrets: Type.Array(Secret),
-  standard_webhooks_secret: Type.String({
-    description: 'The newest secret in the form of Standard Webhooks libraries.',
-  }),
-  authentication: Type.Union([Authentication, Type.Null()]),
+  secrets: hiddenAs([], Type.Array(Secret)),
+  standard_webhooks_secret: hiddenAs(
+    '',
+    Type.String({ description: 'The newest secret in the form of Standard Webhooks libraries.' }),
+  ),
+  authentication: hiddenAs(null, Type.Union([Authentication, Type.Null()])),
   mtls_client_cert: Type.Optional(ClientCertificate),
   signing_key: Type.Union([Type.Object({ type: Type.String(), public_key: Type.String() }), Type.Null()]),
-  slack_webhook_url: Type.String(),
-  teams_webhook_url: Type.String(),
+  slack_webhook_url: hiddenAs('', Type.String()),
+  teams_webhook_url: hiddenAs('', Type.String()),
   headers: Type.Record(Type.String(), SealedText),
   broker: Type.Union([Broker, Type.Null()]),
   events: Type.Integer({ description: 'Deliveries created so far.' }),

@@ -1,4 +1,5 @@
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
+import { marksOf } from '../../platform/json/schema-marks.ts';
 import { SHOWN } from './portal-fields.ts';
 import { isHarmless } from './portal-headers.ts';
 import { compileView, type FieldViews, type Schema, type View } from './schema-view.ts';
@@ -27,13 +28,8 @@ const views: FieldViews<PortalViewer> = {
   headers: maskedHeaders,
   request_http_header: maskedHeaders,
   response_http_header: maskedHeaders,
-  secrets: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : []),
-  standard_webhooks_secret: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   // A link that sees no secrets learns the kind of the broker alone.
   broker: (schema) => (value, viewer) => (viewer.scope.canSeeSecrets ? value : onlyKind(schema, value)),
-  authentication: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : null),
-  slack_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
-  teams_webhook_url: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : ''),
   function: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : masked(value)),
   // Set by the code of a function.
   set_headers: () => (value, viewer) => (viewer.scope.canSeeSecrets ? value : {}),
@@ -47,8 +43,11 @@ const views: FieldViews<PortalViewer> = {
   metadata: (schema) => (schema.patternProperties === undefined ? undefined : () => ({})),
 };
 
-const fallback = (name: string, schema: Schema): PortalView | undefined =>
-  SHOWN.has(name) || !canHoldSecret(schema) ? undefined : masked;
+function fallback(name: string, schema: Schema): PortalView | undefined {
+  const { hiddenAs } = marksOf(schema);
+  if (hiddenAs !== undefined) return (value, { scope }) => (scope.canSeeSecrets ? value : hiddenAs);
+  return SHOWN.has(name) || !canHoldSecret(schema) ? undefined : masked;
+}
 
 export function compilePortalView(schema: object): PortalView {
   return compileView(schema, { views, fallback }) ?? ((value) => value);

@@ -15,12 +15,6 @@ export interface RoleViewer {
 
 type RoleView = View<RoleViewer>;
 
-const always =
-  (hidden: unknown): (() => RoleView) =>
-  () =>
-  () =>
-    hidden;
-
 /** Only texts, because a name such as `secret` may also be that of a group of settings. */
 const maskedText = (schema: Schema): RoleView | undefined =>
   schema.type === 'string' ? (value) => (value === '' ? '' : MASK) : undefined;
@@ -41,11 +35,6 @@ const unquoted =
     hidesPayload && typeof value === 'string' ? withoutFunctionMessage(value) : value;
 
 const views: FieldViews<RoleViewer> = {
-  secrets: always([]),
-  standard_webhooks_secret: always(''),
-  authentication: always(null),
-  slack_webhook_url: always(''),
-  teams_webhook_url: always(''),
   secret: maskedText,
   token: maskedText,
   auth_key: maskedText,
@@ -71,9 +60,12 @@ const views: FieldViews<RoleViewer> = {
   description: unquoted,
 };
 
-/** Credentials with the mark, wherever an answer has them. */
-const fallback = (_name: string, schema: Schema): RoleView | undefined =>
-  marksOf(schema).secrecy === 'credential' ? maskedText(schema) : undefined;
+/** Fields with a mark, wherever an answer has them. */
+function fallback(_name: string, schema: Schema): RoleView | undefined {
+  const { secrecy, hiddenAs } = marksOf(schema);
+  if (hiddenAs !== undefined) return () => hiddenAs;
+  return secrecy === 'credential' ? maskedText(schema) : undefined;
+}
 
 export function compileViewerView(schema: object): RoleView {
   return compileView(schema, { views, fallback }) ?? ((value) => value);

@@ -7,6 +7,8 @@ interface Marks {
   /** The end of a sentence about a value that is wrong. Undefined: it is right. */
   check?(value: never): string | undefined;
   readonly secrecy?: Secrecy;
+  /** The value in a response to those who see no secrets. */
+  readonly hiddenAs?: unknown;
   /** An empty text counts as none. */
   readonly isRequired?: true;
   /** Its field in the forms of the dashboard. */
@@ -41,6 +43,8 @@ export const mark = <S extends TSchema>(schema: S, marks: Marks): S => ({
 export const marksOf = (schema: TSchema): Marks => (schema as { [MARKS]?: Marks })[MARKS] ?? {};
 
 export const credential = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'credential' });
+export const hiddenAs = <S extends TSchema>(value: unknown, schema: S): S =>
+  mark(schema, { hiddenAs: value });
 export const open = <S extends TSchema>(schema: S): S => mark(schema, { secrecy: 'open' });
 
 export const usual = <S extends TSchema>(value: Static<S>, schema: S): S => mark(schema, { usual: value });
