@@ -64,15 +64,26 @@ export async function reachDatabase(
   return { connection: { ...server.connection, ssl: false }, close: () => server.stop() };
 }
 
+/** Runs the work of a command on its database. */
+export async function onDatabase<T>(
+  config: Config,
+  log: Logger,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
+  const { connection, close } = await reachDatabase(config, log);
+  try {
+    const database = await connectDatabase(connection, config, log);
+    return await work(database.db).finally(() => database.close());
+  } finally {
+    await close();
+  }
+}
+
 /** In addition to the pools: one session for LISTEN on config changes, one for upkeep. */
 const SESSIONS = 2;
 
 /** Connects with this process's share of the connections. */
-export async function connectDatabase(
-  connection: Connection,
-  config: Config,
-  log: Logger,
-): Promise<OpenDatabase> {
+async function connectDatabase(connection: Connection, config: Config, log: Logger): Promise<OpenDatabase> {
   const database = notYetConnected(connection, config, log);
   const problem = await database.db.problem();
   if (problem === null) return database;

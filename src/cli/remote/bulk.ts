@@ -5,8 +5,6 @@ import { counted, line, printOne, shownTime } from '../terminal/output.ts';
 import { endProgress, showProgress } from '../terminal/progress.ts';
 import { withService } from './connect.ts';
 import { deliveryQuery, eventQuery } from './history.ts';
-import { several } from './resources.ts';
-import { optional } from './trigger.ts';
 
 /*
  * replay, retry, send now and cancel. With ids each is done by itself. With filters the service runs a job, and the command shows
@@ -50,8 +48,8 @@ export const retry = (given: Given): Promise<number> =>
 
 /** The filters of a replay choose events. These are the endpoints that it is sent to. */
 const sentTo = (given: Given) => ({
-  ...optional('to_owner', given.text('owner')),
-  ...optional('to_endpoint', several(given, 'endpoint')),
+  ...given.fields({ to_owner: 'owner' }),
+  ...given.lists({ to_endpoint: 'endpoint' }),
 });
 
 const orderOf = (given: Given): { order?: 'ignore' } =>

@@ -155,19 +155,19 @@ const events = inGroup('Events', {
     summary: 'Lists replays, retries and other jobs, newest first.',
     flags: { limit },
     examples: ['posthorn jobs'],
-    load: async () => (await import('./jobs.ts')).listJobs,
+    load: async () => (await import('./history.ts')).listJobs,
   }),
   'jobs get': remote({
     summary: 'Shows a job and its progress.',
     operands: [ID],
     examples: ['posthorn jobs get 01KA6'],
-    load: async () => (await import('./jobs.ts')).getJob,
+    load: async () => (await import('./history.ts')).getJob,
   }),
   'jobs cancel': remote({
     summary: 'Cancels a job. Finished work stays done.',
     operands: [ID],
     examples: ['posthorn jobs cancel 01KA6'],
-    load: async () => (await import('./jobs.ts')).cancelJob,
+    load: async () => (await import('./history.ts')).cancelJob,
   }),
   'deliveries list': remote({
     summary: 'Lists deliveries, newest first.',

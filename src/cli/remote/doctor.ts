@@ -16,14 +16,13 @@ export async function namesService(given: Given): Promise<boolean> {
 }
 
 /** Asks a service whether it is well, as far as the key may see. */
-export async function askService(given: Given): Promise<undefined> {
+export async function askService(given: Given): Promise<void> {
   const { url } = await connectionOf(given);
   report([
     { topic: 'program', state: 'ok', text: `Posthorn ${VERSION} on Node ${process.versions.node}` },
     ...(await readiness(url)),
   ]);
   report(await withService(given, async (posthorn) => [await nodes(posthorn), ...(await brokers(posthorn))]));
-  return undefined;
 }
 
 const CLOCK_MS = 5_000;

@@ -1,6 +1,7 @@
 import type {
   Event,
   EventDelivery,
+  Job,
   ListEventDeliveriesQuery,
   ListEventsQuery,
   OrderingKey,
@@ -9,39 +10,31 @@ import type { Given } from '../terminal/command.ts';
 import { readTime } from '../terminal/input.ts';
 import { counted, printList, printOne } from '../terminal/output.ts';
 import { withService } from './connect.ts';
-import { many, one, several } from './resources.ts';
+import { many, one } from './resources.ts';
 import { optional } from './trigger.ts';
 
 /** The filters of events. */
-export function eventQuery(given: Given): ListEventsQuery {
-  return {
-    ...period(given),
-    ...optional('endpointId', several(given, 'endpoint')),
-    ...optional('sourceId', several(given, 'source')),
-    ...optional('ownerId', given.text('owner')),
-    ...optional('idempotencyKey', given.text('idempotency-key')),
-    ...optional('query', given.text('query')),
-    ...optional('body', given.text('body')),
-  };
-}
+export const eventQuery = (given: Given): ListEventsQuery => ({
+  ...period(given),
+  ...given.lists({ endpointId: 'endpoint', sourceId: 'source' }),
+  ...given.fields({ ownerId: 'owner', idempotencyKey: 'idempotency-key', query: 'query', body: 'body' }),
+});
 
 /** The filters of deliveries. */
 export function deliveryQuery(given: Given): ListEventDeliveriesQuery {
+  const lists = { endpointId: 'endpoint', status: 'status', outcome: 'outcome', waitingFor: 'waiting-for' };
+  const { status, waitingFor, ...others } = given.lists(lists);
   return {
     ...period(given),
-    ...optional('endpointId', several(given, 'endpoint')),
-    ...optional('eventId', given.text('event')),
-    ...optional('subscriptionId', given.text('subscription')),
-    ...optional('eventType', given.text('event-type')),
-    ...optional('status', several(given, 'status') as ListEventDeliveriesQuery['status']),
-    ...optional('ownerId', given.text('owner')),
-    ...optional('outcome', several(given, 'outcome')),
-    ...optional('waitingFor', several(given, 'waiting-for') as ListEventDeliveriesQuery['waitingFor']),
-    ...optional('query', given.text('query')),
+    ...others,
+    ...optional('status', status as ListEventDeliveriesQuery['status']),
+    ...optional('waitingFor', waitingFor as ListEventDeliveriesQuery['waitingFor']),
+    ...given.fields({ eventId: 'event', subscriptionId: 'subscription', eventType: 'event-type' }),
+    ...given.fields({ ownerId: 'owner', query: 'query' }),
   };
 }
 
-function period(given: Given): { startDate?: string; endDate?: string } {
+export function period(given: Given): { startDate?: string; endDate?: string } {
   return {
     ...optional('startDate', readTime(given, 'since')),
     ...optional('endDate', readTime(given, 'until')),
@@ -61,7 +54,7 @@ export const listEvents = many<Event>(
 
 export const getEvent = one((posthorn, given) => posthorn.events.get(given.operand()));
 
-export const explainEvent = (given: Given): Promise<undefined> =>
+export const explainEvent = (given: Given): Promise<void> =>
   withService(given, async (posthorn) => {
     const { subscriptions } = await posthorn.events.explain(given.operand());
     await printList(given, subscriptions, [
@@ -70,7 +63,6 @@ export const explainEvent = (given: Given): Promise<undefined> =>
       ['MATCHED', ({ matched }) => (matched ? 'yes' : 'no')],
       ['REASON', ({ reason }) => reason],
     ]);
-    return undefined;
   });
 
 export const listDeliveries = many<EventDelivery>(
@@ -88,7 +80,7 @@ export const listDeliveries = many<EventDelivery>(
 
 export const getDelivery = one((posthorn, given) => posthorn.eventDeliveries.get(given.operand()));
 
-export const listAttempts = (given: Given): Promise<undefined> =>
+export const listAttempts = (given: Given): Promise<void> =>
   withService(given, async (posthorn) => {
     await printList(given, await posthorn.deliveryAttempts.list(given.operand()), [
       ['UID', ({ uid }) => uid],
@@ -97,7 +89,6 @@ export const listAttempts = (given: Given): Promise<undefined> =>
       ['ANSWER', ({ response_data }) => response_data.slice(0, 60)],
       ['CREATED', ({ created_at }) => created_at],
     ]);
-    return undefined;
   });
 
 export const listOrderingKeys = many<OrderingKey>(
@@ -111,13 +102,29 @@ export const listOrderingKeys = many<OrderingKey>(
   (posthorn, given) =>
     posthorn.subscriptions.listOrderingKeys({
       ...(given.has('held') && { held: true }),
-      ...optional('subscriptionId', given.text('subscription')),
+      ...given.fields({ subscriptionId: 'subscription' }),
     }),
 );
 
-export const skipOrderingKeys = (given: Given): Promise<undefined> =>
+export const skipOrderingKeys = (given: Given): Promise<void> =>
   withService(given, async (posthorn) => {
     const result = await posthorn.subscriptions.skipOrderingKeys({ ids: [...given.operands] });
     await printOne(given, result, [`${counted(result.released, 'delivery', 'deliveries')} due now`]);
-    return undefined;
   });
+
+export const listJobs = many<Job>(
+  [
+    ['UID', ({ uid }) => uid],
+    ['TYPE', ({ type }) => type],
+    ['STATUS', ({ status }) => status],
+    ['DONE', ({ done, total }) => (total === null ? String(done) : `${done}/${total}`)],
+    ['FAILED', ({ failed }) => failed],
+    ['ERROR', ({ error }) => error],
+    ['CREATED', ({ created_at }) => created_at],
+  ],
+  (posthorn) => posthorn.jobs.list(),
+);
+
+export const getJob = one((posthorn, given) => posthorn.jobs.get(given.operand()));
+
+export const cancelJob = one((posthorn, given) => posthorn.jobs.cancel(given.operand()));

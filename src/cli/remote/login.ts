@@ -9,7 +9,7 @@ import { clientOf, explained } from './connect.ts';
 import { readProfiles, saveProfiles } from './profiles.ts';
 
 /** Checks a key and saves it as a profile, which commands use from then on. */
-export async function login(given: Given): Promise<undefined> {
+export async function login(given: Given): Promise<void> {
   const url = given.text('url') ?? (given.env['POSTHORN_URL'] || 'http://127.0.0.1:5005');
   const key = given.env['POSTHORN_API_KEY'] || (await askForKey(url));
   if (key === '') throw usageError('no key was given; type it, pipe it in, or set POSTHORN_API_KEY');
@@ -32,10 +32,9 @@ export async function login(given: Given): Promise<undefined> {
       : `It opens the project ${project.name} (${project.uid}).`;
   line(`The key was accepted. ${scope}`);
   line(`Saved as profile ${name} in ${file}.`);
-  return undefined;
 }
 
-export async function logout(given: Given): Promise<undefined> {
+export async function logout(given: Given): Promise<void> {
   const { current, profiles } = await readProfiles(given.env);
   const name = given.text('profile') ?? current;
   if (!Object.hasOwn(profiles, name)) throw new StartupError('there is no such profile; nothing was changed');
@@ -45,7 +44,6 @@ export async function logout(given: Given): Promise<undefined> {
     profiles: rest,
   });
   line(`Removed the profile ${name} from ${file}. The key itself still works: revoke it in the dashboard.`);
-  return undefined;
 }
 
 /** The key is not shown while it is typed. */

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 60_000;
 const FAULT = -32603;
 const META = 'io.modelcontextprotocol/protocolVersion';
 
-export async function mcp(given: Given): Promise<undefined> {
+export async function mcp(given: Given): Promise<void> {
   const connection = await connectionOf(given);
   const underWay = new Set<Promise<void>>();
   for await (const line of createInterface({ input: terminal().stdin })) {
@@ -24,7 +24,6 @@ export async function mcp(given: Given): Promise<undefined> {
     if (underWay.size >= AT_A_TIME) await Promise.race(underWay);
   }
   await Promise.all(underWay);
-  return undefined;
 }
 
 async function pass(connection: Connection, line: string): Promise<void> {

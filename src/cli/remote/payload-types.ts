@@ -6,10 +6,9 @@ import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
 
 /** Prints TypeScript types of the payloads of all event types with a schema. */
-export async function types(given: Given): Promise<undefined> {
+export async function types(given: Given): Promise<void> {
   const known = await withService(given, (posthorn) => posthorn.eventTypes.list());
   terminal().stdout.write(escapeControls(payloadTypes(known)));
-  return undefined;
 }
 
 /**

@@ -3,7 +3,6 @@ import type { Run } from '../terminal/command.ts';
 import { readObject } from '../terminal/input.ts';
 import type { Column } from '../terminal/output.ts';
 import { ended, many, one } from './resources.ts';
-import { optional } from './trigger.ts';
 
 /** A list omits the address, because it contains the token. */
 const columns: readonly Column<PortalLink>[] = [
@@ -17,18 +16,13 @@ const columns: readonly Column<PortalLink>[] = [
 ];
 
 export const portalLinks: Record<string, Run> = {
-  list: many(columns, (posthorn, given) =>
-    posthorn.portalLinks.list({ ...optional('ownerId', given.text('owner')) }),
-  ),
+  list: many(columns, (posthorn, given) => posthorn.portalLinks.list(given.fields({ ownerId: 'owner' }))),
   get: one((posthorn, given) => posthorn.portalLinks.get(given.operand())),
   create: one(async (posthorn, given) => {
-    const owner = given.text('owner');
     const body = {
-      ...optional('name', owner),
+      ...given.fields({ name: 'owner' }),
       ...(await readObject(given)),
-      ...optional('name', given.text('name')),
-      ...optional('owner_id', owner),
-      ...optional('expires_at', given.text('expires-at')),
+      ...given.fields({ name: 'name', owner_id: 'owner', expires_at: 'expires-at' }),
     };
     return posthorn.portalLinks.create(body as unknown as CreatePortalLink);
   }),

@@ -1,7 +1,4 @@
 import type {
-  CreateEndpoint,
-  CreateSource,
-  CreateSubscription,
   Endpoint,
   EventType,
   Posthorn,
@@ -39,10 +36,7 @@ type Work<T> = (posthorn: Posthorn, given: Given) => Promise<T> | AsyncIterable<
 export const one =
   (work: (posthorn: Posthorn, given: Given) => Promise<object>): Run =>
   (given) =>
-    withService(given, async (posthorn) => {
-      await printOne(given, await work(posthorn, given));
-      return undefined;
-    });
+    withService(given, async (posthorn) => printOne(given, await work(posthorn, given)));
 
 /** A command that prints a list, of --limit rows at most. */
 export const many =
@@ -51,7 +45,6 @@ export const many =
     withService(given, async (posthorn) => {
       const found = await work(posthorn, given);
       await printList(given, await take(given, found as AsyncIterable<T>), columns);
-      return undefined;
     });
 
 export const ended =
@@ -61,10 +54,26 @@ export const ended =
     withService(given, async (posthorn) => {
       await work(posthorn, given.operand());
       line(`${word}: ${given.operand()}`);
-      return undefined;
     });
 
-const deleted = ended('deleted');
+/** The operations that every kind of resource has. */
+interface Ordinary {
+  get(id: string): Promise<object>;
+  create(body: never): Promise<object>;
+  update(id: string, body: never): Promise<object>;
+  delete(id: string): Promise<null>;
+}
+
+/** `body`: the fields that the user gave. */
+const ordinary = (
+  of: (posthorn: Posthorn) => Ordinary,
+  body: (given: Given) => Promise<object>,
+): Record<keyof Ordinary, Run> => ({
+  get: one((posthorn, given) => of(posthorn).get(given.operand())),
+  create: one(async (posthorn, given) => of(posthorn).create((await body(given)) as never)),
+  update: one(async (posthorn, given) => of(posthorn).update(given.operand(), (await body(given)) as never)),
+  delete: ended('deleted')((posthorn, id) => of(posthorn).delete(id)),
+});
 
 /** An operator sees trouble here: what the breaker does, and how many deliveries wait. */
 const endpointColumns = (waiting: ReadonlyMap<string, number>): readonly Column<Endpoint>[] => [
@@ -79,16 +88,11 @@ const endpointColumns = (waiting: ReadonlyMap<string, number>): readonly Column<
 
 const listEndpoints: Run = (given) =>
   withService(given, async (posthorn) => {
-    const list = posthorn.endpoints.list({
-      ...optional('q', given.text('query')),
-      ...optional('ownerId', given.text('owner')),
-    });
-    const found = await take(given, list);
+    const found = await take(given, posthorn.endpoints.list(given.fields({ q: 'query', ownerId: 'owner' })));
     const isCounted = found.length > 0 && isTable(given) && !given.has('quiet');
     const ids = isCounted ? found.map(({ uid }) => uid) : [];
     const waiting = await waitingByEndpoint(posthorn, ids);
     await printList(given, found, endpointColumns(waiting));
-    return undefined;
   });
 
 /** Ids in one URL: 1,000 of them would be longer than servers accept. */
@@ -106,14 +110,7 @@ async function waitingByEndpoint(posthorn: Posthorn, ids: readonly string[]): Pr
 
 export const endpoints: Record<string, Run> = {
   list: listEndpoints,
-  get: one((posthorn, given) => posthorn.endpoints.get(given.operand())),
-  create: one(async (posthorn, given) =>
-    posthorn.endpoints.create((await endpointBody(given)) as unknown as CreateEndpoint),
-  ),
-  update: one(async (posthorn, given) =>
-    posthorn.endpoints.update(given.operand(), await endpointBody(given)),
-  ),
-  delete: deleted((posthorn, id) => posthorn.endpoints.delete(id)),
+  ...ordinary(({ endpoints: all }) => all, endpointBody),
   pause: one(async (posthorn, given) => {
     const endpoint = await posthorn.endpoints.get(given.operand());
     // The operation of the API toggles; this command pauses, however often it is run.
@@ -158,9 +155,7 @@ async function endpointBody(given: Given): Promise<Record<string, unknown>> {
   const secret = given.text('secret');
   return {
     ...(await readObject(given)),
-    ...optional('name', given.text('name')),
-    ...optional('url', given.text('to')),
-    ...optional('owner_id', given.text('owner')),
+    ...given.fields({ name: 'name', url: 'to', owner_id: 'owner' }),
     ...optional('secret', secret === undefined ? undefined : await readSecret(secret, given.env)),
   };
 }
@@ -175,16 +170,9 @@ const subscriptionColumns: readonly Column<Subscription>[] = [
 
 export const subscriptions: Record<string, Run> = {
   list: many(subscriptionColumns, (posthorn, given) =>
-    posthorn.subscriptions.list({ ...optional('endpointId', several(given, 'endpoint')) }),
+    posthorn.subscriptions.list(given.lists({ endpointId: 'endpoint' })),
   ),
-  get: one((posthorn, given) => posthorn.subscriptions.get(given.operand())),
-  create: one(async (posthorn, given) =>
-    posthorn.subscriptions.create((await subscriptionBody(given)) as unknown as CreateSubscription),
-  ),
-  update: one(async (posthorn, given) =>
-    posthorn.subscriptions.update(given.operand(), await subscriptionBody(given)),
-  ),
-  delete: deleted((posthorn, id) => posthorn.subscriptions.delete(id)),
+  ...ordinary(({ subscriptions: all }) => all, subscriptionBody),
   activate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'active')),
   deactivate: one((posthorn, given) => setStatus(posthorn, given.operand(), 'inactive')),
 };
@@ -199,13 +187,11 @@ async function setStatus(
 }
 
 async function subscriptionBody(given: Given): Promise<Record<string, unknown>> {
-  const types = several(given, 'event-type');
+  const types = given.texts('event-type');
   return {
     ...(await readObject(given)),
-    ...optional('name', given.text('name')),
-    ...optional('endpoint_id', given.text('endpoint')),
-    ...optional('source_id', given.text('source')),
-    ...optional('filter_config', types === undefined ? undefined : { event_types: types }),
+    ...given.fields({ name: 'name', endpoint_id: 'endpoint', source_id: 'source' }),
+    ...(types.length > 0 && { filter_config: { event_types: types } }),
   };
 }
 
@@ -220,24 +206,15 @@ const sourceColumns: readonly Column<Source>[] = [
 
 export const sources: Record<string, Run> = {
   list: many(sourceColumns, (posthorn) => posthorn.sources.list()),
-  get: one((posthorn, given) => posthorn.sources.get(given.operand())),
-  create: one(async (posthorn, given) =>
-    posthorn.sources.create((await sourceBody(given)) as unknown as CreateSource),
-  ),
-  update: one(async (posthorn, given) => posthorn.sources.update(given.operand(), await sourceBody(given))),
-  delete: deleted((posthorn, id) => posthorn.sources.delete(id)),
+  ...ordinary(({ sources: all }) => all, sourceBody),
   pause: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: true })),
   activate: one((posthorn, given) => posthorn.sources.update(given.operand(), { is_disabled: false })),
   test: one((posthorn, given) => posthorn.sources.testConnection(given.operand())),
 };
 
 async function sourceBody(given: Given): Promise<Record<string, unknown>> {
-  return {
-    ...(await readObject(given)),
-    ...optional('name', given.text('name')),
-    ...optional('type', given.text('type')),
-    ...optional('provider', given.text('provider')),
-  };
+  const flags = { name: 'name', type: 'type', provider: 'provider' };
+  return { ...(await readObject(given)), ...given.fields(flags) };
 }
 
 const eventTypeColumns: readonly Column<EventType>[] = [
@@ -249,13 +226,6 @@ const eventTypeColumns: readonly Column<EventType>[] = [
 ];
 
 export const listEventTypes: Run = (given) =>
-  withService(given, async (posthorn) => {
-    await printList(given, await posthorn.eventTypes.list(), eventTypeColumns);
-    return undefined;
-  });
-
-/** The values of a flag. Undefined: it was not given. */
-export function several(given: Given, flag: string): string[] | undefined {
-  const values = given.texts(flag);
-  return values.length === 0 ? undefined : values;
-}
+  withService(given, async (posthorn) =>
+    printList(given, await posthorn.eventTypes.list(), eventTypeColumns),
+  );

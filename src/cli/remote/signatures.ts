@@ -7,7 +7,7 @@ import { readData, readInput, readSecret } from '../terminal/input.ts';
 import { line, printJson } from '../terminal/output.ts';
 
 /** Prints the headers that a delivery of this body would have. Nothing is sent. */
-export async function sign(given: Given): Promise<undefined> {
+export async function sign(given: Given): Promise<void> {
   const body = await bodyOf(given);
   const seconds = given.count('timestamp') ?? Math.floor(Date.now() / 1000);
   const signer = compileSigner({
@@ -25,11 +25,10 @@ export async function sign(given: Given): Promise<undefined> {
   });
   if (given.has('json')) printJson(Object.fromEntries(headers));
   else for (const [name, value] of headers) line(`${name}: ${value}`);
-  return undefined;
 }
 
 /** Checks the signature of a webhook that was received. Nothing is called. */
-export async function verify(given: Given): Promise<undefined> {
+export async function verify(given: Given): Promise<void> {
   const secret = await secretOf(given);
   const file = given.text('headers');
   const text = file === undefined ? '' : (await readInput(file)).toString('utf8').trim();
@@ -53,7 +52,6 @@ export async function verify(given: Given): Promise<undefined> {
     line(
       `The signature is right (scheme ${webhook.scheme}${webhook.id === undefined ? '' : `, id ${webhook.id}`}).`,
     );
-    return undefined;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
     throw new StartupError(`the signature does not hold: ${error.message}`, { cause: error });

@@ -1,10 +1,8 @@
 import type { EndpointHealth, ListFailuresResult, Posthorn } from '../../../client/src/posthorn.ts';
 import type { Run } from '../terminal/command.ts';
-import { readTime } from '../terminal/input.ts';
 import { type Column, counted, isTable, line, note, printList, printOne } from '../terminal/output.ts';
 import { withService } from './connect.ts';
-import { several } from './resources.ts';
-import { optional } from './trigger.ts';
+import { period } from './history.ts';
 
 type Group = ListFailuresResult['groups'][number];
 
@@ -25,15 +23,12 @@ const failureColumns: readonly Column<Group>[] = [
 export const failures: Run = (given) =>
   withService(given, async (posthorn) => {
     const { groups, complete } = await posthorn.eventDeliveries.listFailures({
-      ...optional('startDate', readTime(given, 'since')),
-      ...optional('endDate', readTime(given, 'until')),
-      ...optional('endpointId', several(given, 'endpoint')),
-      ...optional('ownerId', given.text('owner')),
-      ...optional('eventType', given.text('event-type')),
+      ...period(given),
+      ...given.lists({ endpointId: 'endpoint' }),
+      ...given.fields({ ownerId: 'owner', eventType: 'event-type' }),
     });
     await printList(given, groups, failureColumns);
     if (!complete) note(NOT_ALL);
-    return undefined;
   });
 
 const troubleColumns: readonly Column<EndpointHealth>[] = [
@@ -54,11 +49,9 @@ export const status: Run = (given) =>
     const read = await readStatus(posthorn);
     if (given.has('quiet') || !isTable(given)) {
       await (given.has('quiet') ? printList(given, read.endpoints, troubleColumns) : printOne(given, read));
-      return undefined;
     }
     for (const sentence of sentences(read)) line(sentence);
     if (read.endpoints.length > 0) await printList(given, read.endpoints, troubleColumns);
-    return undefined;
   });
 
 type Status = Awaited<ReturnType<typeof readStatus>>;

@@ -11,7 +11,7 @@ import { withService } from './connect.ts';
  */
 const REMEMBERED = 10_000;
 
-export async function tail(given: Given): Promise<undefined> {
+export async function tail(given: Given): Promise<void> {
   const ended = new AbortController();
   terminal().once('SIGINT', () => ended.abort());
   terminal().once('SIGTERM', () => ended.abort());
@@ -33,7 +33,6 @@ export async function tail(given: Given): Promise<undefined> {
       if (left === 0) ended.abort();
     }
   });
-  return undefined;
 }
 
 type Row = { kind: 'event'; data: StreamedEvent } | { kind: 'delivery'; data: StreamedDelivery };

@@ -14,7 +14,7 @@ const NAMED = 10;
 const PART = 1_000;
 
 /** Sends an event: to every subscriber, to one endpoint, or to the endpoints of an owner. Or those of a file. */
-export async function trigger(given: Given): Promise<number | undefined> {
+export async function trigger(given: Given): Promise<number | void> {
   const type = given.operand();
   const file = given.text('batch');
   if (file !== undefined) return sendFile(given, file);
@@ -26,9 +26,7 @@ export async function trigger(given: Given): Promise<number | undefined> {
     const event: BroadcastEvent = {
       event_type: type,
       data: data === undefined ? await exampleFor(posthorn, type) : data,
-      ...optional('idempotency_key', given.text('idempotency-key')),
-      ...optional('source_id', given.text('source')),
-      ...optional('deliver_at', given.text('deliver-at')),
+      ...given.fields({ idempotency_key: 'idempotency-key', source_id: 'source', deliver_at: 'deliver-at' }),
       ...optional('delay_seconds', secondsOf(given, 'delay')),
       ...optional('ttl_seconds', secondsOf(given, 'ttl')),
       ...optional('custom_headers', headersOf(given.texts('header'))),
@@ -39,7 +37,6 @@ export async function trigger(given: Given): Promise<number | undefined> {
     const later = deliver_at === null ? {} : { deliver_at };
     await printOne(given, { uid, event_type, is_duplicate_event, ...later, created_at });
   });
-  return undefined;
 }
 
 function send(

@@ -11,14 +11,14 @@ import { acceptPrimary } from '../../store/database/servers/accept-primary.ts';
 import { LOOK, type ServerState } from '../../store/database/servers/server-look.ts';
 import { Servers } from '../../store/database/servers/servers.ts';
 import { databaseTime, liveNodes } from '../../store/queue/nodes.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
 import { userName } from './call-api.ts';
 import { cellConfig } from './each-cell.ts';
-import type { Values } from './with-config.ts';
 
 /** Nodes that refuse an old primary look at it all the time, and find the mark that this writes. */
-export async function acceptPrimaryCommand(home: Config, values: Values): Promise<void> {
-  const config = await cellConfig(home, values['cell'] ?? '');
+export async function acceptPrimaryCommand(home: Config, given: Given): Promise<void> {
+  const config = await cellConfig(home, given.text('cell') ?? '');
   const url = config.databaseUrl?.reveal();
   if (url === undefined || Servers.of(url, { log: createLogger('warn') }) === null)
     throw new StartupError(

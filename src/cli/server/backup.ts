@@ -9,6 +9,7 @@ import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import { reachDatabase } from '../../start/open-database.ts';
 import { writeBackup } from '../../store/backup/write-backup.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
 import { cellConfig } from './each-cell.ts';
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
@@ -20,10 +21,10 @@ import { untilInterrupted } from './interrupted.ts';
  */
 const COMPRESSION_LEVEL = 1;
 
-export async function backupCommand(home: Config, values: Record<string, string | undefined>): Promise<void> {
-  const config = await cellConfig(home, values['cell'] ?? '');
-  const file = await chooseFile(values['file'] ?? '');
-  const withKeys = values['with-keys'] === 'true';
+export async function backupCommand(home: Config, given: Given): Promise<void> {
+  const config = await cellConfig(home, given.text('cell') ?? '');
+  const file = await chooseFile(given.operand());
+  const withKeys = given.has('with-keys');
   const secretKey = await findSecretKey(config);
   if (secretKey === undefined)
     throw new StartupError(`there is no ${KEY_FILE} in ${config.dataDir}; set POSTHORN_DATA_DIR`);

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { CLI_USER_HEADER } from '../../domain/audit.ts';
-import { StartupError, usageError } from '../../platform/startup-error.ts';
+import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
+import type { Given } from '../terminal/command.ts';
 import { printJson } from '../terminal/output.ts';
 
 /** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
@@ -43,26 +44,13 @@ export function userName(): string {
   }
 }
 
-export function required(values: Record<string, string | undefined>, name: string): string {
-  const value = values[name];
-  if (value === undefined || value === '')
-    throw usageError(`--${name} is required; add --help to see how the command is used`);
-  return value;
-}
-
-export async function createProjectCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
-  const body = { name: required(values, 'name'), type: values['type'] ?? 'outgoing' };
+export async function createProjectCommand(config: Config, given: Given): Promise<void> {
+  const body = { name: given.required('name'), type: given.text('type') ?? 'outgoing' };
   printJson(await callApi(config, '/api/v1/projects', body), 2);
 }
 
-export async function createKeyCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
-  const project = encodeURIComponent(required(values, 'project'));
-  const body = { name: required(values, 'name'), expires_at: values['expires-at'] ?? null };
+export async function createKeyCommand(config: Config, given: Given): Promise<void> {
+  const project = encodeURIComponent(given.required('project'));
+  const body = { name: given.required('name'), expires_at: given.text('expires-at') ?? null };
   printJson(await callApi(config, `/api/v1/projects/${project}/keys`, body), 2);
 }

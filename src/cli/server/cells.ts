@@ -5,15 +5,14 @@ import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import { cellFacts } from '../../store/cells/cell-facts.ts';
 import type { Cell } from '../../store/cells/cells.ts';
+import type { Given } from '../terminal/command.ts';
 import { type Finding, report } from '../terminal/findings.ts';
 import { counted, line } from '../terminal/output.ts';
-import { required } from './call-api.ts';
 import { withCells } from './with-cells.ts';
-import type { Values } from './with-config.ts';
 
-export async function addCellCommand(config: Config, values: Values): Promise<void> {
-  const name = required(values, 'name');
-  const url = required(values, 'url');
+export async function addCellCommand(config: Config, given: Given): Promise<void> {
+  const name = given.required('name');
+  const url = given.required('url');
   const parsed = readPostgresUrl(url);
   if (typeof parsed === 'string')
     throw new StartupError(`--url must be ${parsed}, such as postgres://user:password@host:5432/database`);

@@ -1,19 +1,34 @@
 import type { Config } from '../../settings/settings.ts';
-import { type Command, type Commands, connectionFlags, type Operand, type Run } from '../terminal/command.ts';
-import type { Values } from './with-config.ts';
+import {
+  type Command,
+  type Commands,
+  connectionFlags,
+  type Given,
+  type Operand,
+  type Run,
+} from '../terminal/command.ts';
 
 /** The commands of the server: they read its settings, and its code only when they run. */
 type Declared = Omit<Command, 'group' | 'load' | 'examples'> & {
   examples?: readonly string[];
-  load(): Promise<(config: Config, values: Values) => Promise<void>>;
+  load(): Promise<Work>;
 };
+
+type Work = (config: Config, given: Given) => Promise<void>;
+
+/** It gets the settings of the environment. */
+const withConfig =
+  (work: Work): Run =>
+  async (given) => {
+    const { readConfig } = await import('../../settings/settings.ts');
+    await work(readConfig(given.env), given);
+  };
 
 const server = (name: string, { load, ...command }: Declared): Command => ({
   group: 'Server',
   ...command,
   examples: command.examples ?? [`posthorn ${name}`],
-  load: async (): Promise<Run> =>
-    (await import('./with-config.ts')).withConfig(await load(), command.operands ?? []),
+  load: async () => withConfig(await load()),
 });
 
 const file = (summary: string): readonly Operand[] => [{ name: 'FILE', summary }];
@@ -30,7 +45,6 @@ const doctor: Command = {
   load: async () => async (given) => {
     const { namesService, askService } = await import('../remote/doctor.ts');
     if (await namesService(given)) return askService(given);
-    const { withConfig } = await import('./with-config.ts');
     return withConfig((await import('./doctor.ts')).doctorCommand)(given);
   },
 };

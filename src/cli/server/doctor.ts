@@ -4,7 +4,7 @@ import { StartupError } from '../../platform/startup-error.ts';
 import { VERSION } from '../../platform/version.ts';
 import { egressRule, isOnLoopback } from '../../settings/exposure.ts';
 import type { Config } from '../../settings/settings.ts';
-import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
+import { onDatabase } from '../../start/open-database.ts';
 import type { Database } from '../../store/database/database.ts';
 import { refusePooler } from '../../store/database/usable-server.ts';
 import { type KeyName, stuckKeys } from '../../store/ordering/stuck-keys.ts';
@@ -73,20 +73,11 @@ async function disk(config: Config): Promise<Finding> {
 }
 
 async function database(config: Config): Promise<Finding[]> {
-  const log = createLogger('error');
   try {
-    const { connection, close } = await reachDatabase(config, log);
-    try {
-      const { db } = await connectDatabase(connection, config, log);
-      try {
-        await refusePooler(db);
-        return await lookAt(db);
-      } finally {
-        await db.close();
-      }
-    } finally {
-      await close();
-    }
+    return await onDatabase(config, createLogger('error'), async (db) => {
+      await refusePooler(db);
+      return lookAt(db);
+    });
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
     return [{ topic: 'database', state: 'problem', text: error.message }];

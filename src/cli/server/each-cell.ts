@@ -3,7 +3,7 @@ import { Secret } from '../../platform/secret.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import { cellsOf } from '../../start/known-cells.ts';
-import { connectDatabase, reachDatabase } from '../../start/open-database.ts';
+import { onDatabase } from '../../start/open-database.ts';
 import type { Cell } from '../../store/cells/cells.ts';
 
 /** The settings with the database of a cell in place of the home's. */
@@ -43,17 +43,5 @@ const inCell = (config: Config, { name, url }: Cell): CellConfig => ({
   },
 });
 
-async function readCells(config: Config): Promise<Cell[]> {
-  const log = createLogger('warn');
-  const { connection, close } = await reachDatabase(config, log);
-  try {
-    const { db, close: disconnect } = await connectDatabase(connection, config, log);
-    try {
-      return await cellsOf(db, config);
-    } finally {
-      await disconnect();
-    }
-  } finally {
-    await close();
-  }
-}
+const readCells = (config: Config): Promise<Cell[]> =>
+  onDatabase(config, createLogger('warn'), (db) => cellsOf(db, config));

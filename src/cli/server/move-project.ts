@@ -10,28 +10,27 @@ import { type OpenMove, openMove, projectHere } from '../../store/cells/source-m
 import type { Database } from '../../store/database/database.ts';
 import { SILENT_SECONDS } from '../../store/database/node-lease.ts';
 import { liveNodes } from '../../store/queue/nodes.ts';
+import type { Given } from '../terminal/command.ts';
 import { counted, line } from '../terminal/output.ts';
-import { required } from './call-api.ts';
 import { type Cells, withCells } from './with-cells.ts';
-import type { Values } from './with-config.ts';
 
 /**
  * Moves a project to another cell. A move that an earlier command left behind is settled first. `--stop` ends one that is
  * under way, also that of a command that still runs.
  */
-export async function moveProjectCommand(config: Config, values: Values): Promise<void> {
-  const id = required(values, 'project');
+export async function moveProjectCommand(config: Config, given: Given): Promise<void> {
+  const id = given.operand();
   await withCells(config, async (cells) => {
     const left = await findMove(cells, id);
-    if (values['stop'] === 'true') return stop(cells, left, id);
-    const to = cells.named(required(values, 'to'));
+    if (given.has('stop')) return stop(cells, left, id);
+    const to = cells.named(given.required('to'));
     if (left !== undefined) await settleLeft(cells, left);
     const from = await findProject(cells, id);
     if (from.id === to.id) throw new StartupError(`project ${id} is in cell ${to.name} already`);
     const deps = { source: cells.db(from), target: cells.db(to), owner: randomUUID() };
     await refuseObstacles(deps, id);
     await refuseUnserved(cells, to);
-    if (values['dry-run'] === 'true') return preview({ ...deps, from, to }, id);
+    if (given.has('dry-run')) return preview({ ...deps, from, to }, id);
     const progress = new Progress();
     const move = { projectId: id, fromCell: from.id, toCell: to.id };
     const { copied, closedMs } = await moveProject({ ...deps, ...progress.hooks }, move);

@@ -1,9 +1,8 @@
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
-import { callApi, required } from './call-api.ts';
-
-type Values = Record<string, string | undefined>;
+import { callApi } from './call-api.ts';
 
 interface WithLink {
   person: { email: string };
@@ -11,10 +10,11 @@ interface WithLink {
 }
 
 /** Prints the invitation alone, so that a script can take it. */
-export async function createPersonCommand(config: Config, values: Values): Promise<void> {
-  const email = required(values, 'email');
-  const { project, role = 'admin' } = values;
-  const name = values['name'] ?? '';
+export async function createPersonCommand(config: Config, given: Given): Promise<void> {
+  const email = given.required('email');
+  const project = given.text('project');
+  const role = given.text('role') ?? 'admin';
+  const name = given.text('name') ?? '';
   if (project === undefined && role !== 'admin')
     throw new StartupError(`--role ${role} needs --project; without it the person administers the instance`);
   const { link } = (await (project === undefined
@@ -27,28 +27,23 @@ export async function createPersonCommand(config: Config, values: Values): Promi
   line(link ?? `${email} has an account already and can use it.`);
 }
 
-export async function resetPersonCommand(config: Config, values: Values): Promise<void> {
-  const body = {
-    email: required(values, 'email'),
-    purpose: 'reset',
-    remove_second_factor: values['second-factor'] === 'true',
-  };
-  const { link } = (await callApi(config, '/api/v1/sign-in-links', body)) as WithLink;
-  line(link ?? '');
-}
+export const resetPersonCommand = async (config: Config, given: Given): Promise<void> =>
+  line(await makeLink(config, 'reset', { email: given.required('email'), ...linkOptions(given) }));
 
-export async function signInLinkCommand(config: Config, values: Values): Promise<void> {
-  line(await makeSignInLink(config, values));
-}
+export const signInLinkCommand = async (config: Config, given: Given): Promise<void> =>
+  line(await makeLink(config, 'sign_in', { ...given.fields({ email: 'email' }), ...linkOptions(given) }));
 
-/** A link that signs a person in once, within 15 minutes. Without an address: an administrator of the instance. */
-export async function makeSignInLink(config: Config, values: Values = {}): Promise<string> {
-  const { email } = values;
-  const body = {
-    purpose: 'sign_in',
-    ...(email !== undefined && { email }),
-    remove_second_factor: values['second-factor'] === 'true',
-  };
-  const { link } = (await callApi(config, '/api/v1/sign-in-links', body)) as WithLink;
+const linkOptions = (given: Given) => ({ remove_second_factor: given.has('second-factor') });
+
+/**
+ * A link that signs a person in once, within 15 minutes, or with which a password is chosen. Without an address it is for an
+ * administrator of the instance.
+ */
+export async function makeLink(
+  config: Config,
+  purpose: 'sign_in' | 'reset',
+  options: { email?: string; remove_second_factor: boolean },
+): Promise<string> {
+  const { link } = (await callApi(config, '/api/v1/sign-in-links', { purpose, ...options })) as WithLink;
   return link ?? '';
 }

@@ -10,6 +10,7 @@ import { liveNodes } from '../../store/queue/nodes.ts';
 import { resealAll } from '../../store/secrets/reseal.ts';
 import { keysInUse, lockSecretKeys, removeKeyInUse } from '../../store/secrets/secret-keys.ts';
 import { migrate } from '../../store/upkeep/migrate.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
 import { cellConfigs } from './each-cell.ts';
 
@@ -23,23 +24,20 @@ const PAUSE_MS = 500;
 const SILENT_SECONDS = 10;
 const SHOWN_FAILURES = 10;
 
-export async function resealCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
+export async function resealCommand(config: Config, given: Given): Promise<void> {
   for (const { name, config: own } of await cellConfigs(config)) {
     if (name !== null) line(`Cell ${name}:`);
-    await resealOne(own, values);
+    await resealOne(own, given.has('new-key'));
   }
 }
 
-async function resealOne(config: Config, values: Record<string, string | undefined>): Promise<void> {
+async function resealOne(config: Config, isNewKey: boolean): Promise<void> {
   // A running service may have the embedded database open. The key may change only when the database is ours.
   const log = createLogger('warn');
   const { db, close } = await openDatabase(config, log);
   try {
     await migrate(db, log);
-    if (values['new-key'] === 'true') await changeKeyFile(config);
+    if (isNewKey) await changeKeyFile(config);
     const sealer = await loadSealer(db, config);
     const before = await otherSealers(db, config, sealer);
     await sealEverything(db, sealer);

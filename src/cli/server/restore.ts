@@ -12,16 +12,14 @@ import { connectionTo } from '../../start/open-database.ts';
 import type { BackupHeader } from '../../store/backup/backup-header.ts';
 import { BackupReader, damaged } from '../../store/backup/backup-reader.ts';
 import { loadBackup, refuseUnknownSchema } from '../../store/backup/load-backup.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
 import { CREDENTIALS_FILE, findSecretKey, KEY_FILE, readIfThere } from './instance-keys.ts';
 import { untilInterrupted } from './interrupted.ts';
 
 /** All or nothing: the result is a complete database whose key is available, or no database. */
-export async function restoreCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
-  const { file = '' } = values;
+export async function restoreCommand(config: Config, given: Given): Promise<void> {
+  const file = given.operand();
   const unpacked = createGunzip();
   // The reader of the last stream gets the error.
   const unpacking = pipeline(createReadStream(file), unpacked).catch(() => {});

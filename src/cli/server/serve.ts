@@ -12,7 +12,7 @@ import { KeptApp } from '../../start/kept-app.ts';
 import { stopInTime } from '../../start/stop-in-time.ts';
 import { onStrayRejection, STRAY_REJECTION } from '../../start/stray-rejection.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { makeSignInLink } from './person.ts';
+import { makeLink } from './person.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -40,7 +40,10 @@ export async function serve(config: Config): Promise<void> {
   const { url, credentials } = running;
   const file = join(config.dataDir, 'credentials.json');
   const isTerminal = isatty(1);
-  const link = credentials !== null && isTerminal ? await makeSignInLink(config) : null;
+  const link =
+    credentials !== null && isTerminal
+      ? await makeLink(config, 'sign_in', { remove_second_factor: false })
+      : null;
   terminal().stdout.write(welcome({ url, credentials, file, isTerminal, hasFile: existsSync(file), link }));
   log.info(
     { egress: egressRule(config), allow: config.egressAllow, deny: config.egressDeny },

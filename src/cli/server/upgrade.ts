@@ -5,18 +5,15 @@ import type { Config } from '../../settings/settings.ts';
 import { BackupReader } from '../../store/backup/backup-reader.ts';
 import { loadBackup, refuseUnknownSchema } from '../../store/backup/load-backup.ts';
 import { writeBackup } from '../../store/backup/write-backup.ts';
+import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
-import { required } from './call-api.ts';
 import { untilInterrupted } from './interrupted.ts';
 
 /** Streams a backup of the old server into a new one, without a file in between. The key does not move. */
-export async function upgradeCommand(
-  config: Config,
-  values: Record<string, string | undefined>,
-): Promise<void> {
+export async function upgradeCommand(config: Config, given: Given): Promise<void> {
   if (config.databaseUrl !== null)
     throw new StartupError('DATABASE_URL is set; upgrade its server with the tools of that server');
-  const binaries = required(values, 'binaries');
+  const binaries = given.required('binaries');
   const log = createLogger('warn');
   let rows = 0;
   const aside = await upgradeCluster({ dataDir: config.dataDir, binaries, log }, async (from, to) => {

@@ -36,7 +36,7 @@ export interface Flag {
 }
 
 /** Runs a command. The number is the exit code, 0 by default. */
-export type Run = (given: Given) => Promise<number | undefined>;
+export type Run = (given: Given) => Promise<number | void>;
 
 export type Commands = Readonly<Record<string, Command>>;
 export type Ungrouped = Omit<Command, 'group'>;
@@ -92,11 +92,20 @@ export class Given {
     return this.operands[index] ?? '';
   }
 
-  /** Texts by name, as the commands of the server take them. A switch that is set is 'true'. */
-  named(operands: readonly Operand[]): Record<string, string | undefined> {
-    const flags = Object.keys(this.#values).map((name) => [name, this.text(name)]);
-    const named = operands.map(({ name }, index) => [name.toLowerCase(), this.operands[index]]);
-    return Object.fromEntries([...flags, ...named]) as Record<string, string | undefined>;
+  /** The fields of a request whose flags were given, by the names of these. */
+  fields<Name extends string>(flags: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
+    const given = Object.entries<string>(flags).map(([name, flag]) => [name, this.text(flag)]);
+    return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Partial<
+      Record<Name, string>
+    >;
+  }
+
+  /** As `fields`, for flags that may be given several times. */
+  lists<Name extends string>(flags: Readonly<Record<Name, string>>): Partial<Record<Name, string[]>> {
+    const given = Object.entries<string>(flags).map(([name, flag]) => [name, this.texts(flag)] as const);
+    return Object.fromEntries(given.filter(([, values]) => values.length > 0)) as Partial<
+      Record<Name, string[]>
+    >;
   }
 }
 

@@ -109,11 +109,10 @@ function fish(entries: Entry[]): string {
   return `# fish completion of posthorn: posthorn completion fish | source\n${[...words, ...flags].join('\n')}\n`;
 }
 
-export function completionCommand(commands: Commands): (given: Given) => Promise<undefined> {
+export function completionCommand(commands: Commands): (given: Given) => Promise<void> {
   return async (given) => {
     if (!['bash', 'zsh', 'fish'].includes(given.operand()))
       throw usageError(`there is no completion for ${given.operand()}; name bash, zsh or fish`);
     terminal().stdout.write(completionOf(given.operand(), commands));
-    return undefined;
   };
 }
