@@ -11,8 +11,7 @@ import { type Config, readConfig } from '../settings/settings.ts';
 import { startApp } from '../start/app.ts';
 import { KeptApp } from '../start/kept-app.ts';
 import type { Shared } from '../start/node.ts';
-import { stopInTime } from '../start/stop-in-time.ts';
-import { onStrayRejection, STRAY_REJECTION } from '../start/stray-rejection.ts';
+import { onStrayRejection, STRAY_REJECTION, stopInTime } from '../start/stop-in-time.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 type Start = Extract<ToWorker, { type: 'start' }>;

@@ -22,8 +22,7 @@ import { type ObserverParts, observerParts } from './create-observers.ts';
 import { firstStart } from './first-start.ts';
 import { knownCells } from './known-cells.ts';
 import { buildNode, closeIntake, type Node, openIntake, type ProcessParts, type Shared } from './node.ts';
-import { notYetConnected, type OpenDatabase, openDatabase } from './open-database.ts';
-import { readAuthorities } from './read-authorities.ts';
+import { notYetConnected, type OpenDatabase, openDatabase, readAuthorities } from './open-database.ts';
 import { refuseTakenPort } from './refuse-taken-port.ts';
 import { Cells, type CellsDeps } from './served-cells.ts';
 import { type Service, Services } from './services.ts';
@@ -128,47 +127,19 @@ async function startNode(
     ...(shared !== undefined && { metricsOfAll: shared.metricsOfAll }),
   });
   if (servesMetrics(config)) collectProcessMetrics(node.registry);
-  const intake: Service = {
-    name: 'intake',
-    start: async () => {
-      openIntake(node, config);
-      const url = await node.server.listen({ host: config.host, port: config.port });
-      address.url ||= url;
-    },
-    stop: async (stopBy) => {
-      await Promise.all([closeIntake(node), closeServer(node.server, stopBy)]);
-    },
-  };
-  const services = new Services([...processServices(parts, node), ...node.services, intake], {
+  return serve(config, parts, {
+    node,
     log: node.log,
-    graceMs: config.graceSeconds * 1_000,
-  });
-  const stop = (stopBy?: number) => {
-    isReady = false;
-    return services.stop(stopBy);
-  };
-  await services.start();
-  const credentials = await firstStart(node.changes, { url: address.url, dataDir: config.dataDir }).catch(
-    async (error: unknown) => {
-      await stop();
-      throw error;
-    },
-  );
-  isReady = true;
-  const { engine, acceptor, changes, people, renderMetrics } = node;
-  return {
-    url: address.url,
-    credentials,
-    nodes: [engine.nodeId],
-    db,
-    engine,
-    acceptor,
-    changes,
-    people,
-    metrics: renderMetrics,
+    server: node.server,
+    services: [...processServices(parts, node), ...node.services],
+    open: () => openIntake(node, config),
+    close: () => closeIntake(node),
+    firstStart: () => firstStart(node.changes, { url: address.url, dataDir: config.dataDir }),
+    ready: (is) => (isReady = is),
+    nodes: () => [node],
+    metrics: node.renderMetrics,
     oldPrimaryAccepted: db.oldPrimaryAccepted(),
-    stop,
-  };
+  });
 }
 
 /** A node for each cell, behind one server. */
@@ -182,43 +153,68 @@ async function startCells(deps: CellsDeps): Promise<App> {
     throw error;
   }
   const server = await cells.openServer();
-  const intake: Service = {
-    name: 'intake',
-    start: async () => {
-      const url = await server.listen({ host: config.host, port: config.port });
-      parts.address.url ||= url;
-    },
-    stop: async (stopBy) => {
-      await Promise.all([cells.closeIntake(), closeServer(server, stopBy)]);
-    },
-  };
   const all: Service = { name: 'cells', stop: (stopBy) => cells.stop(stopBy) };
   const keeper = cells.keepMoves();
   const moves: Service = { name: 'moves of projects', stop: () => keeper.stop() };
   const own: Service = { name: 'database server', stop: () => deps.database.close() };
-  const services = new Services([own, ...processServices(parts, cells.first), all, moves, intake], {
+  return serve(config, parts, {
+    node: cells.first,
     log,
-    graceMs: config.graceSeconds * 1_000,
-  });
-  await services.start();
-  cells.problem = null;
-  const { engine, acceptor, changes, people, db } = cells.first;
-  return {
-    url: parts.address.url,
-    credentials: null,
-    nodes: cells.nodes().map((node) => node.engine.nodeId),
-    db,
-    engine,
-    acceptor,
-    changes,
-    people,
+    server,
+    services: [own, ...processServices(parts, cells.first), all, moves],
+    open: () => undefined,
+    close: () => cells.closeIntake(),
+    firstStart: async () => null,
+    ready: (is) => (cells.problem = is ? null : 'stopping'),
+    nodes: () => cells.nodes(),
     metrics: () => cells.metrics(),
     oldPrimaryAccepted: cells.oldPrimaryAccepted(),
-    stop: (stopBy) => {
-      cells.problem = 'stopping';
-      return services.stop(stopBy);
+  });
+}
+
+interface Served extends Pick<App, 'metrics' | 'oldPrimaryAccepted'> {
+  /** The only one, or that of the home. */
+  node: Node;
+  nodes(): Node[];
+  log: Logger;
+  server: FastifyInstance;
+  /** From the ground up. The intake comes last. */
+  services: readonly Service[];
+  open(): void;
+  close(): Promise<void>;
+  firstStart(): Promise<App['credentials']>;
+  ready(is: boolean): void;
+}
+
+/** Starts the services, and takes requests. */
+async function serve(config: Config, { address }: ProcessParts, served: Served): Promise<App> {
+  const { node, server, log, metrics, oldPrimaryAccepted } = served;
+  const intake: Service = {
+    name: 'intake',
+    start: async () => {
+      served.open();
+      const url = await server.listen({ host: config.host, port: config.port });
+      address.url ||= url;
+    },
+    stop: async (stopBy) => {
+      await Promise.all([served.close(), closeServer(server, stopBy)]);
     },
   };
+  const services = new Services([...served.services, intake], { log, graceMs: config.graceSeconds * 1_000 });
+  const stop = (stopBy?: number) => {
+    served.ready(false);
+    return services.stop(stopBy);
+  };
+  await services.start();
+  const credentials = await served.firstStart().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  served.ready(true);
+  const nodes = served.nodes().map(({ engine }) => engine.nodeId);
+  const { db, engine, acceptor, changes, people } = node;
+  const parts = { db, engine, acceptor, changes, people };
+  return { ...parts, url: address.url, credentials, nodes, metrics, oldPrimaryAccepted, stop };
 }
 
 /** From the ground up. `node` has the observers. */

@@ -10,6 +10,7 @@ import { ObserverGuard } from '../metrics/observer-guard.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Config } from '../settings/settings.ts';
 import { MetaEventRecorder } from '../store/queue/meta-event-recorder.ts';
+import { SpanExporter } from '../tracing/span-exporter.ts';
 import { type CreateExporter, createTracing, type Tracing } from './create-tracing.ts';
 
 /** All observers, each behind the one guard. No other part of the program sees an unguarded observer. */
@@ -30,13 +31,14 @@ export interface Observers {
 /** Factories of the observers. A test injects faulty ones. */
 export interface ObserverParts {
   createMetrics: typeof createMetrics;
-  createExporter?: CreateExporter;
+  createExporter: CreateExporter;
   createAlerts(deps: AlertRecorderDeps): AlertRecorder;
   createMetaEvents(deps: ConstructorParameters<typeof MetaEventRecorder>[0]): MetaEventRecorder;
 }
 
 export const observerParts: ObserverParts = {
   createMetrics,
+  createExporter: (options) => new SpanExporter(options),
   createAlerts: (deps) => new AlertRecorder(deps),
   createMetaEvents: (deps) => new MetaEventRecorder(deps),
 };
@@ -99,15 +101,7 @@ function createOnce(
   { http, caPem, nodeId, publicUrl }: ObserverDeps,
   { guard, log, metrics, parts }: Pick<Observers, 'guard' | 'log' | 'metrics'> & { parts: ObserverParts },
 ): OnceObservers {
-  const { createExporter } = parts;
   const mailer = config.smtpUrl === null ? null : new Mailer({ url: config.smtpUrl, from: config.smtpFrom });
-  const tracing = createTracing(config, {
-    metrics,
-    guard,
-    log,
-    caPem,
-    nodeId,
-    ...(createExporter !== undefined && { createExporter }),
-  });
+  const tracing = createTracing(config, { ...parts, metrics, guard, log, caPem, nodeId });
   return { guard, mailer, channels: new AlertChannels({ http, mailer, guard, log, publicUrl }), tracing };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
 import type { Config } from '../settings/settings.ts';
-import { SpanExporter, type SpanExporterOptions } from '../tracing/span-exporter.ts';
+import type { SpanExporterOptions } from '../tracing/span-exporter.ts';
 import { type SpanSink, Tracer } from '../tracing/tracer.ts';
 
 export interface Tracing {
@@ -28,12 +28,11 @@ export function createTracing(
     log: Logger;
     caPem: string | undefined;
     nodeId(): string;
-    createExporter?: CreateExporter;
+    createExporter: CreateExporter;
   },
 ): Tracing {
   if (config.otlpEndpoint === '') return { tracer: null, stop: () => Promise.resolve() };
   const { metrics, guard, log, caPem } = deps;
-  const { createExporter = (options) => new SpanExporter(options) } = deps;
   // The operator chooses the collector, so it may be on any address, and the deliveries' proxy is not used.
   const http = new HttpClient({
     egress: 'any',
@@ -45,7 +44,7 @@ export function createTracing(
   const verdict = http.guard.checkUrl(url);
   if (!verdict.allowed)
     throw new StartupError(`OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: ${verdict.reason}`);
-  const exporter = createExporter({
+  const exporter = deps.createExporter({
     http,
     url,
     headers: config.otlpHeaders,

@@ -1,9 +1,10 @@
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConfigChanges } from '../control/config-changes.ts';
 import { addKey } from '../control/key-changes.ts';
 import { addProject } from '../control/project-changes.ts';
 import { INSTANCE } from '../domain/audit.ts';
+import { replaceFile } from '../platform/replace-file.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import { countProjects } from '../store/config/projects.ts';
 import type { Queryable } from '../store/database/database.ts';
@@ -56,12 +57,8 @@ async function correctUrl(dataDir: string, url: string): Promise<void> {
 
 async function writeCredentials(dataDir: string, credentials: Credentials): Promise<void> {
   const path = join(dataDir, 'credentials.json');
-  const draft = `${path}.new`;
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    await writeFile(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
-    await chmod(draft, 0o600);
-    await rename(draft, path);
+    await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
   } catch (error) {
     const reason = `${path} cannot be written: ${(error as Error).message}`;
     throw new StartupError(`${reason}; set POSTHORN_DATA_DIR to a directory Posthorn may write`, {

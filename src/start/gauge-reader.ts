@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StatusBoard } from '../brokers/status-board.ts';
 import { BATCH_LANE, LANE } from '../domain/delivery.ts';
 import type { IdFactory } from '../domain/ids.ts';
@@ -74,12 +75,7 @@ export class GaugeReader {
     this.#reading ??= this.#readQueue().finally(() => {
       this.#reading = undefined;
     });
-    let timer: NodeJS.Timeout | undefined;
-    const tooLong = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, MAX_WAIT_MS);
-    });
-    await Promise.race([this.#reading, tooLong]);
-    clearTimeout(timer);
+    await Promise.race([this.#reading, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
     return this.#isFresh();
   }
 

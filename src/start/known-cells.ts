@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../platform/replace-file.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Config } from '../settings/settings.ts';
@@ -30,9 +31,7 @@ export async function knownCells(home: Database, config: Config): Promise<Cell[]
   const cells = await cellsOf(home, config);
   if (cells.length === 0) return [];
   const sealer = await openingSealer(config);
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  await writeFile(`${path}.new`, JSON.stringify(copyOf(cells, sealer), null, 2), { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await replaceFile(path, JSON.stringify(copyOf(cells, sealer), null, 2));
   return cells;
 }
 

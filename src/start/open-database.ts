@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
@@ -8,7 +10,6 @@ import { driverUrl } from '../platform/postgres-url.ts';
 import { StartupError } from '../platform/startup-error.ts';
 import type { Config } from '../settings/settings.ts';
 import { type Connection, Database, type DatabaseOptions } from '../store/database/database.ts';
-import { readAuthorities } from './read-authorities.ts';
 
 export interface OpenDatabase {
   db: Database;
@@ -129,6 +130,19 @@ function standbyOf(
   if (config.readUrl === null) return undefined;
   const connection = connectionTo(config.readUrl.reveal(), config);
   return new Database({ connection, connections: STANDBY_CONNECTIONS, use: 'read', ...options });
+}
+
+/** The PEM file of a setting. Undefined: it names none. */
+export async function readAuthorities(file: string, setting: string): Promise<string | undefined> {
+  if (file === '') return undefined;
+  try {
+    const pem = await readFile(file, 'utf8');
+    // Throws if the file has no certificate.
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new StartupError(`${setting} cannot be read: ${(error as Error).message}`);
+  }
 }
 
 const RESTART_PAUSE_MS = 1_000;

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { replaceFile } from '../../platform/replace-file.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 
 /*
@@ -42,13 +42,6 @@ export async function readProfiles(env: NodeJS.ProcessEnv): Promise<Profiles> {
 
 export async function saveProfiles(env: NodeJS.ProcessEnv, saved: Profiles): Promise<string> {
   const file = profileFile(env);
-  const draft = `${file}.${randomUUID()}`;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    await writeFile(draft, `${JSON.stringify(saved, null, 2)}\n`, { mode: 0o600, flush: true });
-    await rename(draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await replaceFile(file, `${JSON.stringify(saved, null, 2)}\n`);
   return file;
 }

@@ -47,9 +47,8 @@ const troubleColumns: readonly Column<EndpointHealth>[] = [
 export const status: Run = (given) =>
   withService(given, async (posthorn) => {
     const read = await readStatus(posthorn);
-    if (given.has('quiet') || !isTable(given)) {
-      await (given.has('quiet') ? printList(given, read.endpoints, troubleColumns) : printOne(given, read));
-    }
+    if (given.has('quiet')) return printList(given, read.endpoints, troubleColumns);
+    if (!isTable(given)) return printOne(given, read);
     for (const sentence of sentences(read)) line(sentence);
     if (read.endpoints.length > 0) await printList(given, read.endpoints, troubleColumns);
   });
