@@ -99,7 +99,7 @@ export async function verifyWebhook(
   const time = timeOf(signed, options);
   const body = await readBytes(input, options.maxBytes ?? 10 * 2 ** 20);
   if (body === undefined) throw new WebhookError('too_large', 'The body is too large.');
-  const message = joinedBytes(utf8Bytes(signed.prefix), body);
+  const message = joinedBytes([utf8Bytes(signed.prefix), body]);
   const hash = signed.scheme === 'standard' ? 'SHA256' : (options.convoyHash ?? 'SHA256');
   if (given.length === 0 || given.includes('')) throw new WebhookError('bad_secret', 'A secret is empty.');
   for (const secret of given) {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { syncDirectory } from '../platform/gzip-file.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { syncDirectory } from '../platform/whole-file.ts';
 import { platformPackage } from './binaries.ts';
 import type { Identity } from './choose-identity.ts';
 import { commandAs, nameFromWithin, runToEnd } from './run-as.ts';

@@ -1,11 +1,11 @@
-import { access, constants, mkdir, realpath } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { StartupError } from '../platform/startup-error.ts';
 import { binariesOf, locateBinaries } from './binaries.ts';
 import { chooseIdentity } from './choose-identity.ts';
 import { prepareCluster, SUPERUSER } from './cluster.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { type Connection, ensureDatabase } from './ensure-database.ts';
+import { type Connection, canConnect, ensureDatabase } from './ensure-database.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { commandAs, nameFromWithin, ownerUid } from './run-as.ts';
 import { clusterName, endLeftovers } from './server-processes.ts';
@@ -46,7 +46,20 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-export const DATABASE = 'posthorn';
+/** `host`: the directory of the socket. */
+const connectionAt = (host: string): Connection => ({
+  host,
+  port: SOCKET_PORT,
+  user: SUPERUSER,
+  database: 'posthorn',
+});
+
+/** The server that a node currently runs on this data directory, if there is one and it accepts our connection. */
+export async function findRunningServer(dataDir: string): Promise<Connection | undefined> {
+  const recorded = await readFile(path.join(dataDir, 'socket-directory'), 'utf8').catch(() => '');
+  const connection = connectionAt(recorded.trim() || path.resolve(dataDir, 'postgres'));
+  return (await canConnect(connection)) ? connection : undefined;
+}
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -70,7 +83,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (leftovers > 0) options.log.warn({ processes: leftovers }, 'ended the server of a killed node');
 
     socket = await prepareSocketDirectory(dataDir, cluster, ownerUid(identity.runAs));
-    const connection = { host: socket.path, port: SOCKET_PORT, user: SUPERUSER, database: DATABASE };
+    const connection = connectionAt(socket.path);
     const args = await serverArguments(cluster, socket.nameForServer, options.settings ?? {});
     const server = await startPostmaster({
       command: commandAs(identity.runAs, { file: identity.binaries.postgres, args, cwd: cluster }),

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { chown, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { syncDirectory } from '../platform/gzip-file.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { syncDirectory } from '../platform/whole-file.ts';
 import { clustersAside, nameAside, removeUnfinished, versionOf } from './cluster.ts';
-import { lockDataDirectory } from './data-directory-lock.ts';
+import { whileLocked } from './data-directory-lock.ts';
 import {
   type EmbeddedPostgresOptions,
   prepareDataDirectory,
@@ -32,8 +32,7 @@ export async function restoreCluster(
   fill: (connection: Connection) => Promise<void>,
 ): Promise<void> {
   const dataDir = await prepareDataDirectory(options.dataDir);
-  const lock = await lockDataDirectory(dataDir);
-  try {
+  await whileLocked(dataDir, async () => {
     const cluster = path.join(dataDir, 'postgres');
     await removeUnfinished(cluster);
     const other = (await readdir(dataDir)).find((name) => !MAY_BE_THERE.test(name));
@@ -42,9 +41,7 @@ export async function restoreCluster(
         `${dataDir} is not empty (${other}): a backup is restored into a new data directory; set POSTHORN_DATA_DIR to one`,
       );
     await inNewCluster({ ...options, dataDir }, fill, (made) => rename(made, cluster));
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 /**
@@ -57,7 +54,7 @@ export async function upgradeCluster(
 ): Promise<string> {
   const dataDir = await prepareDataDirectory(options.dataDir);
   const cluster = path.join(dataDir, 'postgres');
-  await putBack(dataDir, cluster);
+  await whileLocked(dataDir, () => putBack(cluster));
   const version = await versionOf(cluster);
   if (version === undefined) throw new StartupError(`there is no database in ${dataDir}`);
   const aside = nameAside(cluster, version);
@@ -68,13 +65,10 @@ export async function upgradeCluster(
   try {
     await inNewCluster({ dataDir, log: options.log }, fill, async (made) => {
       await old.stop();
-      const lock = await lockDataDirectory(dataDir);
-      try {
+      await whileLocked(dataDir, async () => {
         await rename(cluster, aside);
         await rename(made, cluster);
-      } finally {
-        await lock.release();
-      }
+      });
     });
   } finally {
     await old.stop();
@@ -83,14 +77,9 @@ export async function upgradeCluster(
 }
 
 /** After an upgrade that was killed between its two renames. */
-async function putBack(dataDir: string, cluster: string): Promise<void> {
-  const lock = await lockDataDirectory(dataDir);
-  try {
-    const [aside] = await clustersAside(cluster);
-    if (aside !== undefined && (await versionOf(cluster)) === undefined) await rename(aside, cluster);
-  } finally {
-    await lock.release();
-  }
+async function putBack(cluster: string): Promise<void> {
+  const [aside] = await clustersAside(cluster);
+  if (aside !== undefined && (await versionOf(cluster)) === undefined) await rename(aside, cluster);
 }
 
 async function inNewCluster(

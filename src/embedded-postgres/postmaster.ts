@@ -31,12 +31,8 @@ interface Launch {
   readonly onSlowStart: () => void;
 }
 
-export async function startPostmaster({
-  command,
-  cluster,
-  logFile,
-  onSlowStart,
-}: Launch): Promise<Postmaster> {
+export async function startPostmaster(launch: Launch): Promise<Postmaster> {
+  const { command, logFile } = launch;
   const log = await openLog(logFile);
   let child: ChildProcess;
   let ended: Promise<string>;
@@ -51,7 +47,7 @@ export async function startPostmaster({
   } finally {
     await log.handle.close();
   }
-  await untilReady({ child, ended, cluster, onSlowStart }).catch(async (error: Error) => {
+  await untilReady(child, ended, launch).catch(async (error: Error) => {
     const reason = await lastComplaint(logFile, log.startsAt);
     throw new StartupError(
       `the embedded PostgreSQL did not start: ${reason ?? error.message}; its log is ${logFile}`,
@@ -86,18 +82,15 @@ async function openLog(
   return { handle: await open(logFile, 'a', 0o600), startsAt: full ? 0 : (before?.size ?? 0) };
 }
 
-interface Starting {
-  readonly child: ChildProcess;
-  readonly ended: Promise<string>;
-  readonly cluster: string;
-  readonly onSlowStart: () => void;
-}
-
 /**
  * The server writes its state to the eighth line of postmaster.pid, which pg_ctl also reads. There is no time
  * limit. A live process is replaying its log after a crash, and ending it would restart the replay.
  */
-async function untilReady({ child, ended, cluster, onSlowStart }: Starting): Promise<void> {
+async function untilReady(
+  child: ChildProcess,
+  ended: Promise<string>,
+  { cluster, onSlowStart }: Launch,
+): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
   let mentionAt = performance.now() + STILL_RECOVERING_MS;
   for (;;) {

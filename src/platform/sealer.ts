@@ -4,9 +4,6 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * Encrypts secrets for the database with AES-256-GCM and a fresh nonce each time. The associated data is the
  * place of the value, so a sealed value cannot be moved to another row. The first key seals; every key opens.
  * A sealed value is
- *   2, key id (8 bytes), nonce (12), tag (16), text     written now
- *   1, nonce (12), tag (16), text                       written by the previous version: each key is tried
- *
  *   2 (the format), key id (8 bytes), nonce (12), tag (16), text
  *
  * One more key makes the lookup hashes of API keys and portal tokens. What it hashed cannot be hashed again, so it
@@ -99,6 +96,5 @@ function derive(secretKey: Buffer, purpose: string, bytes: number): Buffer {
 }
 
 /** Distinguishes secret keys without revealing anything about them. */
-export function keyFingerprint(secretKey: Buffer): string {
-  return Buffer.from(hkdfSync('sha256', secretKey, '', 'posthorn fingerprint', 8)).toString('hex');
-}
+export const keyFingerprint = (secretKey: Buffer): string =>
+  derive(secretKey, 'posthorn fingerprint', 8).toString('hex');

@@ -10,19 +10,13 @@ export interface FunctionLimits {
   outputBytes: number;
 }
 
-const defaultFunctionLimits: FunctionLimits = {
-  cpuMs: 100,
-  heapBytes: 32 * 1024 * 1024,
-  outputBytes: 5 * 1024 * 1024,
-};
+const mib = 1024 * 1024;
 
-const maximumFunctionLimits: FunctionLimits = {
-  cpuMs: 10_000,
-  heapBytes: 256 * 1024 * 1024,
-  outputBytes: 32 * 1024 * 1024,
+const limitRanges: Record<keyof FunctionLimits, { least: number; usual: number; most: number }> = {
+  cpuMs: { least: 5, usual: 100, most: 10_000 },
+  heapBytes: { least: 8 * mib, usual: 32 * mib, most: 256 * mib },
+  outputBytes: { least: 2, usual: 5 * mib, most: 32 * mib },
 };
-
-const minimumFunctionLimits: FunctionLimits = { cpuMs: 5, heapBytes: 8 * 1024 * 1024, outputBytes: 2 };
 
 /**
  * If wall time exceeds CPU time by this factor, the machine is at fault, not the function. A process of the
@@ -126,16 +120,14 @@ export function functionFailure(
 
 /** Fills in defaults and clamps each limit to its range. */
 export function completeLimits(limits: Partial<FunctionLimits> = {}): FunctionLimits {
-  const bounded = (name: keyof FunctionLimits) =>
-    Math.min(
-      Math.max(limits[name] ?? defaultFunctionLimits[name], minimumFunctionLimits[name]),
-      maximumFunctionLimits[name],
-    );
+  const bounded = (name: keyof FunctionLimits) => {
+    const { least, usual, most } = limitRanges[name];
+    return Math.min(Math.max(limits[name] ?? usual, least), most);
+  };
   return { cpuMs: bounded('cpuMs'), heapBytes: bounded('heapBytes'), outputBytes: bounded('outputBytes') };
 }
 
-const sizeText = (bytes: number) =>
-  bytes >= 1024 * 1024 ? `${Math.round(bytes / 1024 / 1024)} MiB` : `${bytes} bytes`;
+const sizeText = (bytes: number) => (bytes >= mib ? `${Math.round(bytes / mib)} MiB` : `${bytes} bytes`);
 
 /** The messages of the limits. Each names its limit. */
 export const limitMessages = {

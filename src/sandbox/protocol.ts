@@ -5,18 +5,11 @@
  * the same order. Only then may the node send the next batch. A process that ends therefore had exactly one
  * batch. Its last lines on standard error say why it ended.
  */
-import type { FunctionLimits, FunctionResult } from './contract.ts';
+import type { FunctionCall, FunctionLimits, FunctionResult } from './contract.ts';
 
-export interface WorkerCall {
+export interface WorkerCall extends FunctionCall {
   /** `check` compiles the code and finds `transform`, but does not call it. */
   kind: 'run' | 'check';
-  code: string;
-  version: string;
-  tenant: string;
-  input: string;
-  context?: string;
-  seed: string;
-  nowMs: number;
   limits: FunctionLimits;
 }
 

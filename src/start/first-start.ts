@@ -4,8 +4,8 @@ import type { ConfigChanges } from '../control/config-changes.ts';
 import { addKey } from '../control/key-changes.ts';
 import { addProject } from '../control/project-changes.ts';
 import { INSTANCE } from '../domain/audit.ts';
-import { replaceFile } from '../platform/replace-file.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { replaceFile } from '../platform/whole-file.ts';
 import { countProjects } from '../store/config/projects.ts';
 import type { Queryable } from '../store/database/database.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../platform/replace-file.ts';
 import type { Sealer } from '../platform/sealer.ts';
 import { Secret } from '../platform/secret.ts';
+import { replaceFile } from '../platform/whole-file.ts';
 import type { Config } from '../settings/settings.ts';
 import { type Cell, cellPlace, listCells } from '../store/cells/cells.ts';
 import type { Database } from '../store/database/database.ts';

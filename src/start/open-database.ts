@@ -3,8 +3,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { findRunningServer } from '../embedded-postgres/running-server.ts';
+import {
+  type EmbeddedPostgres,
+  findRunningServer,
+  startEmbeddedPostgres,
+} from '../embedded-postgres/embedded-postgres.ts';
 import type { Logger } from '../platform/logger.ts';
 import { driverUrl } from '../platform/postgres-url.ts';
 import { StartupError } from '../platform/startup-error.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDirectory } from '../platform/gzip-file.ts';
 import { lookupKeyOf, SealError, Sealer } from '../platform/sealer.ts';
 import { StartupError } from '../platform/startup-error.ts';
+import { syncDirectory } from '../platform/whole-file.ts';
 import type { Config } from '../settings/settings.ts';
 import type { Database, Queryable } from '../store/database/database.ts';
 import { liveNodes } from '../store/queue/nodes.ts';

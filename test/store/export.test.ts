@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
-import { WriteError } from '../../src/platform/gzip-file.ts';
+import { WriteError } from '../../src/platform/whole-file.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { exportTable } from '../../src/store/upkeep/export-rows.ts';
 import { detachedPartitions, ensurePartitions, partitionBounds } from '../../src/store/upkeep/partitions.ts';

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { DatabaseAddress } from '../../store/database/database-url.ts';
+import type { ChangeStreamSettings } from '../../domain/config/source.ts';
+import { type DatabaseAddress, parseDatabaseUrl } from '../../store/database/database-url.ts';
+import { BrokerError } from '../module/broker-error.ts';
 import type { ConnectContext } from '../module/broker-module.ts';
 
 /**
@@ -44,11 +46,13 @@ export interface ConnectOptions {
 }
 
 export async function connect(
-  address: DatabaseAddress,
+  { connection_url: url }: Pick<ChangeStreamSettings, 'connection_url'>,
   context: Pick<ConnectContext, 'egress' | 'secureContext' | 'signal'>,
   options: ConnectOptions,
 ): Promise<Connection> {
   const { signal } = context;
+  const address = parseDatabaseUrl(url);
+  if (typeof address === 'string') throw new BrokerError(`The connection_url ${address}.`);
   const hosts = await context.egress.addresses(address.host);
   for (const [n, host] of hosts.entries()) {
     signal.throwIfAborted();

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { ChangeStreamSettings } from '../../domain/config/source.ts';
-import { type DatabaseAddress, parseDatabaseUrl } from '../../store/database/database-url.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { ConnectContext } from '../module/broker-module.ts';
 import { parseLsn } from './change-event.ts';
@@ -28,19 +27,13 @@ export interface Identity {
   lsn: bigint;
 }
 
-export function addressOf({ connection_url: url }: ChangeStreamSettings): DatabaseAddress {
-  const address = parseDatabaseUrl(url);
-  if (typeof address === 'string') throw new BrokerError(`The connection_url ${address}.`);
-  return address;
-}
-
 /** Connects, and refuses a database that must not be read. */
 export async function connectForReplication(
   settings: ChangeStreamSettings,
   context: ConnectContext,
   name: string,
 ): Promise<{ connection: Connection; identity: Identity }> {
-  const connection = await connect(addressOf(settings), context, { isReplication: true, name });
+  const connection = await connect(settings, context, { isReplication: true, name });
   try {
     const identity = await identify(connection);
     const own = await context.streams.ownIdentity();
@@ -86,7 +79,7 @@ export interface TableFacts {
 }
 
 /** The facts of the tables that exist. */
-export async function readTables(connection: Connection, names: readonly string[]): Promise<TableFacts[]> {
+async function readTables(connection: Connection, names: readonly string[]): Promise<TableFacts[]> {
   if (names.length === 0) return [];
   const rows = await connection.query(
     `select n.nspname || '.' || c.relname as name, c.relkind = 'p' or c.relreplident in ('f', 'i') or (
@@ -96,6 +89,17 @@ export async function readTables(connection: Connection, names: readonly string[
      where c.relkind in ('r', 'p') and n.nspname || '.' || c.relname in (${names.map(literal).join(', ')})`,
   );
   return rows.map((row) => ({ name: row['name'] ?? '', hasIdentity: row['has_identity'] === 't' }));
+}
+
+/** @throws BrokerError where one of them does not exist */
+export async function existingTables(
+  connection: Connection,
+  names: readonly string[],
+): Promise<TableFacts[]> {
+  const known = await readTables(connection, names);
+  const missing = names.find((table) => !known.some(({ name }) => name === table));
+  if (missing !== undefined) throw new BrokerError(`The table ${missing} does not exist.`);
+  return known;
 }
 
 export interface PublishedTable {

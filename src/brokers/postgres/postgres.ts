@@ -2,7 +2,7 @@ import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { BrokerModule, ConnectContext, ConsumerContext } from '../module/broker-module.ts';
 import { ChangeReader } from './change-reader.ts';
-import { connectForReplication, readPublication, readSlot, readTables } from './customer-database.ts';
+import { connectForReplication, existingTables, readPublication, readSlot } from './customer-database.ts';
 import { postgresError } from './postgres-error.ts';
 import { connectionName, prepareSlot } from './prepare-slot.ts';
 import { whileLeased } from './slot-lease.ts';
@@ -40,9 +40,7 @@ async function look(settings: ChangeStreamSettings, context: ConnectContext): Pr
   const { connection } = await connectForReplication(settings, context, 'posthorn test');
   const { tables, publication_name: publication } = settings;
   try {
-    const known = await readTables(connection, tables);
-    const missing = tables.find((table) => !known.some(({ name }) => name === table));
-    if (missing !== undefined) throw new BrokerError(`The table ${missing} does not exist.`);
+    await existingTables(connection, tables);
     if (tables.length === 0 && (await readPublication(connection, publication)) === null)
       throw new BrokerError(
         `The publication ${publication} does not exist, and there are no tables to make it for.`,

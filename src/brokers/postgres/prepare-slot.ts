@@ -7,6 +7,7 @@ import type { ConsumerContext } from '../module/broker-module.ts';
 import { parseLsn } from './change-event.ts';
 import type { Connection, Row } from './connect.ts';
 import {
+  existingTables,
   type Identity,
   identifier,
   literal,
@@ -14,7 +15,6 @@ import {
   quotedTable,
   readPublication,
   readSlot,
-  readTables,
 } from './customer-database.ts';
 import { parsePosition } from './log-position.ts';
 
@@ -99,9 +99,7 @@ interface Site {
 async function preparePublication(site: Site): Promise<PublishedTable[]> {
   const { connection, settings, context, row } = site;
   const { publication_name: name, tables } = settings;
-  const facts = await readTables(connection, tables);
-  const missing = tables.find((table) => !facts.some((one) => one.name === table));
-  if (missing !== undefined) throw new BrokerError(`The table ${missing} does not exist.`);
+  const facts = await existingTables(connection, tables);
   const published = await readPublication(connection, name);
   if (published !== null && !row.isPublicationMade) return chosen(published, settings);
   if (tables.length === 0)

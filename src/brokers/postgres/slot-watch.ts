@@ -2,7 +2,7 @@ import type { ChangeStreamSettings } from '../../domain/config/source.ts';
 import { BrokerError } from '../module/broker-error.ts';
 import type { ConsumerContext } from '../module/broker-module.ts';
 import { type Connection, connect } from './connect.ts';
-import { addressOf, literal } from './customer-database.ts';
+import { literal } from './customer-database.ts';
 import { connectionName } from './prepare-slot.ts';
 
 /**
@@ -45,7 +45,7 @@ export class SlotWatch {
     this.#isLooking = true;
     try {
       const name = connectionName(context.source.id);
-      this.#connection ??= await connect(addressOf(this.#settings), context, { isReplication: false, name });
+      this.#connection ??= await connect(this.#settings, context, { isReplication: false, name });
       const [slot] = await this.#connection.query(
         `select pg_wal_lsn_diff(here, confirmed_flush_lsn)::bigint as lag, pg_wal_lsn_diff(here, restart_lsn)::bigint as held,
            wal_status, exists (select from pg_publication where pubname = ${literal(this.#settings.publication_name)}) as is_published

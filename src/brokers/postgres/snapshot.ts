@@ -6,14 +6,7 @@ import { changeMessage, parseLsn } from './change-event.ts';
 import { Lot } from './change-lot.ts';
 import { type Connection, connect } from './connect.ts';
 import { type CopyMessage, CopyStream } from './copy-stream.ts';
-import {
-  addressOf,
-  identifier,
-  literal,
-  nameList,
-  type PublishedTable,
-  quotedTable,
-} from './customer-database.ts';
+import { identifier, literal, nameList, type PublishedTable, quotedTable } from './customer-database.ts';
 import type { Column, Value } from './pgoutput.ts';
 import { connectionName, type PreparedSlot } from './prepare-slot.ts';
 
@@ -51,8 +44,7 @@ export class Snapshot {
     if (todo.length === 0) return null;
     const { source } = this.#context;
     const options = { name: connectionName(source.id) };
-    const address = addressOf(this.#settings);
-    const exporter = await connect(address, this.#context, { ...options, isReplication: true });
+    const exporter = await connect(this.#settings, this.#context, { ...options, isReplication: true });
     let reader: Connection | undefined;
     try {
       await exporter.query(`set lock_timeout = ${WAIT_MS}`);
@@ -60,7 +52,7 @@ export class Snapshot {
       const [view] = await exporter.query(
         `CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`,
       );
-      reader = await connect(address, this.#context, { ...options, isReplication: false });
+      reader = await connect(this.#settings, this.#context, { ...options, isReplication: false });
       await reader.query('begin isolation level repeatable read, read only');
       await reader.query(`set transaction snapshot ${literal(view?.['snapshot_name'] ?? '')}`);
       const tables: SnapshotTable[] = [];

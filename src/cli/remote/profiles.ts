@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { replaceFile } from '../../platform/replace-file.ts';
 import { StartupError } from '../../platform/startup-error.ts';
+import { replaceFile } from '../../platform/whole-file.ts';
 
 /*
  * Profiles are saved connections, in one file that only its owner may read. A file that others may read is refused, as

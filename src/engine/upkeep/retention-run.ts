@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../domain/ids.ts';
-import { prepareDirectory, WriteError } from '../../platform/gzip-file.ts';
+import { prepareDirectory, WriteError } from '../../platform/whole-file.ts';
 import { removeExpiredAudit } from '../../store/upkeep/audit-retention.ts';
 import { removeTemplates } from '../../store/upkeep/expired-templates.ts';
 import { type ProjectRemoval, removeExpiredOfProjects } from '../../store/upkeep/project-retention.ts';

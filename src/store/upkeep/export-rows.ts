@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { GzipFile } from '../../platform/gzip-file.ts';
+import { GzipFile } from '../../platform/whole-file.ts';
 import { exportedRow, templateColumn } from '../attempts/exported-attempt.ts';
 import type { Queryable } from '../database/database.ts';
 

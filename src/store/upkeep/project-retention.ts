@@ -1,6 +1,6 @@
 import { firstIdAt, type ProjectId } from '../../domain/ids.ts';
-import { WriteError } from '../../platform/gzip-file.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
+import { WriteError } from '../../platform/whole-file.ts';
 import { eachProject } from '../config/each-project.ts';
 import type { Queryable } from '../database/database.ts';
 import { removeTemplatesOfProject } from './expired-templates.ts';

@@ -1,4 +1,4 @@
-import { WriteError } from '../../platform/gzip-file.ts';
+import { WriteError } from '../../platform/whole-file.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { exportPartition, isWhollyExported } from './export-partition.ts';
 import { isNeeded } from './needed-partitions.ts';

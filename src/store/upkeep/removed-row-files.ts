@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GzipFile, writing } from '../../platform/gzip-file.ts';
+import { GzipFile, writing } from '../../platform/whole-file.ts';
 import type { Queryable } from '../database/database.ts';
 import { type RowFormat, rowFormat } from './export-rows.ts';
 import type { RowKey } from './row-pages.ts';

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../domain/ids.ts';
-import { WriteError } from '../../platform/gzip-file.ts';
+import { WriteError } from '../../platform/whole-file.ts';
 import { byKey } from '../database/by-key.ts';
 import type { Queryable } from '../database/database.ts';
 import { withinBytes } from './export-rows.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { GzipFile, prepareDirectory, WriteError } from './gzip-file.ts';
+import { GzipFile, prepareDirectory, WriteError } from './whole-file.ts';
 
 let directory: string;
 
@@ -62,7 +62,7 @@ describe('a file', () => {
   test('that does not fit on the disk is an error, and leaves nothing', async () => {
     const program = `
       import { randomBytes } from 'node:crypto';
-      import { GzipFile, prepareDirectory, WriteError } from ${JSON.stringify(new URL('gzip-file.ts', import.meta.url).href)};
+      import { GzipFile, prepareDirectory, WriteError } from ${JSON.stringify(new URL('whole-file.ts', import.meta.url).href)};
       const problems = [];
       await prepareDirectory(process.argv[1]).catch((error) => problems.push(error));
       const file = await GzipFile.create(process.argv[1], 'f');

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
@@ -71,6 +71,18 @@ export class GzipFile {
   async discard(): Promise<void> {
     await this.#handle.close();
     await rm(this.#temporary, { force: true });
+  }
+}
+
+/** Writes a file that only its owner may read. A crash leaves the old one: the new one is renamed to it. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    await writeFile(draft, text, { mode: OWNER_ONLY, flush: true });
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
   }
 }
 
