@@ -26,8 +26,10 @@ export const amqp: BrokerModule<'amqp'> = {
     model.on('error', fail);
     model.on('close', (error) => fail(error ?? new BrokerError('The broker closed the connection.')));
     const gate = new ReadGate(model, MAX_HELD_BYTES * workers);
+    const ended = AbortSignal.any([context.signal, failure.signal]);
+    ended.addEventListener('abort', () => gate.remove());
     try {
-      await new Consumer({ model, settings: own, gate, context, failure }).run(workers);
+      await run({ model, settings: own, gate, context, failure, ended, fail }, workers);
     } catch (error) {
       fail(error as Error);
     } finally {
@@ -51,65 +53,48 @@ export const amqp: BrokerModule<'amqp'> = {
   worded: amqpError,
 };
 
-interface ConsumerDeps {
+interface Consumer {
   model: ChannelModel;
   settings: AmqpSettings;
   gate: ReadGate;
   context: ConsumerContext;
   failure: AbortController;
+  /** Aborts when the source is stopped, and when it has failed. */
+  ended: AbortSignal;
+  fail(error: Error): void;
 }
 
-class Consumer {
-  readonly #deps: ConsumerDeps;
-  readonly #ended: AbortSignal;
+/** Until it is stopped or fails. */
+async function run(consumer: Consumer, workers: number): Promise<void> {
+  const { model, settings, ended, fail } = consumer;
+  await unlessAborted(ended, openQueue(model, settings));
+  const work = Array.from({ length: workers }, () => workerOf(consumer).run());
+  // An error after the end is one of the end.
+  const end = (error: Error) => (ended.aborted ? undefined : fail(error));
+  await Promise.all([...work, watchLag(consumer)].map((one) => one.catch(end)));
+}
 
-  constructor(deps: ConsumerDeps) {
-    this.#deps = deps;
-    this.#ended = AbortSignal.any([deps.context.signal, deps.failure.signal]);
-    this.#ended.addEventListener('abort', () => deps.gate.remove());
-  }
+function workerOf({ settings, failure, ...deps }: Consumer): QueueWorker {
+  return new QueueWorker({
+    ...deps,
+    queue: settings.queue,
+    stream: streamOf(deps.model, settings),
+    isDeadLettered: settings.deadLetterExchange !== null,
+    log: deps.context.log,
+    failed: failure.signal,
+  });
+}
 
-  /** Until it is stopped or fails. */
-  async run(workers: number): Promise<void> {
-    const { model, settings } = this.#deps;
-    await unlessAborted(this.#ended, openQueue(model, settings));
-    const work = Array.from({ length: workers }, () => this.#worker().run());
-    // An error after the end is one of the end.
-    const end = (error: Error) => (this.#ended.aborted ? undefined : this.#fail(error));
-    await Promise.all([...work, this.#watchLag()].map((one) => one.catch(end)));
-  }
-
-  readonly #fail = (error: Error): void => this.#deps.failure.abort(error);
-
-  #worker(): QueueWorker {
-    const { model, settings, gate, context, failure } = this.#deps;
-    const { queue, deadLetterExchange } = settings;
-    return new QueueWorker({
-      model,
-      queue,
-      stream: streamOf(model, settings),
-      isDeadLettered: deadLetterExchange !== null,
-      gate,
-      context,
-      log: context.log,
-      ended: this.#ended,
-      failed: failure.signal,
-      fail: this.#fail,
-    });
-  }
-
-  async #watchLag(): Promise<void> {
-    const { model, settings, context } = this.#deps;
-    const channel = await unlessAborted(this.#ended, model.createChannel());
-    channel.on('error', this.#fail);
-    try {
-      for (;;) {
-        const waiting = await unlessAborted(this.#ended, countReady(channel, settings.queue));
-        context.lag(settings.queue, waiting);
-        await sleep(LAG_EVERY_MS, undefined, { signal: this.#ended });
-      }
-    } finally {
-      context.lag(settings.queue, null);
+async function watchLag({ model, settings, context, ended, fail }: Consumer): Promise<void> {
+  const channel = await unlessAborted(ended, model.createChannel());
+  channel.on('error', fail);
+  try {
+    for (;;) {
+      const waiting = await unlessAborted(ended, countReady(channel, settings.queue));
+      context.lag(settings.queue, waiting);
+      await sleep(LAG_EVERY_MS, undefined, { signal: ended });
     }
+  } finally {
+    context.lag(settings.queue, null);
   }
 }

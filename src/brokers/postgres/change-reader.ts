@@ -9,7 +9,7 @@ import { type Identity, identifier, literal } from './customer-database.ts';
 import { positionKey } from './log-position.ts';
 import { type Decoded, PgoutputDecoder, serverTimeMs } from './pgoutput.ts';
 import type { PreparedSlot } from './prepare-slot.ts';
-import { type Round, Snapshot } from './snapshot.ts';
+import { prepareRound, type Round } from './snapshot.ts';
 
 /**
  * Reads a slot: takes the changes that came, stores them in lots, and confirms the end of the last transaction that is
@@ -48,7 +48,7 @@ export class ChangeReader {
   readonly #copy: CopyStream;
   readonly #decoder = new PgoutputDecoder();
   readonly #wanted: ReadonlySet<string> | null;
-  readonly #snapshot: Snapshot | null;
+  readonly #nextRound: () => Promise<Round | null>;
   readonly #lot: Lot;
   #transaction: Transaction | null = null;
   /** Up to here everything is stored. */
@@ -69,7 +69,8 @@ export class ChangeReader {
     this.#copy = new CopyStream(connection.takeSocket(true));
     this.#wanted = wantedTables(slot, settings);
     const signal = AbortSignal.any([context.signal, this.#end.signal]);
-    this.#snapshot = settings.snapshot ? new Snapshot(settings, { ...context, signal }, slot) : null;
+    this.#nextRound = async () =>
+      settings.snapshot ? prepareRound(settings, { ...context, signal }, slot) : null;
     const part = { stream: slot.stream, order: 'ordered' as const };
     this.#lot = new Lot((messages) => context.store(part, messages));
   }
@@ -166,7 +167,7 @@ export class ChangeReader {
   async #prepareRound(): Promise<void> {
     if (this.#isRead || this.#round !== null || performance.now() < this.#prepareAt) return;
     try {
-      this.#round = (await this.#snapshot?.prepareRound()) ?? null;
+      this.#round = await this.#nextRound();
       this.#isRead = this.#round === null;
     } catch (error) {
       if ((error as { code?: string }).code !== LOCK_TIMEOUT) throw error;

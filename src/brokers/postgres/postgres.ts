@@ -6,7 +6,7 @@ import { connectForReplication, existingTables, readPublication, readSlot } from
 import { postgresError } from './postgres-error.ts';
 import { connectionName, prepareSlot } from './prepare-slot.ts';
 import { whileLeased } from './slot-lease.ts';
-import { SlotWatch } from './slot-watch.ts';
+import { watchSlot } from './slot-watch.ts';
 
 /**
  * The changes of a PostgreSQL database, by logical replication with its own plugin, pgoutput. One node at a time reads
@@ -22,15 +22,14 @@ export const postgres: BrokerModule<'postgres'> = {
 async function read(settings: ChangeStreamSettings, context: ConsumerContext): Promise<void> {
   const name = connectionName(context.source.id);
   const { connection, identity } = await connectForReplication(settings, context, name);
-  let watch: SlotWatch | undefined;
+  let endWatch: (() => void) | undefined;
   try {
     const slot = await prepareSlot(connection, identity, settings, context);
     const reader = new ChangeReader({ connection, identity, slot, settings, context });
-    watch = new SlotWatch(settings, context, (problem) => reader.fail(problem));
-    watch.start();
+    endWatch = watchSlot(settings, context, (problem) => reader.fail(problem));
     await reader.run();
   } finally {
-    watch?.stop();
+    endWatch?.();
     connection.close();
   }
 }

@@ -27,59 +27,48 @@ const SEQUENCE_DIGITS = 16;
 /** After every number: the table is read. */
 const DONE = '~';
 
-export class Snapshot {
-  readonly #settings: ChangeStreamSettings;
-  readonly #context: ConsumerContext;
-  readonly #slot: PreparedSlot;
-
-  constructor(settings: ChangeStreamSettings, context: ConsumerContext, slot: PreparedSlot) {
-    this.#settings = settings;
-    this.#context = context;
-    this.#slot = slot;
+/** Null: all the tables are read. */
+export async function prepareRound(
+  settings: ChangeStreamSettings,
+  context: ConsumerContext,
+  slot: PreparedSlot,
+): Promise<Round | null> {
+  const todo = await unreadTables(context, slot);
+  if (todo.length === 0) return null;
+  const options = { name: connectionName(context.source.id) };
+  const exporter = await connect(settings, context, { ...options, isReplication: true });
+  let connection: Connection | undefined;
+  try {
+    await exporter.query(`set lock_timeout = ${WAIT_MS}`);
+    const name = `posthorn_${randomBytes(8).toString('hex')}`;
+    const [view] = await exporter.query(
+      `CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`,
+    );
+    connection = await connect(settings, context, { ...options, isReplication: false });
+    await connection.query('begin isolation level repeatable read, read only');
+    await connection.query(`set transaction snapshot ${literal(view?.['snapshot_name'] ?? '')}`);
+    const tables: SnapshotTable[] = [];
+    for (const one of todo) tables.push(await describe(connection, one));
+    return new Round(parseLsn(view?.['consistent_point'] ?? ''), tables, { connection, context });
+  } catch (error) {
+    connection?.close();
+    throw error;
+  } finally {
+    exporter.close();
   }
+}
 
-  /** Null: all the tables are read. */
-  async prepareRound(): Promise<Round | null> {
-    const todo = await this.#unread();
-    if (todo.length === 0) return null;
-    const { source } = this.#context;
-    const options = { name: connectionName(source.id) };
-    const exporter = await connect(this.#settings, this.#context, { ...options, isReplication: true });
-    let reader: Connection | undefined;
-    try {
-      await exporter.query(`set lock_timeout = ${WAIT_MS}`);
-      const name = `posthorn_${randomBytes(8).toString('hex')}`;
-      const [view] = await exporter.query(
-        `CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`,
-      );
-      reader = await connect(this.#settings, this.#context, { ...options, isReplication: false });
-      await reader.query('begin isolation level repeatable read, read only');
-      await reader.query(`set transaction snapshot ${literal(view?.['snapshot_name'] ?? '')}`);
-      const tables: SnapshotTable[] = [];
-      for (const one of todo) tables.push(await describe(reader, one));
-      return new Round(parseLsn(view?.['consistent_point'] ?? ''), tables, {
-        connection: reader,
-        context: this.#context,
-      });
-    } catch (error) {
-      reader?.close();
-      throw error;
-    } finally {
-      exporter.close();
-    }
+async function unreadTables(
+  { streams, source }: ConsumerContext,
+  { row, stream, tables }: PreparedSlot,
+): Promise<Unread[]> {
+  const unread: Unread[] = [];
+  for (const table of tables) {
+    const name = `${stream}/snapshot/${row.generation}/${table.name}`;
+    const position = await streams.position({ sourceId: source.id, stream: name });
+    if (position !== DONE) unread.push({ table, stream: name, position });
   }
-
-  async #unread(): Promise<Unread[]> {
-    const { streams, source } = this.#context;
-    const { row, stream, tables } = this.#slot;
-    const unread: Unread[] = [];
-    for (const table of tables) {
-      const name = `${stream}/snapshot/${row.generation}/${table.name}`;
-      const position = await streams.position({ sourceId: source.id, stream: name });
-      if (position !== DONE) unread.push({ table, stream: name, position });
-    }
-    return unread;
-  }
+  return unread;
 }
 
 interface Unread {
