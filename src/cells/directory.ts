@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import { Batcher } from '../platform/batcher.ts';
@@ -6,8 +7,16 @@ import { findApiKeys } from '../store/config/api-keys.ts';
 import { findLinksByToken } from '../store/config/portal-links.ts';
 import { type FoundProject, findProjects, projectMoving } from '../store/config/projects.ts';
 import { findByMasks } from '../store/config/sources.ts';
+import type { Database } from '../store/database/database.ts';
 import { because, isConnectionError } from '../store/database/pg-errors.ts';
-import type { Cell } from './cell.ts';
+
+/** A cell as requests find it: one database with the projects that live in it. */
+export interface Cell {
+  readonly name: string;
+  readonly db: Database;
+  /** Answers requests. Undefined: the cell could not be reached since this process started. */
+  server(): FastifyInstance | undefined;
+}
 
 /**
  * Leads to the cell of a project. A project's row in its cell is its only entry: all cells are asked once, the first that

@@ -2,8 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../domain/errors.ts';
-import type { Cell } from './cell.ts';
-import type { Directory } from './directory.ts';
+import type { Cell, Directory } from './directory.ts';
 import { type RequestTarget, targetOf } from './request-target.ts';
 
 /**

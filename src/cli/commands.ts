@@ -7,7 +7,6 @@ import { serverCommands } from './server/commands.ts';
 import { type Commands, readArguments } from './terminal/command.ts';
 import { completionCommand } from './terminal/completion.ts';
 import { commandHelp, helpText } from './terminal/help.ts';
-import { stopWithNpx } from './terminal/stop-with-npx.ts';
 import { onTerminal, type Terminal, terminal } from './terminal/terminal.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */
@@ -89,4 +88,23 @@ function unknownCommand(words: readonly string[]): StartupError {
 function print(text: string): number {
   terminal().stdout.write(`${text}\n`);
   return 0;
+}
+
+const PARENT_CHECK_MS = 500;
+
+/**
+ * npx runs a command through `sh -c`, and passes SIGTERM on to that shell only. A dash ends and passes on nothing, so the
+ * command would go on without a parent. It takes the end of its parent for the signal. A bash becomes the command itself
+ * and gets the signal.
+ */
+function stopWithNpx(env: NodeJS.ProcessEnv): void {
+  const isOfNpx =
+    env['npm_lifecycle_event'] === 'npx' && /\bposthorn\b/.test(env['npm_lifecycle_script'] ?? '');
+  if (!isOfNpx) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, PARENT_CHECK_MS).unref();
 }

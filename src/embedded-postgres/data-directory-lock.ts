@@ -57,7 +57,11 @@ export async function lockDataDirectory(dataDir: string): Promise<DataDirectoryL
 /** For work on the directory without a server of its own. */
 export async function whileLocked<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const lock = await lockDataDirectory(dataDir);
-  return work().finally(() => lock.release());
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
 }
 
 async function createPrivateFile(file: string): Promise<void> {

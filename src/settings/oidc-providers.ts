@@ -1,7 +1,6 @@
 import { isLoopbackHost } from '../platform/loopback.ts';
 import { Secret } from '../platform/secret.ts';
-import { BadValue } from './bad-value.ts';
-import type { Parser } from './parsers.ts';
+import { BadValue, type Parser } from './parsers.ts';
 
 /** The providers of POSTHORN_OIDC_PROVIDERS. docs/people.md describes the fields. */
 const ROLES = ['viewer', 'developer', 'admin'] as const;

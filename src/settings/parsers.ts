@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { readPostgresUrl } from '../platform/postgres-url.ts';
 import { Secret } from '../platform/secret.ts';
-import { BadValue } from './bad-value.ts';
+
+/** Says what was expected of a setting. */
+export class BadValue extends Error {}
 
 /** A form of values that settings have. `allowed` ends the error for any other value, and is in docs/config.md. */
 export interface Parser<T> {

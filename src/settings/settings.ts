@@ -1,10 +1,10 @@
 import { StartupError } from '../platform/startup-error.ts';
-import { BadValue } from './bad-value.ts';
 import { cloudEnvironment } from './cloud-environment.ts';
 import { readProviders } from './oidc-providers.ts';
 import {
   addressRanges,
   anyOf,
+  BadValue,
   cellNames,
   headerPairs,
   integer,

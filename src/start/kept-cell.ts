@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type DatabasePart, databasePart } from '../api/operator/health.ts';
-import type { Cell } from '../cells/cell.ts';
+import type { Cell } from '../cells/directory.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import type { Logger } from '../platform/logger.ts';
 import { Loop } from '../platform/loop.ts';

@@ -76,8 +76,12 @@ export async function onDatabase<T>(
 ): Promise<T> {
   const { connection, close } = await reachDatabase(config, log);
   try {
-    const database = await connectDatabase(connection, config, log);
-    return await work(database.db).finally(() => database.close());
+    const { db } = await connectDatabase(connection, config, log);
+    try {
+      return await work(db);
+    } finally {
+      await db.close();
+    }
   } finally {
     await close();
   }

@@ -1,7 +1,7 @@
 import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { Given } from '../terminal/command.ts';
-import { type Finding, report } from '../terminal/findings.ts';
+import { brokersFindings, type Finding, finding, nodesFinding, report } from '../terminal/findings.ts';
 import { connectionOf, withService } from './connect.ts';
 import { readProfiles } from './profiles.ts';
 
@@ -50,25 +50,13 @@ async function readiness(url: string): Promise<Finding[]> {
   const apartMs = Math.max(0, startedMs - theirMs - 1_000, theirMs - nowMs);
   if (Number.isNaN(apartMs)) return [service];
   const text = `${Math.round(apartMs / 1000)} s apart from the service`;
-  return [
-    service,
-    apartMs < CLOCK_MS
-      ? { topic: 'clock', state: 'ok', text }
-      : { topic: 'clock', state: 'problem', text: `${text}; synchronise both clocks (NTP)` },
-  ];
+  return [service, finding('clock', apartMs < CLOCK_MS, [text, 'synchronise both clocks (NTP)'])];
 }
 
 async function nodes(posthorn: Posthorn): Promise<Finding> {
   try {
     const alive = (await posthorn.nodes.list()).filter(({ is_alive }) => is_alive);
-    const text = `${alive.length} at work`;
-    return new Set(alive.map(({ schema }) => schema)).size <= 1
-      ? { topic: 'nodes', state: 'ok', text }
-      : {
-          topic: 'nodes',
-          state: 'warning',
-          text: `${text}, of different versions; finish the update of all nodes`,
-        };
+    return nodesFinding(alive.length, new Set(alive.map(({ schema }) => schema)).size <= 1);
   } catch (error) {
     if (!(error instanceof PosthornError) || error.status !== 403) throw error;
     return { topic: 'nodes', state: 'ok', text: 'shown to the instance key only' };
@@ -76,15 +64,8 @@ async function nodes(posthorn: Posthorn): Promise<Finding> {
 }
 
 async function brokers(posthorn: Posthorn): Promise<Finding[]> {
-  const waiting: Finding[] = [];
-  for await (const { uid, status } of posthorn.sources.list())
-    if (status?.state === 'waiting')
-      waiting.push({
-        topic: 'brokers',
-        state: 'problem',
-        text: `source ${uid} waits: ${status.reason}; posthorn sources test ${uid} tries again`,
-      });
-  return waiting.length > 0
-    ? waiting
-    : [{ topic: 'brokers', state: 'ok', text: 'no source of the project waits for its broker' }];
+  const waiting: { source: string; reason: string }[] = [];
+  for await (const { uid: source, status } of posthorn.sources.list())
+    if (status?.state === 'waiting') waiting.push({ source, reason: status.reason });
+  return brokersFindings(waiting, 'no source of the project waits for its broker');
 }

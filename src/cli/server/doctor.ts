@@ -11,7 +11,7 @@ import { type KeyName, stuckKeys } from '../../store/ordering/stuck-keys.ts';
 import { knownNodes, type NodeRow } from '../../store/queue/nodes.ts';
 import { type HealthFacts, healthFacts } from '../../store/upkeep/health-facts.ts';
 import { listMigrations, newestMigration } from '../../store/upkeep/migrate.ts';
-import { type Finding, report } from '../terminal/findings.ts';
+import { brokersFindings, type Finding, finding, nodesFinding, report } from '../terminal/findings.ts';
 import { cellConfigs } from './each-cell.ts';
 
 /** Looks at the database, the clock, partitions, disk, egress, brokers, ordering keys and versions. Changes nothing. */
@@ -67,9 +67,7 @@ async function disk(config: Config): Promise<Finding> {
     };
   const free = about.bavail / about.blocks;
   const text = `${((about.bavail * about.bsize) / GIB).toFixed(1)} GiB free (${Math.round(free * 100)} %)`;
-  return free < LEAST_FREE
-    ? { topic: 'disk', state: 'problem', text: `${text}; add space, or shorten POSTHORN_RETENTION_HOURS` }
-    : { topic: 'disk', state: 'ok', text };
+  return finding('disk', free >= LEAST_FREE, [text, 'add space, or shorten POSTHORN_RETENTION_HOURS']);
 }
 
 async function database(config: Config): Promise<Finding[]> {
@@ -118,16 +116,11 @@ const OLDEST_SERVER = 150_000;
 const CLOCK_MS = 5_000;
 const AHEAD_MS = 12 * 3_600_000;
 
-/** An observation, the advice if it is bad, and how bad it is. */
-type Advice = [text: string, advice: string, state?: Finding['state']];
-
 export function serverFindings(
   facts: HealthFacts,
   known: { files: readonly string[]; passedMs: number },
   nowMs: number = Date.now(),
 ): Finding[] {
-  const finding = (topic: string, isWell: boolean, [text, advice, state = 'problem']: Advice): Finding =>
-    isWell ? { topic, state: 'ok', text } : { topic, state, text: `${text}; ${advice}` };
   const pending = known.files.filter((name) => !facts.migrations.includes(name));
   const apartMs = Math.max(0, Math.abs(nowMs - facts.nowMs) - known.passedMs);
   const soonest = Math.min(...facts.partitionEnds.values());
@@ -156,13 +149,10 @@ export function serverFindings(
       'raise max_connections, or lower POSTHORN_DATABASE_CONNECTIONS',
       'warning',
     ]),
-    ...(facts.waitingSources.length === 0
-      ? [{ topic: 'brokers', state: 'ok' as const, text: 'no source waits for its broker' }]
-      : facts.waitingSources.map(({ source_id, reason }) => ({
-          topic: 'brokers',
-          state: 'problem' as const,
-          text: `source ${source_id} waits: ${reason}; posthorn sources test ${source_id} tries again`,
-        }))),
+    ...brokersFindings(
+      facts.waitingSources.map(({ source_id: source, reason }) => ({ source, reason })),
+      'no source waits for its broker',
+    ),
   ];
 }
 
@@ -170,17 +160,12 @@ const SILENT_SECONDS = 10;
 
 export function nodeFindings(nodes: readonly NodeRow[], newest: string): Finding[] {
   const live = nodes.filter(({ silent_seconds }) => silent_seconds < SILENT_SECONDS);
-  const others = new Set(live.map(({ knows }) => knows).filter((knows) => knows !== newest));
-  const count: Finding = { topic: 'nodes', state: 'ok', text: `${live.length} at work` };
-  if (live.length === 0)
-    return [{ ...count, state: 'warning', text: 'no node is at work; start one with posthorn serve' }];
-  return others.size === 0
-    ? [count]
-    : [
-        {
-          ...count,
-          state: 'warning',
-          text: `${count.text}, of different versions; finish the update of all nodes`,
-        },
-      ];
+  return live.length > 0
+    ? [
+        nodesFinding(
+          live.length,
+          live.every(({ knows }) => knows === newest),
+        ),
+      ]
+    : [finding('nodes', false, ['no node is at work', 'start one with posthorn serve', 'warning'])];
 }

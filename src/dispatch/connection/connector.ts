@@ -6,8 +6,8 @@ import type { NameResolver } from '../address/name-resolver.ts';
 import { connectFailure, hostPort, type Peer, tlsFailure } from './failure-text.ts';
 import { ExchangeFailure } from './outcome.ts';
 import { type Proxy, proxyTunnel } from './proxy-tunnel.ts';
-import { seenCertificate } from './seen-certificate.ts';
 import { tcpConnect } from './tcp-connect.ts';
+import { seenCertificate } from './tls-settings.ts';
 
 /**
  * Opens one connection to an endpoint: resolve, vet, connect, TLS. It connects to an address that the guard

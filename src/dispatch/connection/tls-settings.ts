@@ -3,7 +3,6 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { SeenCertificate } from '../../domain/certificate.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { ExchangeFailure } from './outcome.ts';
-import { seenCertificate } from './seen-certificate.ts';
 
 /**
  * One TLS context for all endpoints, and one per client certificate. A context with its own authority costs
@@ -74,6 +73,20 @@ interface Credentials {
   readonly validFrom: number;
   /** The certificate we present. */
   readonly client: SeenCertificate | null;
+}
+
+const MAX_SUBJECT_CHARS = 200;
+
+/** The stored fields of a certificate. Computed once per connection: hashing and formatting cost some 20 µs. */
+export function seenCertificate(certificate: X509Certificate): SeenCertificate {
+  return {
+    fingerprint: certificate.fingerprint256,
+    subject: (certificate.subject ?? '')
+      .slice(0, MAX_SUBJECT_CHARS)
+      .trim()
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ', '),
+    expiresAtMs: certificate.validToDate.getTime(),
+  };
 }
 
 function invalid(text: string): ExchangeFailure {

@@ -1,2 +1,0 @@
-/** Says what was expected of a setting. */
-export class BadValue extends Error {}
