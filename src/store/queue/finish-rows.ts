@@ -38,9 +38,9 @@ export async function finishRows(
 }
 
 /**
- * Records outcomes of deliveries by themselves, of a node or, without its id, of consumers. If an outcome creates a meta event, that is stored in the same commit, for those that were moved. Only such outcomes, and
- * those with an end of an ordered delivery, are a transaction (two or three round trips instead of one). All others are one
- * statement.
+ * Records outcomes of deliveries by themselves, of a node or, without its id, of consumers. If an outcome creates a meta
+ * event, that is stored in the same commit, for those that were moved. Only such outcomes, and those with an end of an
+ * ordered delivery, are a transaction (two or three round trips instead of one). All others are one statement.
  */
 export async function finishSingles(
   db: Database,

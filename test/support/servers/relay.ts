@@ -43,7 +43,7 @@ export class Relay {
     return this.#server.connections();
   }
 
-  /** Those that are open. */
+  /** Open connections. */
   get open(): number {
     return this.#server.sockets.size;
   }
