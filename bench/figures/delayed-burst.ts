@@ -19,7 +19,7 @@ const STORE_SECONDS_PER_EVENT = 1 / 2_000;
 /** The measurement before takes so many times the usual seconds: a few slow requests would change its p99. */
 const BEFORE = 4;
 /** For the vacuum and the measurement before. */
-const LEAD_SECONDS = 40;
+const LEAD_SECONDS = 30;
 const LONGEST_SECONDS = 600;
 const EARLY_MS = 500;
 const POLL_MS = 500;

@@ -23,7 +23,7 @@ export const firstMinute: Figure = {
 /** Throughput when rows begin to go into new, empty partitions while the service runs. */
 export const partitionChange: Figure = {
   name: 'partition_change',
-  rounds: ({ rounds }) => Math.min(rounds, 2),
+  rounds: ({ rounds }) => Math.ceil(rounds / 2),
   run: (stage) =>
     withService(stage, async (service) => {
       await warmUp(stage, subjectOf(service), LOAD_EVENT);

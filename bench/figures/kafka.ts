@@ -17,7 +17,8 @@ const PARTITIONS = 3;
 
 export const kafka: Figure = {
   name: 'kafka',
-  rounds: ({ rounds }) => Math.min(2, rounds),
+  rounds: ({ rounds }) => Math.ceil(rounds / 2),
+  isLong: true,
   run: async (stage) => {
     const server = await kafkaServer(stage);
     const service = await brokerService(stage);

@@ -17,7 +17,7 @@ const TIMEOUT_SECONDS = 10;
 
 export const toxic: Figure = {
   name: 'toxic',
-  rounds: ({ rounds }) => Math.min(rounds, 2),
+  rounds: ({ rounds }) => Math.ceil(rounds / 2),
   run: async (stage) => {
     const service = await stage.startService();
     try {

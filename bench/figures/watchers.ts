@@ -14,6 +14,7 @@ let rounds = 0;
 export const watchers: Figure = {
   name: 'watchers',
   rounds: (plan) => plan.rounds,
+  isLong: true,
   run: async (stage) => {
     const service = await loadedService(stage);
     const load = { seconds: stage.plan.seconds, connections: stage.plan.connections, eventType: LOAD_EVENT };
