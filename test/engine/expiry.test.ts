@@ -60,7 +60,7 @@ test('a delivery that expires in the middle of its retries is discarded then, wi
 test('deliveries behind a pause expire; a resend is made whenever it is made', async () => {
   const { client, path, endpoint, send } = await scene();
   await client.put(`/endpoints/${endpoint.uid}/pause`);
-  const event = await send({ expires_at: new Date(Date.now() + 1_000).toISOString() });
+  const event = await send({ expires_at: new Date(Date.now() + 3_000).toISOString() });
   const ended = await deliveryOf(client, event, 'Discarded');
   expect(ended.description).toBe(expiredAt(event.expires_at));
   await client.put(`/endpoints/${endpoint.uid}/pause`);

@@ -23,7 +23,7 @@ const send = (endpoint: Json): Promise<Json> =>
 /** An endpoint whose time is over, as a node that was not there at that time reads it. */
 async function expired(fields: object = {}): Promise<Json> {
   const { endpoint } = await subscribe(project, `${receiver.url}/expired`, {
-    endpoint: { expires_at: inMs(2_000), ...fields },
+    endpoint: { expires_at: inMs(3_000), ...fields },
   });
   return shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive' });
 }
@@ -37,7 +37,7 @@ describe('an endpoint with expires_at', () => {
     expect(endpoint).toMatchObject({ status: 'active', expires_at: FAR });
     await send(endpoint);
     await receiver.received(1, '/before');
-    const soon = await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inMs(2_000) });
+    const soon = await project.put(`/endpoints/${endpoint.uid}`, { expires_at: inMs(3_000) });
     await shown(project, `/endpoints/${endpoint.uid}`, { status: 'inactive', expires_at: soon.expires_at });
     const { content } = await project.get('/endpoints?perPage=100');
     expect(content.find((one: Json) => one.uid === endpoint.uid).status).toBe('inactive');
@@ -54,10 +54,10 @@ describe('an endpoint with expires_at', () => {
       event_type: ['endpoint.disabled', 'alert.*'],
     };
     const client = await app.newProject({ meta_event });
-    const body = { name: 'n', url: receiver.url, expires_at: inMs(2_000) };
+    const body = { name: 'n', url: receiver.url, expires_at: inMs(5_000) };
     // A project that has closed here gets no notice now, and the others do not wait for it.
     const closed = await app.newProject();
-    await closed.post('/endpoints', { ...body, expires_at: inMs(1_000) });
+    await closed.post('/endpoints', { ...body, expires_at: inMs(3_000) });
     await app.database.query("update projects set cell_state = 'closed' where id = $1", [closed.projectId]);
     const [first, second, disabled] = [
       await client.post('/endpoints', body),
@@ -92,7 +92,7 @@ describe('an endpoint with expires_at', () => {
       reason: 'its expires_at has come',
     });
     expect(of('alert.raised')?.data.summary).toBe('It was made inactive: its expires_at has come.');
-    await client.put(`/endpoints/${first.uid}`, { expires_at: inMs(2_000) });
+    await client.put(`/endpoints/${first.uid}`, { expires_at: inMs(3_000) });
     const again = (await reported(8)).slice(5);
     expect(kindsOf(again).toSorted()).toEqual([
       'alert.cleared disabled',
@@ -111,7 +111,7 @@ describe('an endpoint with expires_at', () => {
     const held = await send(endpoint);
     const [pulled] = await scene.send(1);
     for (const { uid } of [endpoint, scene.endpoint])
-      await project.put(`/endpoints/${uid}`, { expires_at: inMs(2_000) });
+      await project.put(`/endpoints/${uid}`, { expires_at: inMs(3_000) });
     for (const event of [held, pulled]) {
       const delivery = await newestDelivery(project, `eventId=${event?.uid}`, 'Discarded');
       expect(delivery.description).toBe(REASON);
