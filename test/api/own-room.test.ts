@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Listener } from '../pull/listener.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
-import { atLeast, eventually } from '../support/eventually.ts';
+import { atLeast, containing, eventually } from '../support/eventually.ts';
 
 test("one tenant's hanging statements take no connection from others' keys and events", async ({
   onTestFinished,
@@ -75,10 +75,7 @@ test('more lists of a project than may wait are refused, and other projects have
   whileListsHang({ count: 150, ...DELIVERIES }, async (_app, other, lists) => {
     const statuses: number[] = [];
     for (const list of lists) void list.then(({ status }) => statuses.push(status));
-    await eventually(
-      async () => statuses,
-      (seen) => seen.includes(429),
-    );
+    await eventually(async () => statuses, containing(429));
     expect((await other.raw('GET', '/events')).status).toBe(200);
   }));
 

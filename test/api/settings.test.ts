@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { App } from '../../src/start/app.ts';
 import { ensurePartitions } from '../../src/store/upkeep/partitions.ts';
@@ -6,8 +6,9 @@ import { httpSource, SECRET_KEY, startTestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
-import { freePort, Program } from '../support/program.ts';
+import { freePort } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
+import { serve } from '../support/servers/serve.ts';
 import { shared } from '../support/shared.ts';
 
 /** Settings that show in what the API answers. */
@@ -150,17 +151,12 @@ test('the verifier of a source accepts requests with its password or key', async
 describe('the log', () => {
   /** The log of a node for one refused call. */
   async function logged(env: Record<string, string>): Promise<string> {
-    const program = new Program({
-      args: ['serve'],
-      env: {
-        DATABASE_URL: app.database.url,
-        POSTHORN_SECRET_KEY: SECRET_KEY,
-        POSTHORN_PORT: '0',
-        POSTHORN_DATA_DIR: temporaryFolder(),
-        ...env,
-      },
+    const program = serve({
+      DATABASE_URL: app.database.url,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_DATA_DIR: temporaryFolder(),
+      ...env,
     });
-    onTestFinished(() => program.end());
     const url = await program.ready();
     await fetch(`${url}/api/v1/projects`);
     await program.stop();

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BodyRoom } from '../../src/api/server/body-room.ts';
 import { createServer } from '../../src/api/server.ts';
 import { IdFactory } from '../../src/domain/ids.ts';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { shared } from '../support/shared.ts';
 
@@ -50,18 +50,12 @@ class Connection {
   }
 
   async receives(text: string): Promise<void> {
-    await eventually(
-      async () => this.received,
-      (received) => received.includes(text),
-    );
+    await eventually(async () => this.received, containing(text));
   }
 
   /** All answers, once the server has closed the connection. */
   async answers(): Promise<{ status: number; head: string; body: string }[]> {
-    await eventually(
-      async () => this.isClosed,
-      (isClosed) => isClosed,
-    );
+    await eventually(async () => this.isClosed, true);
     return this.received.split(/(?=HTTP\/1\.1 \d)/).map((text) => {
       const [head = '', body = ''] = text.split('\r\n\r\n');
       return { status: Number(head.slice(9, 12)), head: head.toLowerCase(), body };

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { ApiClient } from '../support/client.ts';
 import { EventStream } from '../support/event-stream.ts';
@@ -9,6 +9,7 @@ import { atLeast, eventually } from '../support/eventually.ts';
 import { clientOf, Program, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { serve } from '../support/servers/serve.ts';
 import {
   cookieOf,
   PASSWORD,
@@ -18,7 +19,7 @@ import {
   tokenOf,
   use,
 } from '../support/session-client.ts';
-import { linesOf, refusal, run, tablesOf, temporaryDirectory } from './command.ts';
+import { linesOf, refusal, run, tablesOf } from './command.ts';
 
 /** Backups of the embedded database under a node at work. */
 const SECRET = 'an endpoint secret nobody else may read';
@@ -86,7 +87,7 @@ async function runToEnd(args: string[]): Promise<void> {
 
 /** A restored data directory. */
 async function restored(backup: string, options: { withKey: boolean }): Promise<string> {
-  const target = join(temporaryDirectory(), 'data');
+  const target = join(temporaryFolder(), 'data');
   if (options.withKey) {
     mkdirSync(target);
     for (const name of ['secret.key', 'credentials.json']) await cp(join(dataDir, name), join(target, name));
@@ -144,7 +145,7 @@ describe('a backup written while events arrive', () => {
   });
 
   test('into a directory gets a timestamped name, and names the key that a restore needs', async () => {
-    const directory = temporaryDirectory();
+    const directory = temporaryFolder();
     const said = await run(['backup', directory], { POSTHORN_DATA_DIR: dataDir });
     const [name = '', ...others] = readdirSync(directory);
     expect([name, others]).toEqual([expect.stringMatching(/^posthorn-\d{8}T\d{6}Z\.backup\.gz$/), []]);
@@ -159,7 +160,7 @@ describe('a backup written while events arrive', () => {
 describe('a restore', { timeout: 120_000 }, () => {
   test('restores every row of every table, as a backup of the stopped database shows', async () => {
     const target = await restored(file, { withKey: true });
-    const again = join(temporaryDirectory(), 'again.gz');
+    const again = join(temporaryFolder(), 'again.gz');
     await run(['backup', again], { POSTHORN_DATA_DIR: target });
     const [were, are] = [tablesOf(file), tablesOf(again)];
     expect(Object.keys(were).length).toBeGreaterThan(20);
@@ -182,9 +183,7 @@ describe('a restore', { timeout: 120_000 }, () => {
       expect(statSync(join(target, name)).mode & 0o777).toBe(0o600);
     }
 
-    const second = new Program({ args: ['serve'], env: { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: target } });
-    onTestFinished(() => second.end());
-    const url = await second.ready();
+    const url = await serve({ POSTHORN_DATA_DIR: target }).ready();
     const api = clientOf(url, readCredentials(dataDir));
     // The session is over. The account has its password and its second factor.
     expect((await new SessionClient(`${url}/auth`, cookie).raw('GET', '/me')).status).toBe(401);
@@ -202,7 +201,7 @@ describe('a restore', { timeout: 120_000 }, () => {
 });
 
 test('a backup never replaces a file', async () => {
-  const taken = join(temporaryDirectory(), 'taken');
+  const taken = join(temporaryFolder(), 'taken');
   writeFileSync(taken, 'mine');
   expect(await refusal(['backup', taken], { POSTHORN_DATA_DIR: dataDir })).toBe(
     `${taken} already exists; name another file`,

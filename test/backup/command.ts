@@ -2,13 +2,6 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
-import { temporaryFolder } from '../support/samples/temporary-folder.ts';
-
-/** A directory that is gone after the test. */
-export function temporaryDirectory(): string {
-  const directory = temporaryFolder();
-  return directory;
-}
 
 /** The output of a successful command. */
 export async function run(args: string[], env: Record<string, string>): Promise<string> {

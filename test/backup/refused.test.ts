@@ -11,7 +11,7 @@ import { atLeast, eventually } from '../support/eventually.ts';
 import { isAlive, Program } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { shared } from '../support/shared.ts';
-import { refusal, run, tablesOf, temporaryDirectory } from './command.ts';
+import { refusal, run, tablesOf } from './command.ts';
 
 /** Refusals of restore and backup. They leave nothing behind. */
 /** A restore makes a whole cluster, which takes a while on a busy machine. */
@@ -51,7 +51,7 @@ interface Refused {
 }
 
 async function restoreOf(bytes: Buffer, env: Record<string, string> = {}): Promise<Refused> {
-  const directory = temporaryDirectory();
+  const directory = temporaryFolder();
   const dataDir = join(directory, 'data');
   const path = join(directory, 'backup.gz');
   writeFileSync(path, bytes);
@@ -79,7 +79,7 @@ describe('a restore is refused, and creates no data directory,', () => {
   });
 
   test('if there is no file', async () => {
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const line = await refusal(['restore', join(folder, 'none')], { POSTHORN_DATA_DIR: dataDir });
     expect(line).toMatch(/none cannot be read: ENOENT/);
     expect(await refusal(['restore'], {})).toBe('FILE is missing. Usage: posthorn restore FILE');
@@ -124,7 +124,7 @@ describe('a restore that fails in the middle leaves no database', { timeout: RES
 });
 
 test('a restore into a data directory with anything in it is refused and touches nothing', async () => {
-  const dataDir = temporaryDirectory();
+  const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, 'postgres'));
   const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
   expect(await refusal(['restore', file], env)).toBe(
@@ -136,7 +136,7 @@ test('a restore into a data directory with anything in it is refused and touches
 test('the next restore removes the leftovers of a killed one, its server included', {
   timeout: RESTORE_MS,
 }, async () => {
-  const directory = temporaryDirectory();
+  const directory = temporaryFolder();
   const dataDir = join(directory, 'data');
   const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
   const pipe = join(directory, 'pipe');
@@ -171,7 +171,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
     onTestFinished(() => empty.stop());
     const env = { ...atUrl, DATABASE_URL: empty.url };
     await run(['restore', file], env);
-    const again = join(temporaryDirectory(), 'again.gz');
+    const again = join(temporaryFolder(), 'again.gz');
     await run(['backup', again], env);
     expect(tablesOf(again)).toEqual(tablesOf(file));
     expect(tablesOf(again)['events']).toHaveLength(1);
@@ -200,7 +200,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
   test('a backup of a database without our schema is refused', async () => {
     const empty = await createTestDatabase({ empty: true });
     onTestFinished(() => empty.stop());
-    const target = join(temporaryDirectory(), 'x.gz');
+    const target = join(temporaryFolder(), 'x.gz');
     expect(await refusal(['backup', target], { ...atUrl, DATABASE_URL: empty.url })).toBe(
       'the database has no schema of Posthorn: there is nothing to back up',
     );
@@ -208,7 +208,7 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
   });
 
   test('a backup that is stopped leaves no file', async () => {
-    const directory = temporaryDirectory();
+    const directory = temporaryFolder();
     await app.database.query('begin; lock table subscriptions');
     const program = new Program({ args: ['backup', directory], env: atUrl });
     onTestFinished(() => program.end());
@@ -230,10 +230,10 @@ describe('with DATABASE_URL', { timeout: RESTORE_MS }, () => {
 });
 
 test('a backup is refused without a target and without a database', async () => {
-  const nowhere = join(temporaryDirectory(), 'none', 'file.gz');
+  const nowhere = join(temporaryFolder(), 'none', 'file.gz');
   expect(await refusal(['backup', nowhere], atUrl)).toMatch(/file\.gz cannot be written: ENOENT/);
   expect(await refusal(['backup'], atUrl)).toMatch(/^FILE is missing\. Usage: posthorn backup/);
-  const dataDir = temporaryDirectory();
+  const dataDir = temporaryFolder();
   const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_SECRET_KEY: KEY };
   expect(await refusal(['backup', nowhere], env)).toMatch(
     /^there is no database in .*; set POSTHORN_DATA_DIR/,

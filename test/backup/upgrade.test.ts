@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
-import { refusal, run, temporaryDirectory } from './command.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { clientOf, type Program, readCredentials } from '../support/program.ts';
+import { temporaryFolder } from '../support/samples/temporary-folder.ts';
+import { serve } from '../support/servers/serve.ts';
+import { refusal, run } from './command.ts';
 
 /**
  * The programs of an older PostgreSQL are another 60 MB that only this test would need. So the test upgrades
@@ -15,14 +17,8 @@ const binaries = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGE)
 const UPGRADE = ['upgrade', '--binaries', binaries];
 const MANY_STARTS_MS = 180_000;
 
-const programs: Program[] = [];
-afterEach(async () => {
-  for (const program of programs.splice(0)) await program.end();
-});
-
-async function serve(dataDir: string): Promise<{ program: Program; url: string }> {
-  const program = new Program({ args: ['serve'], env: { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir } });
-  programs.push(program);
+async function start(dataDir: string): Promise<{ program: Program; url: string }> {
+  const program = serve({ POSTHORN_DATA_DIR: dataDir });
   return { program, url: await program.ready() };
 }
 
@@ -32,8 +28,8 @@ const filesIn = (dataDir: string): string[] =>
 test('an upgrade moves everything into a new cluster and keeps the old one aside', {
   timeout: MANY_STARTS_MS,
 }, async () => {
-  const dataDir = join(temporaryDirectory(), 'data');
-  const before = await serve(dataDir);
+  const dataDir = join(temporaryFolder(), 'data');
+  const before = await start(dataDir);
   const credentials = readCredentials(dataDir);
   const { uid } = await clientOf(before.url, credentials).post('/events/broadcast', {
     event_type: 'kept',
@@ -53,14 +49,14 @@ test('an upgrade moves everything into a new cluster and keeps the old one aside
   expect(filesIn(dataDir)).toEqual(['postgres', `postgres-${version}`]);
   expect(await refusal(UPGRADE, { POSTHORN_DATA_DIR: dataDir })).toMatch(/is there from an earlier upgrade/);
 
-  const after = await serve(dataDir);
+  const after = await start(dataDir);
   const event = await clientOf(after.url, credentials).get(`/events/${uid}`);
   expect(event.data).toEqual({ is: 'kept' });
 });
 
 describe('a database of another version', () => {
   test('is refused at the start with the upgrade command, and does not change', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const cluster = join(dataDir, 'postgres');
     mkdirSync(cluster, { mode: 0o700 });
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n');
@@ -76,7 +72,7 @@ describe('a database of another version', () => {
   });
 
   test('is not upgraded by programs of a third version', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     mkdirSync(join(dataDir, 'postgres'), { mode: 0o700 });
     writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '16\n');
     expect(await refusal(UPGRADE, { POSTHORN_DATA_DIR: dataDir })).toMatch(
@@ -87,7 +83,7 @@ describe('a database of another version', () => {
 });
 
 test('an upgrade is refused without the old programs or the old database', async () => {
-  const dataDir = temporaryDirectory();
+  const dataDir = temporaryFolder();
   onTestFinished(() => expect(existsSync(join(dataDir, 'postgres'))).toBe(false));
   const env = { POSTHORN_DATA_DIR: dataDir };
   expect(await refusal(UPGRADE, env)).toMatch(/^there is no database in /);
@@ -98,7 +94,7 @@ test('an upgrade is refused without the old programs or the old database', async
   expect(await refusal(UPGRADE, url)).toMatch(/^DATABASE_URL is set/);
   mkdirSync(join(dataDir, 'postgres-none'));
   const wrong = ['upgrade', '--binaries', join(dataDir, 'postgres-none')];
-  const other = temporaryDirectory();
+  const other = temporaryFolder();
   mkdirSync(join(other, 'postgres'));
   writeFileSync(join(other, 'postgres/PG_VERSION'), '17\n');
   expect(await refusal(wrong, { POSTHORN_DATA_DIR: other })).toMatch(

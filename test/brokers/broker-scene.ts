@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { SECRET_KEY, startTestApp, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
+import { Program } from '../support/program.ts';
 import type { TestMessage } from './broker-driver.ts';
 
 /** Brokers take seconds to share out their queues, and the machine may be busy. */
@@ -12,6 +13,19 @@ export function fieldsOf(settings: object): object {
   if (!('connection_url' in settings)) return { type: 'pub_sub', pub_sub: settings };
   return { type: 'db_change_stream', db_change_stream: settings };
 }
+
+/** A node in a process of its own, on the database of an app that reads no broker. */
+export const startBrokerNode = (app: TestApp): Program =>
+  new Program({
+    args: ['serve'],
+    env: {
+      DATABASE_URL: app.database.url,
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_PORT: '0',
+      POSTHORN_EGRESS: 'any',
+      POSTHORN_ROLES: 'broker,deliver',
+    },
+  });
 
 /** A project with sources of brokers, on the app of a test file. */
 export class BrokerScene {

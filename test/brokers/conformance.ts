@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { scrape } from '../metrics/scrape.ts';
-import { SECRET_KEY, subscribe, type TestApp } from '../support/app.ts';
+import { subscribe, type TestApp } from '../support/app.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
-import { Program } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import type { BrokerDriver } from './broker-driver.ts';
@@ -14,6 +14,7 @@ import {
   numberedFrom,
   PATIENCE_MS,
   range,
+  startBrokerNode,
   startScene,
 } from './broker-scene.ts';
 import { brokerTests } from './broker-tests.ts';
@@ -359,18 +360,7 @@ export function conformance(
         const quiet = await startScene({ POSTHORN_ROLES: 'api' });
         const scene = await BrokerScene.on(quiet);
         const source = await scene.source(own.queue.settings);
-        const start = () => {
-          const env = {
-            DATABASE_URL: quiet.database.url,
-            POSTHORN_SECRET_KEY: SECRET_KEY,
-            POSTHORN_PORT: '0',
-          };
-          return new Program({
-            args: ['serve'],
-            env: { ...env, POSTHORN_EGRESS: 'any', POSTHORN_ROLES: 'broker,deliver' },
-          });
-        };
-        const first = start();
+        const first = startBrokerNode(quiet);
         let second: Program | undefined;
         try {
           await own.queue.publish([numbered(0)]);
@@ -393,7 +383,7 @@ export function conformance(
           await first.kill();
           own.unmuteService();
           expect(await own.queue.depth()).toBe(59);
-          second = start();
+          second = startBrokerNode(quiet);
           await eventually(own.queue.depth, 0, PATIENCE_MS);
           await scene.waitFor(source, 60);
           const numbers = await scene.numbers(source);

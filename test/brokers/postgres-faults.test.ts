@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { PostgresServer } from '../support/brokers/postgres-server.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { atLeast, eventually } from '../support/eventually.ts';
+import { atLeast, containing, eventually } from '../support/eventually.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { Relay } from '../support/servers/relay.ts';
 import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
@@ -220,11 +220,7 @@ check('a log that begins again is new: a promoted standby, a restored copy of th
     await copy.putBack();
     await side.query(database, 'insert into messages (n) values (3)');
     // Changes that the copy of the slot had not confirmed may come again.
-    await eventually(
-      () => scene.numbers(source),
-      (numbers) => numbers.includes(3),
-      PATIENCE_MS,
-    );
+    await eventually(() => scene.numbers(source), containing(3), PATIENCE_MS);
 
     // A source that is deleted while its database is away: its slot is dropped later.
     await server.kill();

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import { SECRET_KEY, type TestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
-import { Program } from '../support/program.ts';
-import { BrokerScene, PATIENCE_MS, startScene } from './broker-scene.ts';
+import type { Program } from '../support/program.ts';
+import { BrokerScene, PATIENCE_MS, startBrokerNode, startScene } from './broker-scene.ts';
 import { changeScene, dataOf, settingsOf } from './change-scene.ts';
 
 /** Rows that are there before the source is, and transactions larger than a lot. */
@@ -84,18 +83,6 @@ check('a snapshot has each row once, and agrees with the changes that go on mean
   expect(new Set(types)).toContain('public.pairs.insert');
 });
 
-const startProgram = (app: TestApp): Program =>
-  new Program({
-    args: ['serve'],
-    env: {
-      DATABASE_URL: app.database.url,
-      POSTHORN_SECRET_KEY: SECRET_KEY,
-      POSTHORN_PORT: '0',
-      POSTHORN_EGRESS: 'any',
-      POSTHORN_ROLES: 'broker,deliver',
-    },
-  });
-
 check(
   'after kill -9 a snapshot goes on where it was, and so does a transaction larger than a lot',
   async () => {
@@ -122,14 +109,14 @@ check(
           source.uid,
         ]);
       };
-      programs.push(startProgram(quiet));
+      programs.push(startBrokerNode(quiet));
       await stored(700);
       await kill(programs[0]);
       // Rows that were read, and rows that were not.
       await side.query(database, 'update messages set n = 2 where id % 100 = 0');
       await side.query(database, 'delete from messages where id % 100 = 50');
       await side.query(database, 'update messages set n = 3 where id % 100 = 0');
-      programs.push(startProgram(quiet));
+      programs.push(startBrokerNode(quiet));
       await scene.project.put(path, { rate_limit: 0 });
       const [{ count }] = (await side.query(database, 'select count(*)::int as count from messages')) as [
         { count: number },
@@ -151,7 +138,7 @@ check(
       await side.query(database, 'insert into messages (n) select i from generate_series(1, 2500) i');
       await stored(before + 600);
       await kill(programs[1]);
-      programs.push(startProgram(quiet));
+      programs.push(startBrokerNode(quiet));
       await scene.project.put(path, { rate_limit: 0 });
       await scene.waitFor(source, before + 2500);
       const numbers = (await dataOf(scene, source)).slice(before).map(({ after }) => after.n);

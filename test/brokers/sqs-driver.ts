@@ -11,7 +11,7 @@ import {
 import { brokerFacts } from '../support/brokers/broker.ts';
 import { ElasticMqServer } from '../support/brokers/elasticmq-server.ts';
 import { SqsGate } from '../support/brokers/sqs-gate.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, not } from '../support/eventually.ts';
 import { Relay } from '../support/servers/relay.ts';
 import type { BrokerDriver, OwnBroker, TestMessage, TestQueue } from './broker-driver.ts';
 
@@ -180,10 +180,7 @@ async function startOwn(): Promise<OwnBroker> {
     resume: async () => {
       await server.resume();
       // The port is open before the server has read its queues from the file.
-      await eventually(
-        () => queue.depth().catch(() => undefined),
-        (depth) => depth !== undefined,
-      );
+      await eventually(() => queue.depth().catch(() => undefined), not(undefined));
     },
     muteService: () => relay.mute(),
     unmuteService: () => relay.unmute(),

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { verifyWebhook } from '../../client/src/posthorn.ts';
 import { startTestApp } from '../support/app.ts';
 import { RunningCommand, runPosthorn } from '../support/command.ts';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -28,10 +28,7 @@ async function listen(args: string[], extra: Record<string, string> = {}): Promi
 }
 
 const says = (listening: RunningCommand, where: 'stdout' | 'stderr', text: string): Promise<string> =>
-  eventually(
-    async () => listening[where],
-    (output) => output.includes(text),
-  );
+  eventually(async () => listening[where], containing(text));
 const send = (type: string, data: unknown) =>
   app.project.post('/events/broadcast', { event_type: type, data });
 const deliveriesOf = async (type: string) =>

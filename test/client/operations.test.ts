@@ -3,7 +3,7 @@ import { type Job, type ListEventsQuery, Posthorn, PosthornPortal } from '../../
 import { type Method, methodsOf } from '../../scripts/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually, some } from '../support/eventually.ts';
 import { type Call, prepareCall } from '../support/operations/cases.ts';
 import { document, operations } from '../support/operations/documented.ts';
 import { newScene, type Scene } from '../support/operations/scene.ts';
@@ -176,10 +176,7 @@ describe('a method returns the data of the answer:', () => {
     const stop = new AbortController();
     const before = calls.length;
     const next = client.stream({ signal: stop.signal }).next();
-    await eventually(
-      async () => calls.slice(before),
-      (lines) => lines.some((line) => line.includes('/stream')),
-    );
+    await eventually(async () => calls.slice(before), some(containing('/stream')));
     stop.abort();
     await next;
   });

@@ -3,26 +3,17 @@ import { subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { clientOf, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { type Received, Receiver } from '../support/servers/receiver.ts';
+import { serveOn } from '../support/servers/serve.ts';
 
 const EVENTS = 600;
 const IN_BATCH = 50;
 
 async function startNode({ onTestFinished }: TestContext, database: TestDatabase) {
   const dataDir = temporaryFolder();
-  const program = new Program({
-    args: ['serve'],
-    env: {
-      DATABASE_URL: database.url,
-      POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
-      POSTHORN_DATA_DIR: dataDir,
-      POSTHORN_PORT: '0',
-      POSTHORN_EGRESS: 'any',
-    },
-  });
-  onTestFinished(() => program.end());
+  const program = serveOn(database.url, { POSTHORN_DATA_DIR: dataDir }, onTestFinished);
   return { program, url: await program.ready(), dataDir };
 }
 

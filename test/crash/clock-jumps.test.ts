@@ -7,10 +7,11 @@ import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { subscribe } from '../support/app.ts';
 import type { ApiClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { clientOf, readCredentials } from '../support/program.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { serveOn } from '../support/servers/serve.ts';
 import { needs } from '../support/suite/parts.ts';
 import { SetClock } from './set-clock.ts';
 
@@ -36,17 +37,10 @@ async function setScene() {
   });
   onTestFinished(() => server.stop());
   const { host, port, user, database } = server.connection;
-  const env = {
-    DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
-    POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
-    POSTHORN_DATA_DIR: folder,
-    POSTHORN_PORT: '0',
-    POSTHORN_EGRESS: 'any',
-  };
+  const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   const clients: ApiClient[] = [];
   for (const own of [ofNode.env, {}]) {
-    const program = new Program({ args: ['serve'], env: { ...env, ...own } });
-    onTestFinished(() => program.end());
+    const program = serveOn(url, { POSTHORN_DATA_DIR: folder, ...own });
     clients.push(clientOf(await program.ready(), readCredentials(folder)));
   }
   const query = async (text: string) => {

@@ -4,8 +4,9 @@ import { storeDeliveries } from '../pull/store-deliveries.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
-import { clientOf, freePort, Program, readCredentials } from '../support/program.ts';
+import { clientOf, freePort, type Program, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
+import { serveOn } from '../support/servers/serve.ts';
 import { HeldByDevices } from './held-by-devices.ts';
 
 const DELIVERIES = 10_000;
@@ -15,16 +16,8 @@ const CALM_AT = 8_000;
 
 async function startNode({ onTestFinished }: TestContext, database: TestDatabase, port = 0) {
   const dataDir = temporaryFolder();
-  const program = new Program({
-    args: ['serve'],
-    env: {
-      DATABASE_URL: database.url,
-      POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
-      POSTHORN_DATA_DIR: dataDir,
-      POSTHORN_PORT: String(port),
-    },
-  });
-  onTestFinished(() => program.end());
+  const env = { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: String(port) };
+  const program = serveOn(database.url, env, onTestFinished);
   return { program, url: await program.ready(), dataDir };
 }
 

@@ -3,9 +3,10 @@ import { LoopWatch } from '../chaos/receiver/loop-watch.ts';
 import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { clientOf, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { listenHttp } from '../support/servers/loopback-server.ts';
+import { serveOn } from '../support/servers/serve.ts';
 
 /**
  * The program that counts a rate limit is killed or stands still in the middle of its work, and another takes over.
@@ -29,17 +30,9 @@ interface Receipt {
 async function startScene({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
   onTestFinished(() => database.stop());
-  const dataDir = temporaryFolder();
+  const dataDir = temporaryFolder(onTestFinished);
   const start = async () => {
-    const env = {
-      DATABASE_URL: database.url,
-      POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
-      POSTHORN_DATA_DIR: dataDir,
-      POSTHORN_PORT: '0',
-      POSTHORN_EGRESS: 'any',
-    };
-    const program = new Program({ args: ['serve'], env });
-    onTestFinished(() => program.end());
+    const program = serveOn(database.url, { POSTHORN_DATA_DIR: dataDir }, onTestFinished);
     return { program, client: clientOf(await program.ready(), readCredentials(dataDir)) };
   };
   const watch = new LoopWatch();

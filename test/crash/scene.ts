@@ -1,9 +1,10 @@
 import { expect, type TestContext } from 'vitest';
 import { subscribe } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
-import { ask, clientOf, Program, readCredentials } from '../support/program.ts';
+import { ask, clientOf, type Program, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { serve } from '../support/servers/serve.ts';
 
 /** A receiver in this process and the real program in another, on a data directory that outlives it. */
 export interface Scene {
@@ -29,11 +30,7 @@ export async function setScene({ onTestFinished }: TestContext): Promise<Scene> 
     dataDir,
     receiver,
     start: async (env = {}) => {
-      const program = new Program({
-        args: ['serve'],
-        env: { POSTHORN_DATA_DIR: dataDir, POSTHORN_PORT: '0', ...env },
-      });
-      onTestFinished(() => program.end());
+      const program = serve({ POSTHORN_DATA_DIR: dataDir, ...env }, onTestFinished);
       await program.ready();
       return program;
     },

@@ -5,9 +5,10 @@ import { subscribe } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
-import { clientOf, Program, readCredentials } from '../support/program.ts';
+import { clientOf, type Program, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { Receiver } from '../support/servers/receiver.ts';
+import { serveOn } from '../support/servers/serve.ts';
 import { arrivals, expectNothingLost } from './scene.ts';
 
 const EVENTS = 1_000;
@@ -18,18 +19,9 @@ async function startPair({ onTestFinished }: TestContext) {
   const database = await createTestDatabase({ empty: true });
   onTestFinished(() => database.stop());
   const dataDirs = [0, 1].map(() => temporaryFolder(onTestFinished));
-  const programs = dataDirs.map((dataDir) => {
-    const env = {
-      DATABASE_URL: database.url,
-      POSTHORN_SECRET_KEY: 'the same thirty-two or more characters',
-      POSTHORN_DATA_DIR: dataDir,
-      POSTHORN_PORT: '0',
-      POSTHORN_EGRESS: 'any',
-    };
-    const program = new Program({ args: ['serve'], env });
-    onTestFinished(() => program.end());
-    return program;
-  }) as [Program, Program];
+  const programs = dataDirs.map((dataDir) =>
+    serveOn(database.url, { POSTHORN_DATA_DIR: dataDir }, onTestFinished),
+  ) as [Program, Program];
   const urls = await Promise.all(programs.map((program) => program.ready()));
   const withCredentials = dataDirs.filter((dir) => existsSync(join(dir, 'credentials.json')));
   expect(withCredentials).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EndpointAuth } from '../../src/dispatch/client/endpoint-auth.ts';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type {
@@ -7,11 +7,7 @@ import type {
   OAuth2Config,
 } from '../../src/domain/config/endpoint-authentication.ts';
 import { type LoopbackServer, listenHttp } from '../support/servers/loopback-server.ts';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
+import { untilEnd } from '../support/servers/until-end.ts';
 
 interface TokenServer extends LoopbackServer {
   readonly url: string;
@@ -32,14 +28,12 @@ async function tokenServer(answer: (count: number) => [status: number, body: unk
       res.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   });
-  open.push(server);
+  untilEnd(server);
   return { ...server, url: `http://127.0.0.1:${server.port}/token`, forms };
 }
 
 function endpointAuth(egress: 'any' | 'public' = 'any'): EndpointAuth {
-  const http = new HttpClient({ egress });
-  open.push(http);
-  return new EndpointAuth(http);
+  return new EndpointAuth(untilEnd(new HttpClient({ egress })));
 }
 
 const shared = (url: string, more: Partial<OAuth2Config> = {}): EndpointAuthentication => ({
@@ -188,7 +182,6 @@ describe('OAuth 2', () => {
       message: 'no access token: 127.0.0.1 is a loopback address, not allowed by POSTHORN_EGRESS=public',
     });
     await server.close();
-    open.splice(0, 1);
     expect(await endpointAuth().headers('e', shared(server.url))).toMatchObject({
       kind: 'failed',
       message: `no access token: connection refused by 127.0.0.1:${server.port}`,

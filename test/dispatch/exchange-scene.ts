@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { afterEach } from 'vitest';
 import {
   HttpClient,
   type HttpClientOptions,
@@ -7,22 +6,13 @@ import {
 } from '../../src/dispatch/client/http-client.ts';
 import type { ErrorOutcome, Outcome, ResponseOutcome } from '../../src/dispatch/connection/outcome.ts';
 import { type LoopbackServer, listenTcp } from '../support/servers/loopback-server.ts';
+import { untilEnd } from '../support/servers/until-end.ts';
 
 /** The shared scene of the HTTP client. Clients and servers are closed after each test. */
 export function exchangeScene() {
-  const open: { close(): Promise<void> }[] = [];
-  afterEach(async () => {
-    for (const thing of open.splice(0).toReversed()) await thing.close();
-  });
-  const client = (options: Partial<HttpClientOptions> = {}): HttpClient => {
-    const made = new HttpClient({ egress: 'any', ...options });
-    open.push(made);
-    return made;
-  };
-  const started = async (server: Promise<LoopbackServer>): Promise<LoopbackServer> => {
-    open.push(await server);
-    return server;
-  };
+  const client = (options: Partial<HttpClientOptions> = {}): HttpClient =>
+    untilEnd(new HttpClient({ egress: 'any', ...options }));
+  const started = async (server: Promise<LoopbackServer>): Promise<LoopbackServer> => untilEnd(await server);
   /** Answers every request with these bytes, as they are. */
   const rawServer = (answer: string, then: 'keep' | 'end' | 'reset' = 'keep'): Promise<LoopbackServer> =>
     started(

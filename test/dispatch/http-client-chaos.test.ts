@@ -1,13 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { GIVE_UP_MS } from '../support/eventually.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
-
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
 
 /** Answers, hangs, breaks off, resets, floods or talks nonsense, in an order that is the same in every run. */
 function misbehave(turn: number, socket: Socket): void {

@@ -1,28 +1,18 @@
 import { createServer } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
 import { GIVE_UP_MS } from '../support/eventually.ts';
 import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/servers/dns-server.ts';
 import { type LoopbackServer, listen, listenHttp } from '../support/servers/loopback-server.ts';
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
-
-async function started<T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> {
-  open.push(await thing);
-  return thing;
-}
+import { untilEnd } from '../support/servers/until-end.ts';
 
 async function setUp(
   answerTo: (name: string) => DnsAnswer,
   options: Partial<HttpClientOptions> = {},
 ): Promise<{ dns: DnsServer; server: LoopbackServer; http: HttpClient }> {
-  const dns = await started(startDnsServer(answerTo));
-  const server = await started(listenHttp((req, res) => res.end(req.headers.host)));
-  const http = new HttpClient({ egress: 'any', nameServers: [dns.address], ...options });
-  open.push(http);
+  const dns = untilEnd(await startDnsServer(answerTo));
+  const server = untilEnd(await listenHttp((req, res) => res.end(req.headers.host)));
+  const http = untilEnd(new HttpClient({ egress: 'any', nameServers: [dns.address], ...options }));
   return { dns, server, http };
 }
 
@@ -54,7 +44,7 @@ describe('names', () => {
     const { dns, server, http } = await setUp(() => ({ addresses: ['127.0.0.1'], ttlSeconds: 30 }));
     const sends = Array.from({ length: 20 }, () => send(http, 'hooks.example', server.port));
     await Promise.all(sends);
-    const other = await started(listenHttp((_req, res) => res.end()));
+    const other = untilEnd(await listenHttp((_req, res) => res.end()));
     await send(http, 'hooks.example', other.port);
     expect(dns.queries.sort()).toEqual(['A hooks.example', 'AAAA hooks.example']);
   });
@@ -116,8 +106,8 @@ describe('the address behind a name', () => {
     address = '169.254.169.254';
     // The open connection stays pinned to the address that was vetted.
     expect(await send(http, 'rebind.example', server.port)).toMatchObject({ address: '127.0.0.1' });
-    const fresh = new HttpClient({ egress: 'any', nameServers: [(await setUpDns(() => address)).address] });
-    open.push(fresh);
+    const other = await setUpDns(() => address);
+    const fresh = untilEnd(new HttpClient({ egress: 'any', nameServers: [other.address] }));
     expect(await send(fresh, 'rebind.example', server.port)).toMatchObject({
       code: 'address_blocked',
       message:
@@ -127,7 +117,7 @@ describe('the address behind a name', () => {
   });
 
   async function setUpDns(address: () => string): Promise<DnsServer> {
-    return started(startDnsServer(() => ({ addresses: [address()] })));
+    return untilEnd(await startDnsServer(() => ({ addresses: [address()] })));
   }
 
   test.each([
@@ -153,12 +143,8 @@ describe('the address behind a name', () => {
   });
 
   test('is tried in turn: if the first refuses the next is used', async () => {
-    const server = await started(
-      listen(
-        createServer((_req, res) => res.setHeader('Connection', 'close').end('ok')),
-        '127.0.0.3',
-      ),
-    );
+    const answering = createServer((_req, res) => res.setHeader('Connection', 'close').end('ok'));
+    const server = untilEnd(await listen(answering, '127.0.0.3'));
     // Other tests listen at 127.0.0.1, perhaps on this very port.
     const addresses = ['127.0.0.5', '127.0.0.4', '127.0.0.3'];
     const { http } = await setUp(() => ({ addresses }));

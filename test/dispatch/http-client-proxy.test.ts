@@ -1,30 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../../src/dispatch/client/http-client.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { startDnsServer } from '../support/servers/dns-server.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
+import { untilEnd } from '../support/servers/until-end.ts';
 
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
+const started = async <T extends { close(): Promise<void> }>(thing: Promise<T>) => untilEnd(await thing);
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
-
-async function started<T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> {
-  open.push(await thing);
-  return thing;
-}
-
-function client(options: Partial<HttpClientOptions>): HttpClient {
-  const made = new HttpClient({ egress: 'any', caPem: pem('ca.pem'), ...options });
-  open.push(made);
-  return made;
-}
+const client = (options: Partial<HttpClientOptions>) =>
+  untilEnd(new HttpClient({ egress: 'any', caPem: pem('ca.pem'), ...options }));
 
 const send = (http: HttpClient, url: string, timeoutMs = 5_000) =>
   http.send({ url, headers: [], body: Buffer.from('{}'), timeoutMs, maxResponseBytes: 1_000 });
@@ -98,10 +85,11 @@ describe('an outbound proxy', () => {
     const keys = { cert: pem('endpoint.pem'), key: pem('endpoint.key') };
     const proxy = await started(listen(createTlsServer(keys, proxying([]))));
     const secure = await started(listen(createServer(keys, (_req, res) => res.end('secure'))));
-    const http = client({ proxyUrl: `https://localhost:${proxy.port}` });
-    expect(await send(http, `https://localhost:${secure.port}/`)).toMatchObject({ status: 200 });
-    const untrusting = new HttpClient({ egress: 'any', proxyUrl: `https://localhost:${proxy.port}` });
-    open.push(untrusting);
+    const proxyUrl = `https://localhost:${proxy.port}`;
+    expect(await send(client({ proxyUrl }), `https://localhost:${secure.port}/`)).toMatchObject({
+      status: 200,
+    });
+    const untrusting = untilEnd(new HttpClient({ egress: 'any', proxyUrl }));
     expect(await send(untrusting, `https://localhost:${secure.port}/`)).toMatchObject({
       code: 'proxy_failed',
       ours: true,

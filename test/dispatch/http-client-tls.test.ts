@@ -1,37 +1,25 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   HttpClient,
   type HttpClientOptions,
   type OutgoingRequest,
 } from '../../src/dispatch/client/http-client.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { type LoopbackServer, listen, listenHttp, listenTcp } from '../support/servers/loopback-server.ts';
+import { untilEnd } from '../support/servers/until-end.ts';
 
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
 const ca = pem('ca.pem');
 const certificate = (name: string) => ({ cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
+const client = (options: Partial<HttpClientOptions> = {}) =>
+  untilEnd(new HttpClient({ egress: 'any', caPem: ca, ...options }));
 
-function client(options: Partial<HttpClientOptions> = {}): HttpClient {
-  const made = new HttpClient({ egress: 'any', caPem: ca, ...options });
-  open.push(made);
-  return made;
-}
-
-async function started(server: Promise<LoopbackServer>): Promise<LoopbackServer> {
-  open.push(await server);
-  return server;
-}
+const started = async (server: Promise<LoopbackServer>) => untilEnd(await server);
 
 function tlsServer(options: TlsOptions): Promise<LoopbackServer> {
   return started(
@@ -73,8 +61,7 @@ describe('TLS', () => {
 
   test('without that authority the certificate is not trusted', async () => {
     const server = await tlsServer(certificate('endpoint'));
-    const http = new HttpClient({ egress: 'any' });
-    open.push(http);
+    const http = untilEnd(new HttpClient({ egress: 'any' }));
     expect(await http.send(request(server))).toMatchObject({
       kind: 'error',
       code: 'tls_failed',

@@ -1,31 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { type LoopbackServer, listen, listenTcp } from '../support/servers/loopback-server.ts';
+import { untilEnd } from '../support/servers/until-end.ts';
 
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
 const endpointCertificate = { cert: pem('endpoint.pem'), key: pem('endpoint.key') };
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
+const client = () => untilEnd(new HttpClient({ egress: 'any', caPem: pem('ca.pem') }));
 
-function client(): HttpClient {
-  const made = new HttpClient({ egress: 'any', caPem: pem('ca.pem') });
-  open.push(made);
-  return made;
-}
-
-async function started(server: Promise<LoopbackServer>): Promise<LoopbackServer> {
-  open.push(await server);
-  return server;
-}
+const started = async (server: Promise<LoopbackServer>) => untilEnd(await server);
 
 function send(http: HttpClient, server: LoopbackServer, scheme = 'http'): Promise<Outcome> {
   return http.send({

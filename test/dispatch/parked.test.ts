@@ -1,15 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { constants, createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { expect, type TestContext, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import type { Turn } from '../../src/dispatch/connection/turn.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/servers/loopback-server.ts';
 
 /** Requests over HTTP/2 whose turn has not come: parked on an open connection that others use meanwhile. */
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
-
 async function startScene({ onTestFinished }: TestContext) {
   const seen: string[] = [];
   const sessions = new Set<ServerHttp2Session>();

@@ -1,24 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { constants, createSecureServer, type ServerHttp2Stream } from 'node:http2';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import { fetchToken } from '../../src/dispatch/client/oauth2-token.ts';
 import type { Outcome } from '../../src/dispatch/connection/outcome.ts';
+import { pem } from '../support/certificates/pem.ts';
 import { type LoopbackServer, listen, listenTcp } from '../support/servers/loopback-server.ts';
+import { untilEnd } from '../support/servers/until-end.ts';
 
-const pem = (name: string): string =>
-  readFileSync(new URL(`../support/certificates/${name}`, import.meta.url), 'utf8');
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close();
-});
-
-function client(): HttpClient {
-  const made = new HttpClient({ egress: 'any', caPem: pem('ca.pem') });
-  open.push(made);
-  return made;
-}
+const client = () => untilEnd(new HttpClient({ egress: 'any', caPem: pem('ca.pem') }));
 
 /** An HTTP/2 endpoint; `onStream` gets the number of each request. */
 async function http2Endpoint(
@@ -31,8 +20,7 @@ async function http2Endpoint(
       onStream(stream, ++seen);
     })
     .on('sessionError', () => {});
-  const server = await listen(h2);
-  open.push(server);
+  const server = untilEnd(await listen(h2));
   return { server, seen: () => seen };
 }
 
@@ -88,7 +76,7 @@ test('a token request on a dropped connection is repeated exactly once', async (
       else socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     });
   });
-  open.push(server);
+  untilEnd(server);
   const http = client();
   const config = {
     url: `http://127.0.0.1:${server.port}/token`,

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually } from '../support/eventually.ts';
 import { freePort } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { needs } from '../support/suite/parts.ts';
@@ -31,10 +31,7 @@ function start(command: string, args: string[], options: { cwd: string; env?: No
 }
 
 const says = (program: Program, text: string): Promise<string> =>
-  eventually(
-    async () => program.output,
-    (output) => output.includes(text),
-  );
+  eventually(async () => program.output, containing(text));
 
 async function end({ process }: Program): Promise<number | null> {
   if (process.exitCode !== null) return process.exitCode;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -8,17 +8,12 @@ import { linesOf } from '../support/log-lines.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf } from '../support/settled.ts';
 
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
 async function logging(level: string) {
   const written = linesOf(level);
   const app = await startTestApp({}, written.log);
-  open.push(app.stop);
+  onTestFinished(app.stop);
   const receiver = await Receiver.start();
-  open.push(() => receiver.stop());
+  onTestFinished(() => receiver.stop());
   const attempts = (): Json[] => written.lines().filter(({ msg }) => msg === 'attempt');
   return { app, receiver, text: written.text, attempts };
 }
@@ -91,7 +86,6 @@ test('an attempt without an answer has its error in the line', async () => {
   const { app, receiver, attempts } = await logging('debug');
   const { url } = receiver;
   await receiver.stop();
-  open.pop();
   await subscribe(app.project, url, {
     subscription: { retry_config: { type: 'linear', duration: '1s', retry_count: 1 } },
   });

@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { httpSource, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually, every } from '../support/eventually.ts';
@@ -13,20 +13,15 @@ import { Receiver } from '../support/servers/receiver.ts';
 import { newestDelivery } from '../support/settled.ts';
 
 /** Settings of a node (POSTHORN_*) that show in what it sends. */
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
 async function started(env: Record<string, string> = {}): Promise<TestApp> {
   const app = await startTestApp(env);
-  open.push(app.stop);
+  onTestFinished(app.stop);
   return app;
 }
 
 async function receiving(): Promise<Receiver> {
   const receiver = await Receiver.start();
-  open.push(() => receiver.stop());
+  onTestFinished(() => receiver.stop());
   return receiver;
 }
 
@@ -129,7 +124,7 @@ test('deliveries go through POSTHORN_HTTP_PROXY', async () => {
       socket.on('close', () => upstream.destroy());
     });
   });
-  open.push(() => proxy.close());
+  onTestFinished(() => proxy.close());
   const app = await started({ POSTHORN_HTTP_PROXY: `http://127.0.0.1:${proxy.port}` });
   const receiver = await receiving();
   await subscribe(app.project, receiver.url);
@@ -149,7 +144,7 @@ test('authorities of POSTHORN_CA_FILE are trusted, and an endpoint gets its clie
       response.end();
     }),
   );
-  open.push(() => server.close());
+  onTestFinished(() => server.close());
   const certificate = { client_cert: pem('client.pem'), client_key: pem('client.key') };
   const deliver = async (env: Record<string, string>, endpoint: object) => {
     const app = await started(env);

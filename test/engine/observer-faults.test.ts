@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { AlertRecorder } from '../../src/control/alert-recorder.ts';
 import type { Metrics } from '../../src/metrics/metrics.ts';
 import { createLogger, type Logger } from '../../src/platform/logger.ts';
@@ -13,11 +13,6 @@ import { Receiver } from '../support/servers/receiver.ts';
 import { deliveryOf, shown } from '../support/settled.ts';
 
 /** A fault in each observer, put in where the service makes it: events are accepted and delivered all the same. */
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
-
 const fail = (): never => {
   throw new Error('a fault put in by a test');
 };
@@ -118,9 +113,9 @@ async function start({
   sql,
 }: Fault): Promise<{ service: TestApp; receiver: Receiver }> {
   const receiver = await Receiver.start();
-  open.push(() => receiver.stop());
+  onTestFinished(() => receiver.stop());
   const service = await startTestApp(env, log?.(), { ...observerParts, ...parts });
-  open.push(() => service.stop());
+  onTestFinished(() => service.stop());
   if (sql !== undefined) await service.database.query(sql);
   return { service, receiver };
 }

@@ -99,11 +99,7 @@ const deliveryOf = (id: string) => project.get(`/eventdeliveries/${id}`);
 const discarded = (id: string) => shown(project, `/eventdeliveries/${id}`, { status: 'Discarded' });
 const isStored = async (id: string) =>
   (await app.database.query('select id from events where id = $1', [id])).length === 1;
-const removed = (id: string) =>
-  eventually(
-    () => isStored(id),
-    (stored) => !stored,
-  );
+const removed = (id: string) => eventually(() => isStored(id), false);
 
 async function closedEndpoint(gate: 'paused' | 'breaker'): Promise<string> {
   const { endpoint } = await subscribe(project, receiver.url);

@@ -6,7 +6,7 @@ import { KeptApp } from '../../src/start/kept-app.ts';
 import { SECRET_KEY, startNode, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { runPosthorn } from '../support/command.ts';
-import { atLeast, eventually } from '../support/eventually.ts';
+import { atLeast, eventually, some } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { freePort } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
@@ -112,9 +112,9 @@ test('accept-primary refuses a primary in use, a standby, a database without loo
       /^posthorn: 1 nodes use the primary at 127\.0\.0\.1:\d+: there is nothing to accept/,
     ),
   ]);
-  const standby = await accept({ DATABASE_URL: `${pair.standbyUrl}&target_session_attrs=read-write` });
+  const standby = await accept({ DATABASE_URL: `${pair.standby.url}&target_session_attrs=read-write` });
   expect([standby.code, standby.stderr]).toEqual([1, expect.stringMatching(/is a standby/)]);
-  const one = await accept({ DATABASE_URL: pair.standbyUrl });
+  const one = await accept({ DATABASE_URL: pair.standby.url });
   expect([one.code, one.stderr]).toEqual([1, expect.stringMatching(/there is nothing to accept/)]);
   const cell = await accept({}, '--cell', '2');
   expect([cell.code, cell.stderr]).toEqual([1, expect.stringMatching(/there are no cells/)]);
@@ -146,10 +146,7 @@ test('while the newer primary is only cut off the nodes wait, and accept-primary
   // The newer one comes back as a primary, which is not used again.
   pair.standby.thaw();
   const before = await storedAt(pair.standby);
-  await eventually(
-    () => logged(/^an old primary of the database takes writes/),
-    (old) => old.some(({ timeline }) => timeline === 2),
-  );
+  await eventually(() => logged(/^an old primary of the database takes writes/), some({ timeline: 2 }));
   await send('kept');
   expect(await storedAt(pair.standby)).toEqual(before);
 });

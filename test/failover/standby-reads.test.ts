@@ -24,7 +24,7 @@ beforeAll(async () => {
   pair = await StandbyPair.start({ isSynchronous: false });
   const receiver = await Receiver.start();
   const node = await startNode(
-    { DATABASE_URL: pair.url, POSTHORN_READ_URL: pair.standbyUrl, POSTHORN_DATA_DIR: dataDir },
+    { DATABASE_URL: pair.url, POSTHORN_READ_URL: pair.standby.url, POSTHORN_DATA_DIR: dataDir },
     log,
   );
   ({ url, db } = node);

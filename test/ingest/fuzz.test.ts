@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import type { Json } from '../support/client.ts';
-import { eventually, GIVE_UP_MS } from '../support/eventually.ts';
+import { eventually, GIVE_UP_MS, not } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -189,7 +189,7 @@ test.each([
   expect([answer.status, await answer.json()]).toMatchObject([200, { data: Buffer.byteLength(text) }]);
   const request = await eventually(
     async () => receiver.requests.find((each) => each.path === path),
-    (each) => each !== undefined,
+    not(undefined),
   );
   expect(request?.body.toString()).toBe(text);
 });

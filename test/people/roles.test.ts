@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../src/domain/role.ts';
 import { httpSource, startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually } from '../support/eventually.ts';
 import { type Operation, operations, pathWith } from '../support/operations/documented.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { member } from '../support/session-client.ts';
@@ -282,10 +282,7 @@ describe('a viewer', () => {
       (page) => page.content[0]?.failure_reason !== undefined,
     );
     // Failures are found by counts, which follow a little later.
-    await eventually(
-      async () => JSON.stringify(await project.get('/failures')),
-      (text) => text.includes(PAYLOAD),
-    );
+    await eventually(async () => JSON.stringify(await project.get('/failures')), containing(PAYLOAD));
     walks.push({ ...config, eventID: unmatched.uid }, { ...config, eventID: refused[0].uid });
     const withRole = async (role: Role) =>
       new ApiClient(project.base, (await project.post('/keys', { name: role, role })).key);

@@ -7,7 +7,8 @@ import { arrivals, askingOf, expectNothingLost, setScene, subscribeReceiver } fr
 import { scrape } from '../metrics/scrape.ts';
 import { eventually } from '../support/eventually.ts';
 import { Load } from '../support/load.ts';
-import { isAlive, Program } from '../support/program.ts';
+import { isAlive, type Program } from '../support/program.ts';
+import { serve } from '../support/servers/serve.ts';
 
 /** The real program as several processes. */
 const TWO = { POSTHORN_PROCESSES: '2' };
@@ -144,11 +145,8 @@ test('processes whose primary is killed end by themselves, and the next start lo
 
 test('a process that cannot start ends the program, with one clear line and nothing left running', async (context) => {
   const scene = await setScene(context);
-  const program = new Program({
-    args: ['serve'],
-    env: { POSTHORN_DATA_DIR: scene.dataDir, POSTHORN_PORT: '0', POSTHORN_CA_FILE: '/nowhere.pem', ...TWO },
-  });
-  context.onTestFinished(() => program.end());
+  const env = { POSTHORN_DATA_DIR: scene.dataDir, POSTHORN_CA_FILE: '/nowhere.pem', ...TWO };
+  const program = serve(env, context.onTestFinished);
   expect(await program.ended).toEqual({ code: 1, signal: null });
   const told = program.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   expect(told).toEqual([

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import type { ApiClient, Json } from '../support/client.ts';
-import { atLeast, eventually } from '../support/eventually.ts';
+import { atLeast, eventually, not } from '../support/eventually.ts';
 
 /** A listening program: it keeps every message and answers deliveries as it is asked to. */
 export class Listener {
@@ -64,9 +64,6 @@ export class Listener {
 
   async close(): Promise<void> {
     this.socket.close();
-    await eventually(
-      async () => this.closeCode,
-      (code) => code !== null,
-    );
+    await eventually(async () => this.closeCode, not(null));
   }
 }

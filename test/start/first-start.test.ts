@@ -8,6 +8,7 @@ import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort, Program, readCredentials } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
+import { serve } from '../support/servers/serve.ts';
 
 const POSTHORN = join(import.meta.dirname, '../../bin/posthorn');
 const dataDir = temporaryFolder(afterAll);
@@ -178,8 +179,7 @@ test('a further node logs the egress rule, and names no file that it does not ha
       POSTHORN_PORT: '0',
       POSTHORN_DATA_DIR: join(directory, name),
     };
-    const node = new Program({ args: ['serve'], env });
-    onTestFinished(() => node.end());
+    const node = serve(env);
     await node.ready();
     return node;
   };

@@ -3,21 +3,16 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runPosthorn } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { Program } from '../support/program.ts';
 import { temporaryFolder } from '../support/samples/temporary-folder.ts';
 import { startDatabaseRelay } from '../support/servers/database-relay.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
+import { serve } from '../support/servers/serve.ts';
 import { startTransactionPooler } from '../support/servers/transaction-pooler.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 /** Starts that cannot succeed: exit code 1, one line that says what to do, and nothing left behind. */
 const SECRET_KEY = 'thirty-two characters or even more';
 const isRoot = process.geteuid?.() === 0;
-
-function temporaryDirectory(): string {
-  const directory = temporaryFolder();
-  return directory;
-}
 
 /** The line it is refused with. */
 async function refusal(env: Record<string, string>, command = 'serve'): Promise<string> {
@@ -36,16 +31,11 @@ describe('a start is refused', () => {
     const relay = await startDatabaseRelay();
     onTestFinished(() => relay.close());
     relay.loseAnswersTo('create table projects');
-    const program = new Program({
-      args: ['serve'],
-      env: {
-        DATABASE_URL: relay.urlOf(database.name),
-        POSTHORN_SECRET_KEY: SECRET_KEY,
-        POSTHORN_DATA_DIR: temporaryDirectory(),
-        POSTHORN_PORT: '0',
-      },
+    const program = serve({
+      DATABASE_URL: relay.urlOf(database.name),
+      POSTHORN_SECRET_KEY: SECRET_KEY,
+      POSTHORN_DATA_DIR: temporaryFolder(),
     });
-    onTestFinished(() => program.end());
     expect(await program.ended).toEqual({ code: 1, signal: null });
     expect(program.stderr).toBe(
       'posthorn: the start failed, because the database cannot be reached: Connection terminated unexpectedly\n',
@@ -55,21 +45,21 @@ describe('a start is refused', () => {
   test('if the port is in use, before anything is created', async () => {
     const { port, close } = await listenTcp(() => {});
     onTestFinished(close);
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const line = await refusal({ POSTHORN_PORT: String(port), POSTHORN_DATA_DIR: dataDir });
     expect(line).toBe(`127.0.0.1:${port} is in use by another program; set POSTHORN_PORT to a free port`);
     expect(existsSync(dataDir)).toBe(false);
   });
 
   test('if the address is not one of this machine', async () => {
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const env = { POSTHORN_HOST: '192.0.2.1', POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
     expect(await refusal(env)).toMatch(/^192\.0\.2\.1:0 cannot be used: .*EADDRNOTAVAIL/);
     expect(existsSync(dataDir)).toBe(false);
   });
 
   test('if the data directory is a file, which does not change', async () => {
-    const file = join(temporaryDirectory(), 'file');
+    const file = join(temporaryFolder(), 'file');
     writeFileSync(file, 'mine');
     const line = await refusal({ POSTHORN_PORT: '0', POSTHORN_DATA_DIR: file });
     expect(line).toMatch(/data directory .*\/file.*(EEXIST|ENOTDIR).*POSTHORN_DATA_DIR/);
@@ -77,7 +67,7 @@ describe('a start is refused', () => {
 
   test('if the data directory is not writable', async () => {
     // Even root may make nothing below this one.
-    const dataDir = isRoot ? '/proc/1/fdinfo' : temporaryDirectory();
+    const dataDir = isRoot ? '/proc/1/fdinfo' : temporaryFolder();
     if (!isRoot) chmodSync(dataDir, 0o500);
     const line = await refusal({ POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
     expect(line).toContain(dataDir);
@@ -85,10 +75,9 @@ describe('a start is refused', () => {
   });
 
   test('if another node uses the data directory, and that node keeps running', async () => {
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const env = { POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir };
-    const first = new Program({ args: ['serve'], env });
-    onTestFinished(() => first.end());
+    const first = serve(env);
     const url = await first.ready();
     expect(await refusal(env)).toContain(`is in use by another Posthorn (pid ${first.pid})`);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -97,7 +86,7 @@ describe('a start is refused', () => {
   test.each(['127.0.0.1', 'localhost'])('if no server listens at DATABASE_URL (%s)', async (host) => {
     const closed = await listenTcp(() => {});
     await closed.close();
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const line = await refusal({
       DATABASE_URL: `postgres://user:hidden@${host}:${closed.port}/db`,
       POSTHORN_SECRET_KEY: SECRET_KEY,
@@ -113,7 +102,7 @@ describe('a start is refused', () => {
     const database = await createTestDatabase({ empty: true });
     const { url, name } = database;
     await database.stop();
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const env = { DATABASE_URL: url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_DATA_DIR: dataDir };
     expect(await refusal({ ...env, POSTHORN_PORT: '0' })).toBe(
       `the database at DATABASE_URL cannot be used: database "${name}" does not exist`,
@@ -123,7 +112,7 @@ describe('a start is refused', () => {
   test('if the server is older than PostgreSQL 15', async () => {
     const server = await oldPostgres('14.11', 140_011);
     onTestFinished(() => server.close());
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const line = await refusal({
       DATABASE_URL: `postgres://user@127.0.0.1:${server.port}/db`,
       POSTHORN_SECRET_KEY: SECRET_KEY,
@@ -142,7 +131,7 @@ describe('a start is refused', () => {
       const pooler = await startTransactionPooler(choice);
       onTestFinished(() => pooler.close());
       const env = { DATABASE_URL: pooler.urlOf(database.name), POSTHORN_SECRET_KEY: SECRET_KEY };
-      const dataDir = join(temporaryDirectory(), 'data');
+      const dataDir = join(temporaryFolder(), 'data');
       const line = await refusal({ ...env, POSTHORN_PORT: '0', POSTHORN_DATA_DIR: dataDir });
       expect(line).toBe(
         'the database is behind a pooler that gives each transaction another session: set the pooler to session mode (pgbouncer: pool_mode = session), or connect to the server itself',
@@ -159,7 +148,7 @@ describe('a start is refused', () => {
     await database.query(
       "create table schema_migrations (name text primary key, needs text); insert into schema_migrations values ('0001_initial.sql', null), ('0017_rate_leases.sql', '0017')",
     );
-    const dataDir = join(temporaryDirectory(), 'data');
+    const dataDir = join(temporaryFolder(), 'data');
     const env = { DATABASE_URL: database.url, POSTHORN_SECRET_KEY: SECRET_KEY, POSTHORN_PORT: '0' };
     for (const command of ['serve', 'migrate', 'reseal'])
       expect(await refusal({ ...env, POSTHORN_DATA_DIR: dataDir }, command)).toMatch(
@@ -182,7 +171,7 @@ describe('a start is refused', () => {
     ['POSTHORN_CA_FILE', 'no certificate', 'not a certificate'],
     ['POSTHORN_DATABASE_CA_FILE', 'missing', null],
   ])('with a %s that is %s, before anything is created', async (setting, _, content) => {
-    const directory = temporaryDirectory();
+    const directory = temporaryFolder();
     const file = join(directory, 'ca.pem');
     if (content !== null) writeFileSync(file, content);
     const dataDir = join(directory, 'data');
@@ -200,7 +189,7 @@ describe('a start is refused', () => {
   test('on a first start that cannot write the credentials, and the next one still creates them', async () => {
     const database = await createTestDatabase({ empty: true });
     onTestFinished(() => database.stop());
-    const dataDir = temporaryDirectory();
+    const dataDir = temporaryFolder();
     const env = {
       DATABASE_URL: database.url,
       POSTHORN_SECRET_KEY: SECRET_KEY,
@@ -211,8 +200,7 @@ describe('a start is refused', () => {
     expect(line).toMatch(/credentials\.json cannot be written.*POSTHORN_DATA_DIR/);
     expect(await database.query('select count(*)::int as projects from projects')).toEqual([{ projects: 0 }]);
 
-    const program = new Program({ args: ['serve'], env: { ...env, POSTHORN_DATA_DIR: dataDir } });
-    onTestFinished(() => program.end());
+    const program = serve({ ...env, POSTHORN_DATA_DIR: dataDir });
     await program.ready();
     expect(readdirSync(dataDir)).toEqual(['credentials.json']);
   });

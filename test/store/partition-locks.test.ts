@@ -8,7 +8,7 @@ import { removePartitions } from '../../src/store/upkeep/remove-partitions.ts';
 import { withUpkeepLock } from '../../src/store/upkeep/upkeep-lock.ts';
 import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
-import { atLeast, eventually } from '../support/eventually.ts';
+import { atLeast, containing, eventually, some } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
@@ -167,10 +167,7 @@ test('the log shows it: a plain detach behind a long read makes accepts wait', a
   await more(events);
   const since = await logLength();
   const detaching = db.query(`alter table events detach partition ${oldest?.name}`);
-  await eventually(
-    () => tableWaits(since),
-    (waits) => waits.some((line) => line.includes('RowExclusiveLock')),
-  );
+  await eventually(() => tableWaits(since), some(containing('RowExclusiveLock')));
   await reader.query('commit');
   await detaching;
   await events.stop();
@@ -239,10 +236,7 @@ test('a node that stops does not wait for a long read', async () => {
   const removing = withUpkeepLock(db, stop.signal, (session) =>
     removePartitions({ db, session, signal: stop.signal, exportDirectory: '' }, below),
   );
-  await eventually(
-    () => partitionBounds(db),
-    (bounds) => bounds.some(({ state }) => state === 'pending'),
-  );
+  await eventually(() => partitionBounds(db), some({ state: 'pending' }));
   stop.abort();
   // The first one was given up, and no other begun.
   expect(await removing).toMatchObject({ removed: [], waiting: { length: 1 } });

@@ -81,6 +81,17 @@ export const atLeast = (least: number) => (count: number) => count >= least;
 export const every = (wanted: unknown, count?: number) => (all: readonly unknown[]) =>
   (count === undefined || all.length === count) && all.every((one) => satisfies(one, wanted));
 
+/** A wanted list: one of it like this. */
+export const some = (wanted: unknown) => (all: readonly unknown[]) =>
+  all.some((one) => satisfies(one, wanted));
+
+/** A wanted text or list with this in it. */
+export const containing = (part: unknown) => (whole: string | readonly unknown[]) =>
+  whole.includes(part as string);
+
+/** A wanted answer that is no longer this one. */
+export const not = (unwanted: unknown) => (answer: unknown) => answer !== unwanted;
+
 function satisfies(answer: unknown, wanted: unknown): boolean {
   if (typeof wanted === 'function') return wanted(answer);
   if (wanted instanceof RegExp) return wanted.test(String(answer));

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../src/dispatch/client/http-client.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { ObserverGuard } from '../../src/metrics/observer-guard.ts';
@@ -7,11 +7,6 @@ import { Tracer } from '../../src/tracing/tracer.ts';
 import { atLeast, eventually } from '../support/eventually.ts';
 import { linesOf } from '../support/log-lines.ts';
 import { Collector } from '../support/servers/collector.ts';
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
 
 async function exporting(collector: Collector) {
   const { metrics, registry } = createMetrics();
@@ -42,7 +37,7 @@ async function exporting(collector: Collector) {
 
 async function collecting(): Promise<Collector> {
   const collector = await Collector.start();
-  open.push(() => collector.stop());
+  onTestFinished(() => collector.stop());
   return collector;
 }
 

@@ -1,15 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { httpSource, startTestApp, subscribe, type TestApp } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type CollectedSpan, Collector } from '../support/servers/collector.ts';
 import { listenTcp } from '../support/servers/loopback-server.ts';
 import { Receiver } from '../support/servers/receiver.ts';
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
 
 interface Scene {
   app: TestApp;
@@ -20,11 +15,11 @@ interface Scene {
 /** A node that traces, unless `env` says otherwise, an endpoint that hears everything, and the collector. */
 async function scene(env: Record<string, string> = {}): Promise<Scene> {
   const collector = await Collector.start();
-  open.push(() => collector.stop());
+  onTestFinished(() => collector.stop());
   const app = await startTestApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env });
-  open.push(app.stop);
+  onTestFinished(app.stop);
   const receiver = await Receiver.start();
-  open.push(() => receiver.stop());
+  onTestFinished(() => receiver.stop());
   return { app, receiver, collector };
 }
 
@@ -302,7 +297,7 @@ test.each(['refuses connections', 'accepts them and never answers'])(
   async (how) => {
     const server = await listenTcp(() => {});
     if (how === 'refuses connections') await server.close();
-    else open.push(server.close);
+    else onTestFinished(server.close);
     const { app, receiver } = await scene({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${server.port}`,
       POSTHORN_GRACE: '1',

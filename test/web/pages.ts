@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { containing, eventually, some } from '../support/eventually.ts';
 import { violations } from './axe.ts';
 import { expectAllInSight } from './out-of-sight.ts';
 import { fresh, goTo, type World } from './world.ts';
@@ -145,10 +145,7 @@ export function pageTests(get: () => World): void {
     const { page, open } = get();
     await open('deliveries');
     await page.locator('[data-row="0"]').waitFor();
-    await eventually(
-      () => loadedFaces(page),
-      (loaded) => loaded.some((family) => family.includes('Inter')),
-    );
+    await eventually(() => loadedFaces(page), some(containing('Inter')));
     const used = (property: string): Promise<string[]> =>
       page.evaluate(
         `[...new Set([...document.querySelectorAll('#root *')].map((one) => getComputedStyle(one)['${property}']))]`,
@@ -207,10 +204,7 @@ export function pageTests(get: () => World): void {
     await page.evaluate(`localStorage.setItem('posthorn.theme', 'dark')`);
     await page.reload();
     expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(16, 18, 20)');
-    await eventually(
-      () => loadedFaces(page),
-      (loaded) => loaded.some((family) => family.includes('Inter')),
-    );
+    await eventually(() => loadedFaces(page), some(containing('Inter')));
     await close();
   });
 }

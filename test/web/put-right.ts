@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Listener } from '../pull/listener.ts';
 import { subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, not } from '../support/eventually.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { violations } from './axe.ts';
 import { watchedPage } from './browser.ts';
@@ -318,10 +318,7 @@ export function putRightTests(get: () => World): void {
       await page.getByRole('button', { name: 'Delete ada-laptop' }).click();
       await page.getByRole('button', { name: 'Delete ada-laptop' }).last().click();
       await page.getByText('No device listens').waitFor();
-      await eventually(
-        async () => listener.closeCode,
-        (code) => code !== null,
-      );
+      await eventually(async () => listener.closeCode, not(null));
     });
   });
 

@@ -3,7 +3,7 @@ import { firstIdAt, idTime } from '../../../src/domain/ids.ts';
 import { ensurePartitions } from '../../../src/store/upkeep/partitions.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { atLeast, eventually } from '../../support/eventually.ts';
+import { atLeast, eventually, not } from '../../support/eventually.ts';
 import { holdKey } from '../../support/held-key.ts';
 import { linesOf } from '../../support/log-lines.ts';
 import { copyEvent } from '../../support/samples/copied-events.ts';
@@ -218,10 +218,7 @@ test('a replay reads an event that got its id before the job and is committed af
     await held.waiting();
     const { job } = (await start(client, `/events/batchreplay?idempotencyKey=${key}`)).answer;
     // A job that read up to its own id now would find nothing and end.
-    const begun = await eventually(
-      () => client.get(`/jobs/${job.uid}`),
-      ({ status }) => status !== 'queued',
-    );
+    const begun = await eventually(() => client.get(`/jobs/${job.uid}`), { status: not('queued') });
     expect(begun).toMatchObject({ status: 'running', total: 0, done: 0 });
     await held.release();
     const event = await sent;

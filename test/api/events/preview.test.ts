@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { portalOf, startTestApp, subscribe } from '../../support/app.ts';
 import type { ApiClient, Json } from '../../support/client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, not } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 import { storedRows } from '../../support/stored-rows.ts';
@@ -16,7 +16,7 @@ async function preview(client: ApiClient, subscription: Json, body: object = {})
   const path = `/subscriptions/${subscription.uid}/preview`;
   const answer = await eventually(
     async (): Promise<Json> => (await client.raw('POST', path, { body })).json(),
-    ({ code }) => code !== 'overloaded',
+    { code: not('overloaded') },
   );
   expect(answer).toMatchObject({ status: true });
   return answer.data;

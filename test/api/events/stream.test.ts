@@ -5,7 +5,7 @@ import { Posthorn, PosthornPortal, type StreamMessage } from '../../../client/sr
 import { IdFactory } from '../../../src/domain/ids.ts';
 import { startTestApp, subscribe } from '../../support/app.ts';
 import { ApiClient, type Json } from '../../support/client.ts';
-import { atLeast, eventually, happened } from '../../support/eventually.ts';
+import { atLeast, containing, eventually, happened, some } from '../../support/eventually.ts';
 import { Receiver } from '../../support/servers/receiver.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -52,11 +52,7 @@ async function raw(client: ApiClient, headers: Record<string, string> = {}) {
       happened();
     }
   })().catch(() => {});
-  const says = (part: string) =>
-    eventually(
-      () => seen.text,
-      (text) => text.includes(part),
-    );
+  const says = (part: string) => eventually(() => seen.text, containing(part));
   return { response, seen, says, ended, stop: () => stop.abort() };
 }
 
@@ -65,10 +61,7 @@ test('new events and deliveries appear, and a delivery again when its state chan
   const { endpoint } = await subscribe(project, receiver.url);
   const followed = follow(posthorn(project));
   const event = await send(project);
-  await eventually(
-    async () => rows(followed, 'event_delivery'),
-    (seen) => seen.some((row) => row.status === 'Success'),
-  );
+  await eventually(async () => rows(followed, 'event_delivery'), some({ status: 'Success' }));
   expect(rows(followed, 'event')[0]).toMatchObject({
     uid: event.uid,
     event_type: 'a',
@@ -90,10 +83,7 @@ test('a row with an earlier id than the last one is not skipped', async () => {
   const first = await send(project);
   const followed = follow(posthorn(project));
   const isSeen = (uid: string) =>
-    eventually(
-      async () => rows(followed, 'event').map((row) => row.uid),
-      (ids) => ids.includes(uid),
-    );
+    eventually(async () => rows(followed, 'event').map((row) => row.uid), containing(uid));
   // The first read of a stream and the next poll may show the same row. From here on there are polls only.
   await isSeen(first.uid);
   const later = await send(project);
@@ -191,10 +181,7 @@ test('a caller that does not read is cut off, and others go on', async () => {
   await closed;
   expect(bytes).toBeLessThan(30_000_000);
   await send(project, 'after');
-  await eventually(
-    async () => rows(followed, 'event'),
-    (all) => all.some((row) => row.event_type === 'after'),
-  );
+  await eventually(async () => rows(followed, 'event'), some({ event_type: 'after' }));
 });
 
 test('there are at most 50 streams of a project', async () => {
