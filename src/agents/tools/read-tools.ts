@@ -1,7 +1,7 @@
 import { isObject } from '../../platform/json/is-object.ts';
 import type { Json } from './project-api.ts';
 import { compact, deliveryOf, endpointOf, jobOf, MAX_ROWS, pick, pickUrl, rows, untrusted } from './shown.ts';
-import { type Argument, ID, period, periodQuery, type Tool } from './tool.ts';
+import { type Argument, ID, period, queryOf, type Tool } from './tool.ts';
 import { whyNotDelivered } from './why-not-delivered.ts';
 
 const MAX_POINTS = 48;
@@ -18,8 +18,8 @@ const find: Tool = {
     'Finds events, deliveries, endpoints, subscriptions, sources, event types, customers and jobs by an id, a name, an idempotency key or a text in payloads.',
   properties: { text: { type: 'string', description: 'What to look for.' }, ...period },
   required: ['text'],
-  run: async (api, { text, ...given }) => {
-    const found = await api.get('/search', { q: text, ...periodQuery(given) });
+  run: async (api, given) => {
+    const found = await api.get('/search', queryOf(given));
     const fields = ['kind', 'title', 'field', 'owner_id', 'created_at'];
     const hit = (row: Json) => ({
       ...pick(row, fields),
@@ -37,12 +37,8 @@ const listEndpoints: Tool = {
   description:
     'The endpoints of the project with their state, newest first. At most 20; narrow it by name or owner.',
   properties: { name: { type: 'string', description: 'A part of the name.' }, owner_id: owner },
-  run: async (api, { name, owner_id }) => {
-    const { content, pagination } = await api.get('/endpoints', {
-      q: name,
-      ownerId: owner_id,
-      perPage: MAX_ROWS,
-    });
+  run: async (api, given) => {
+    const { content, pagination } = await api.get('/endpoints', { ...queryOf(given), perPage: MAX_ROWS });
     return { endpoints: rows(content, endpointOf), more: pagination.has_next_page };
   },
 };
@@ -58,15 +54,9 @@ const listDeliveries: Tool = {
     event_type: eventType,
     ...period,
   },
-  run: async (api, { status, endpoint_id, event_id, event_type, ...given }) => {
-    const { content, pagination } = await api.get('/eventdeliveries', {
-      status,
-      endpointId: endpoint_id,
-      eventId: event_id,
-      eventType: event_type,
-      ...periodQuery(given),
-      perPage: MAX_ROWS,
-    });
+  run: async (api, given) => {
+    const query = { ...queryOf(given), perPage: MAX_ROWS };
+    const { content, pagination } = await api.get('/eventdeliveries', query);
     return { deliveries: rows(content, deliveryOf), more: pagination.has_next_page };
   },
 };
@@ -102,14 +92,8 @@ const failuresByCause: Tool = {
   description:
     'Groups failing deliveries by endpoint and cause, the largest first. Without dates, those of the last 24 hours.',
   properties: { endpoint_id: endpoint, owner_id: owner, event_type: eventType, ...period },
-  run: async (api, { endpoint_id, owner_id, event_type, ...given }) => {
-    const query = {
-      endpointId: endpoint_id,
-      ownerId: owner_id,
-      eventType: event_type,
-      ...periodQuery(given),
-    };
-    const { groups, complete } = await api.get('/failures', query);
+  run: async (api, given) => {
+    const { groups, complete } = await api.get('/failures', queryOf(given));
     const fields = [
       'endpoint_id',
       'endpoint_name',
@@ -131,9 +115,8 @@ const endpointHealth: Tool = {
   description:
     'Endpoints that fail, are disabled, degraded or held, the worst first: since when, the last failure, what waits for what. With endpoint_id, that one.',
   properties: { endpoint_id: endpoint, owner_id: owner, ...period },
-  run: async (api, { endpoint_id, owner_id, ...given }) => {
-    const query = { endpointId: endpoint_id, ownerId: owner_id, ...periodQuery(given), limit: MAX_ROWS };
-    const health = await api.get('/health', query);
+  run: async (api, given) => {
+    const health = await api.get('/health', { ...queryOf(given), limit: MAX_ROWS });
     const fields = [
       'endpoint_id',
       'name',
@@ -177,9 +160,8 @@ const timeSeries: Tool = {
     step: { type: 'string', enum: ['minute', 'hour', 'day'], description: 'Length of a step.' },
     ...period,
   },
-  run: async (api, { endpoint_id, source_id, step, ...given }) => {
-    const query = { endpointId: endpoint_id, sourceId: source_id, step, ...periodQuery(given) };
-    const series = await api.get('/timeseries', query);
+  run: async (api, given) => {
+    const series = await api.get('/timeseries', queryOf(given));
     const fields = [
       'start',
       'accepted',

@@ -96,4 +96,27 @@ export const period = {
   until: { type: 'string', format: 'date-time', description: 'End. Now by default.' },
 } as const satisfies Record<string, Argument>;
 
-export const periodQuery = ({ since, until }: Arguments) => ({ startDate: since, endDate: until });
+/** The query parameters of the API by argument. */
+const PARAMETERS: ReadonlyMap<string, string> = new Map([
+  ['text', 'q'],
+  ['name', 'q'],
+  ['endpoint_id', 'endpointId'],
+  ['event_id', 'eventId'],
+  ['source_id', 'sourceId'],
+  ['owner_id', 'ownerId'],
+  ['event_type', 'eventType'],
+  ['status', 'status'],
+  ['step', 'step'],
+  ['unmatched', 'unmatched'],
+  ['since', 'startDate'],
+  ['until', 'endDate'],
+]);
+
+/** The given arguments as query parameters. Arguments for the tool alone, such as `dry_run`, are left out. */
+export const queryOf = (given: Arguments): Arguments =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => {
+      const parameter = PARAMETERS.get(name);
+      return parameter === undefined ? [] : [[parameter, value]];
+    }),
+  );

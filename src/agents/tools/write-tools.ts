@@ -1,7 +1,7 @@
 import { invalidParams } from '../protocol/json-rpc.ts';
 import { type Json, type ProjectApi, Refused } from './project-api.ts';
 import { attemptOf, deliveryOf, jobOf, pick } from './shown.ts';
-import { type Argument, type Arguments, ID, period, periodQuery, type Tool } from './tool.ts';
+import { type Argument, type Arguments, ID, period, queryOf, type Tool } from './tool.ts';
 
 /*
  * The tools that send or change something. A retry or replay is a dry run unless `dry_run` is false, and then `expected`
@@ -50,12 +50,7 @@ const retry: Tool = {
     if (delivery_id !== undefined) return retryOne(api, given);
     if ([endpoint_id, event_id, event_type, given['since']].every((filter) => filter === undefined))
       throw invalidParams('Give delivery_id, or one of endpoint_id, event_id, event_type and since.');
-    const query = {
-      endpointId: endpoint_id,
-      eventId: event_id,
-      eventType: event_type,
-      ...periodQuery(given),
-    };
+    const query = queryOf(given);
     const at = '/eventdeliveries/batchretry';
     const dry = await api.send('POST', at, { query: { ...query, dry_run: true } });
     return afterDryRun(given, countOf(dry), async () =>
@@ -92,14 +87,7 @@ const replay: Tool = {
     const { endpoint_id, owner_id, source_id, unmatched } = given;
     if ([endpoint_id, owner_id, source_id, unmatched, given['since']].every((filter) => filter === undefined))
       throw invalidParams('Give event_id, or one of endpoint_id, owner_id, source_id, unmatched and since.');
-    const query = {
-      endpointId: endpoint_id,
-      ownerId: owner_id,
-      sourceId: source_id,
-      unmatched,
-      ...sentTo(given),
-      ...periodQuery(given),
-    };
+    const query = { ...queryOf(given), ...sentTo(given) };
     const at = '/events/batchreplay';
     const dry = await api.send('POST', at, { query: { ...query, dry_run: true } });
     return afterDryRun(given, countOf(dry), async () => started((await api.send('POST', at, { query })).job));

@@ -18,8 +18,7 @@ import { MASK } from '../http/portal-view.ts';
 import { updated } from '../http/updated.ts';
 import { askConsent } from './ask-consent.ts';
 import { readDestination } from './broker-of-endpoint.ts';
-import { changedCredentials, checkSigningKey } from './endpoint-credentials.ts';
-import { checkEndpointHeaders } from './endpoint-headers.ts';
+import { changedCredentials, checkEndpointHeaders, checkSigningKey } from './endpoint-credentials.ts';
 import { CreateEndpoint, UpdateEndpoint } from './endpoint-schema.ts';
 
 type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
