@@ -96,6 +96,9 @@ export const Text = (maxLength: number, description?: string) =>
 export const RequiredText = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) });
 
+export const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
 /** Marks a branch of a schema that the server takes and the OpenAPI document does not have. */
 export const UNDECLARED = 'not in the OpenAPI document';
 

@@ -3,7 +3,7 @@ import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { addressOf } from '../../domain/config/destination.ts';
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
 import { idTime } from '../../domain/ids.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { keyInId } from '../../routing/ordering.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { type Waiting, waitingFor } from '../../routing/waiting-for.ts';
@@ -34,9 +34,7 @@ export const RetryMetadata = Type.Object({
   data: AnyJson('The body sent to the endpoint.'),
   raw: Type.String({ description: 'The body as text.' }),
   strategy: oneOf(['linear', 'exponential']),
-  next_send_time: Type.Union([Time, Type.Null()], {
-    description: 'The earliest time of the next attempt; null if it is unknown.',
-  }),
+  next_send_time: nullable(Time, 'The earliest time of the next attempt; null if it is unknown.'),
   num_trials: Type.Integer({ description: 'Attempts so far.' }),
   interval_seconds: Type.Integer(),
   retry_limit: Type.Integer({ description: 'Maximum number of attempts.' }),
@@ -72,24 +70,20 @@ export const EventDelivery = Type.Object({
   }),
   latency_seconds: Type.Integer(),
   metadata: RetryMetadata,
-  endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
+  endpoint_metadata: nullable(Endpoint),
   event_metadata: Type.Object(
     { uid: Type.String(), event_type: Type.String(), created_at: Time },
     { description: 'The event in short form.' },
   ),
   source_metadata: NullableSourceSummary,
   device_metadata: NullableDevice,
-  cli_metadata: Type.Union([
-    Type.Object({ event_type: Type.String(), source_id: Type.String() }),
-    Type.Null(),
-  ]),
+  cli_metadata: nullable(Type.Object({ event_type: Type.String(), source_id: Type.String() })),
   acknowledged_at: NullableTime,
-  cancelled_at: Type.Union([Time, Type.Null()], {
-    description: 'When it was cancelled; null if it was not, or was sent again since.',
-  }),
-  expires_at: Type.Union([Time, Type.Null()], {
-    description: 'If it is not delivered by then, it is discarded; null: never. A resend removes it.',
-  }),
+  cancelled_at: nullable(Time, 'When it was cancelled; null if it was not, or was sent again since.'),
+  expires_at: nullable(
+    Time,
+    'If it is not delivered by then, it is discarded; null: never. A resend removes it.',
+  ),
   ...times,
 });
 

@@ -4,7 +4,7 @@ import { actorTypes, changeOf } from '../../domain/audit.ts';
 import { parseOutcomes } from '../../domain/delivery.ts';
 import { found, invalid } from '../../domain/errors.ts';
 import { asId } from '../../domain/ids.ts';
-import { oneOf, RequiredText, Type } from '../../platform/type.ts';
+import { nullable, oneOf, RequiredText, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import {
   countFailureMutes,
@@ -42,7 +42,7 @@ export const FailureMute = Type.Object({
   by: Type.Object(
     {
       type: oneOf(actorTypes),
-      uid: Type.Union([Type.String(), Type.Null()]),
+      uid: nullable(Type.String()),
       name: Type.String({ description: 'The name of the person or key; empty if there is none.' }),
     },
     { description: 'The actor who muted it.' },

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import { Type } from '../../platform/type.ts';
+import { nullable, Type } from '../../platform/type.ts';
 import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { FailureGroup } from '../../store/history/failure-groups.ts';
@@ -42,10 +42,10 @@ const Failures = Type.Object({
       first_at: Time,
       last_at: Time,
       oldest_at: Time,
-      muted: Type.Union([FailureMute, Type.Null()], {
-        description:
-          'The mute of the group: by whom, and until when. Null if it is not muted, and for portal links.',
-      }),
+      muted: nullable(
+        FailureMute,
+        'The mute of the group: by whom, and until when. Null if it is not muted, and for portal links.',
+      ),
     }),
     { description: 'The largest first.' },
   ),

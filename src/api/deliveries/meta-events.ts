@@ -4,7 +4,7 @@ import { deliveryStatuses } from '../../domain/delivery.ts';
 import { found } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parseStored } from '../../domain/stored-json.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import { updatedAt } from '../../store/database/row-times.ts';
 import { getMetaEvent, listMetaEvents, type MetaEventRow } from '../../store/history/meta-events.ts';
@@ -21,7 +21,7 @@ export const MetaEvent = Type.Object({
   status: oneOf(deliveryStatuses),
   description: Type.String({ description: 'Why it failed or was discarded.' }),
   metadata: RetryMetadata,
-  attempt: Type.Union([
+  attempt: nullable(
     Type.Object({
       request_http_header: HeaderText,
       response_http_header: HeaderText,
@@ -29,8 +29,7 @@ export const MetaEvent = Type.Object({
       http_status: Type.String(),
       error: Type.String(),
     }),
-    Type.Null(),
-  ]),
+  ),
   ...times,
 });
 

@@ -3,7 +3,7 @@ import { brokerOutput } from '../../domain/brokers/broker-schema.ts';
 import { type Destination, destinationKinds } from '../../domain/config/destination.ts';
 import { invalid } from '../../domain/errors.ts';
 import { type BrokerInput, perKind } from '../../domain/resources/endpoint-credentials.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { readBroker } from '../brokers/read-broker.ts';
 import { Problems } from '../http/problems.ts';
 
@@ -13,7 +13,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 export const Broker = Type.Object({
   type: oneOf(destinationKinds),
-  ...perKind((kind) => Type.Union([brokerOutput(kind, 'destination'), Type.Null()])),
+  ...perKind((kind) => nullable(brokerOutput(kind, 'destination'))),
 });
 
 export const toBroker = (destination: Destination | null): Static<typeof Broker> | null =>

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { idTime } from '../../domain/ids.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { type DeviceRow, DISABLED_AFTER_SECONDS } from '../../store/config/devices.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { iso, isoOrNull, Time, times } from '../http/fields.ts';
@@ -19,7 +19,7 @@ export const Device = Type.Object({
   ...times,
 });
 
-export const NullableDevice = Type.Union([Device, Type.Null()]);
+export const NullableDevice = nullable(Device);
 
 export function toDevice(row: DeviceRow, nowMs: number): Static<typeof Device> {
   const unseenMs = nowMs - row.last_seen_at;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { OAuth2 } from '../../domain/config/endpoint-authentication.ts';
 import { inScope } from '../../domain/endpoint-scope.ts';
 import { queryValues } from '../../domain/pagination.ts';
-import { Type } from '../../platform/type.ts';
+import { nullable, Type } from '../../platform/type.ts';
 import { countDeliveriesByEndpoint } from '../../store/history/event-deliveries.ts';
 import type { SendContext } from '../http/context.ts';
 import { dateQuery, dateRange, iso, NullableTime, Repeated } from '../http/fields.ts';
@@ -15,9 +15,10 @@ const MAX_IDS = 100;
 
 export const PeriodFailureRate = Type.Object({
   uid: Type.String(),
-  period_failure_rate: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Percentage of ended deliveries that failed; null if none has ended.',
-  }),
+  period_failure_rate: nullable(
+    Type.Number(),
+    'Percentage of ended deliveries that failed; null if none has ended.',
+  ),
   success_count: Type.Integer(),
   failure_count: Type.Integer(),
   retry_count: Type.Integer({ description: 'Deliveries that failed and wait for their next attempt.' }),

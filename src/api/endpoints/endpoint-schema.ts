@@ -5,7 +5,7 @@ import { ClientCertificate, endpointCredentials } from '../../domain/resources/e
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { hiddenAs } from '../../platform/json/schema-marks.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { standardWebhooksSecret } from '../../signing/signing-secrets.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import type { EndpointCounts } from '../../store/counts/read-counts.ts';
@@ -23,7 +23,7 @@ const Secret = Type.Object({
 /** Stored sealed. Only who may see the secrets of the endpoint sees it (portal-view.ts, viewer-view.ts). */
 const SealedText = Type.String({ format: 'password' });
 
-const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
+const NullableNumber = nullable(Type.Number());
 
 export const Endpoint = Type.Object({
   uid: Type.String(),
@@ -36,13 +36,13 @@ export const Endpoint = Type.Object({
     '',
     Type.String({ description: 'The newest secret in the form of Standard Webhooks libraries.' }),
   ),
-  authentication: hiddenAs(null, Type.Union([Authentication, Type.Null()])),
+  authentication: hiddenAs(null, nullable(Authentication)),
   mtls_client_cert: Type.Optional(ClientCertificate),
-  signing_key: Type.Union([Type.Object({ type: Type.String(), public_key: Type.String() }), Type.Null()]),
+  signing_key: nullable(Type.Object({ type: Type.String(), public_key: Type.String() })),
   slack_webhook_url: hiddenAs('', Type.String()),
   teams_webhook_url: hiddenAs('', Type.String()),
   headers: Type.Record(Type.String(), SealedText),
-  broker: Type.Union([Broker, Type.Null()]),
+  broker: nullable(Broker),
   events: Type.Integer({ description: 'Deliveries created so far.' }),
   failure_rate: Type.Integer({ description: 'Percentage of failed attempts in the observed window.' }),
   cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { EventTypeRow } from '../../store/config/event-types.ts';
 import { isoOrNull, NullableTime } from '../http/fields.ts';
 
@@ -12,7 +12,7 @@ export const EventType = Type.Object({
   name: Type.String(),
   category: Type.String(),
   description: Type.String(),
-  json_schema: Type.Union([JsonSchema, Type.Null()]),
+  json_schema: nullable(JsonSchema),
   deprecated_at: NullableTime,
 });
 

@@ -3,7 +3,7 @@ import { visibleHeaders } from '../../domain/config/credential-headers.ts';
 import { statusAt } from '../../domain/config/endpoint.ts';
 import { idTime } from '../../domain/ids.ts';
 import { MAX_SECONDS } from '../../ingest/event-times.ts';
-import { RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { shownHeaders } from '../../store/database/stored-headers.ts';
@@ -76,11 +76,11 @@ export const Event = Type.Object({
   }),
   url_query_params: Type.String(),
   url_path: Type.String(),
-  deliver_at: Type.Union([Time, Type.Null()], { description: 'It is not delivered before; null: at once.' }),
-  expires_at: Type.Union([Time, Type.Null()], {
-    description:
-      'Deliveries that were not made by then are discarded. Subscriptions may set an earlier time.',
-  }),
+  deliver_at: nullable(Time, 'It is not delivered before; null: at once.'),
+  expires_at: nullable(
+    Time,
+    'Deliveries that were not made by then are discarded. Subscriptions may set an earlier time.',
+  ),
   acknowledged_at: NullableTime,
   ...times,
 });

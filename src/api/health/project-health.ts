@@ -4,7 +4,7 @@ import { addressOf } from '../../domain/config/destination.ts';
 import { shownStatuses } from '../../domain/config/endpoint.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { TOTALS, type Totals } from '../../store/counts/subjects.ts';
 import { WaitingTotals, waitingTotals } from '../deliveries/open-counts.ts';
@@ -33,9 +33,10 @@ const counts = {
   ),
   attempts: Type.Integer({ description: 'Attempts in the window.' }),
   failed_attempts: Type.Integer(),
-  failed_share: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Percent of the attempts in the window that failed. Null without attempts.',
-  }),
+  failed_share: nullable(
+    Type.Number(),
+    'Percent of the attempts in the window that failed. Null without attempts.',
+  ),
   delivered: Type.Integer({ description: 'Deliveries that ended as Success in the window.' }),
   failed: Type.Integer(),
   discarded: Type.Integer(),
@@ -43,12 +44,13 @@ const counts = {
   waiting_for: WaitingTotals,
   oldest_at: NullableTime,
   failing_since: NullableTime,
-  recovered_at: Type.Union([Time, Type.Null()], {
-    description: 'The minute of the first success since its last failure, while it is `recovered`.',
-  }),
+  recovered_at: nullable(
+    Time,
+    'The minute of the first success since its last failure, while it is `recovered`.',
+  ),
   sent_since: Type.Integer({ description: 'Successful attempts since `recovered_at`.' }),
   last_success_at: NullableTime,
-  last_failure: Type.Union([LastFailure, Type.Null()]),
+  last_failure: nullable(LastFailure),
 };
 
 export const EndpointHealth = Type.Object({

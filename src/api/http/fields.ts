@@ -4,12 +4,12 @@ import type { Page } from '../../domain/pagination.ts';
 import { payloadText } from '../../domain/payload-text.ts';
 import { formatTime, readDate, readTime, TIME_HINT } from '../../domain/time.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { showInSlices } from './show-rows.ts';
 
 /** Common parts of the resources' schemas. */
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, milliseconds.' });
-export const NullableTime = Type.Union([Time, Type.Null()]);
+export const NullableTime = nullable(Time);
 export const times = { created_at: Time, updated_at: Time, deleted_at: NullableTime };
 
 /** Always null, for clients that expect the field. As a type of its own (`type: null`) it crashes generators. */
@@ -125,9 +125,10 @@ export function queryTime(
 
 /** Why an open delivery or event waits. */
 export const waitingForSchema = <Gate extends string>(gates: readonly Gate[]) =>
-  Type.Union([Type.Object({ gate: oneOf(gates), until: NullableTime }), Type.Null()], {
-    description: 'Why it waits, and until when if that is known; null if it does not wait.',
-  });
+  nullable(
+    Type.Object({ gate: oneOf(gates), until: NullableTime }),
+    'Why it waits, and until when if that is known; null if it does not wait.',
+  );
 
 /** JSON exactly as received, number text and key order included. */
 export const AnyJson = (description: string) => Type.Unsafe<RawJson>({ description });

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { Author } from '../../control/config-changes.ts';
 import { found, wrongState } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import { audited } from '../../store/audit/audit-entries.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -40,22 +40,16 @@ export const Job = Type.Object({
   owner_id: Type.String({
     description: 'The customer, if its filter leaves endpoints of only one. Else empty.',
   }),
-  endpoints: Type.Union([Type.Integer(), Type.Null()], {
-    description:
-      'How many endpoints it is limited to; for a dry run, how many would get something. Null: it has no such limit.',
-  }),
-  total: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Rows to process; null while they are too many to count.',
-  }),
+  endpoints: nullable(
+    Type.Integer(),
+    'How many endpoints it is limited to; for a dry run, how many would get something. Null: it has no such limit.',
+  ),
+  total: nullable(Type.Integer(), 'Rows to process; null while they are too many to count.'),
   done: Type.Integer({ description: 'Rows processed so far.' }),
   failed: Type.Integer({ description: 'Rows that could not be processed.' }),
-  rate: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Rows per second at most; null: as fast as it can.',
-  }),
+  rate: nullable(Type.Integer(), 'Rows per second at most; null: as fast as it can.'),
   error: Type.String({ description: 'Why the job failed.' }),
-  dry_run: Type.Union([DryRun, Type.Null()], {
-    description: 'The counts for a call with `dry_run=true`; else null.',
-  }),
+  dry_run: nullable(DryRun, 'The counts for a call with `dry_run=true`; else null.'),
   started_at: NullableTime,
   finished_at: NullableTime,
   created_at: Time,

@@ -1,13 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { Type } from '../../platform/type.ts';
+import { nullable, Type } from '../../platform/type.ts';
 import type { ReadContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
 
 export const InstanceSetting = Type.Object({
   name: Type.String({ description: 'The environment variable.' }),
-  value: Type.Union([Type.String(), Type.Null()], {
-    description: 'The value in use, as it is given in the environment. Null for secrets.',
-  }),
+  value: nullable(Type.String(), 'The value in use, as it is given in the environment. Null for secrets.'),
   is_set: Type.Boolean({ description: 'Whether the environment sets it.' }),
   default: Type.String(),
   description: Type.String(),

@@ -6,7 +6,7 @@ import { invite } from '../../people/invitations.ts';
 import { makeLinkFor } from '../../people/make-link-for.ts';
 import { changeAccount, changeRole, removeFromProject } from '../../people/people-changes.ts';
 import { isEmail, normalEmail } from '../../people/people-deps.ts';
-import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { getPerson, listAccounts, listMembers, type PersonRow } from '../../store/people/people.ts';
 import { linkPurposes } from '../../store/people/sign-in-links.ts';
 import { Account, Member, Person, toAccount, toInvited, toMember, toPerson } from '../auth/person-schema.ts';
@@ -20,19 +20,20 @@ import { showRows } from '../http/show-rows.ts';
 
 const route = operationsOf('People');
 
-const NullableLink = Type.Union([Type.String(), Type.Null()], {
-  description:
+const Invited = Type.Object({
+  person: Person,
+  link: nullable(
+    Type.String(),
     'The invitation, a link that works once. Null: the person has an account and can use it, or the link was mailed.',
+  ),
 });
-
-const Invited = Type.Object({ person: Person, link: NullableLink });
 
 const Changed = Type.Object({
   ...Person.properties,
-  link: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null.',
-  }),
+  link: nullable(
+    Type.String(),
+    'A new invitation, if the change removed the password of the account: it has another address, or it became an administrator of the instance and its address was never confirmed. Otherwise null.',
+  ),
 });
 
 const fields = { email: RequiredText(254), name: Type.Optional(Text(256)) };

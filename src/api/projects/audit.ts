@@ -4,7 +4,7 @@ import { type AuditAction, actorTypes, auditActions } from '../../domain/audit.t
 import { badQuery } from '../../domain/errors.ts';
 import { idTime } from '../../domain/ids.ts';
 import { parsePageRequest, queryValue } from '../../domain/pagination.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { type AuditFilter, type AuditRow, listAudit } from '../../store/audit/audit-entries.ts';
 import type { Call } from '../http/call.ts';
 import type { ReadContext } from '../http/context.ts';
@@ -13,27 +13,20 @@ import { operationsOf } from '../http/operation.ts';
 
 const actions = Object.keys(auditActions) as AuditAction[];
 
-const NullableText = Type.Union([Type.String(), Type.Null()]);
-const Snapshot = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]);
+const Snapshot = nullable(Type.Record(Type.String(), Type.Unknown()));
 
 export const AuditEntry = Type.Object({
   uid: Type.String(),
-  project_id: Type.Union([Type.String(), Type.Null()], {
-    description: 'Null: a change of the instance itself.',
-  }),
+  project_id: nullable(Type.String(), 'Null: a change of the instance itself.'),
   actor: Type.Object({
     type: oneOf(actorTypes),
-    uid: NullableText,
-    credential: Type.Union([Type.String(), Type.Null()], {
-      description: 'The session of a person, or the key of a command.',
-    }),
-    address: Type.Union([Type.String(), Type.Null()], { description: 'Where the call came from.' }),
-    via: Type.Union([Type.String(), Type.Null()], {
-      description: 'The tool of an assistant that made the call, such as `mcp/retry_write`.',
-    }),
+    uid: nullable(Type.String()),
+    credential: nullable(Type.String(), 'The session of a person, or the key of a command.'),
+    address: nullable(Type.String(), 'Where the call came from.'),
+    via: nullable(Type.String(), 'The tool of an assistant that made the call, such as `mcp/retry_write`.'),
   }),
   action: oneOf(actions),
-  resource: Type.Object({ type: Type.String(), uid: NullableText }),
+  resource: Type.Object({ type: Type.String(), uid: nullable(Type.String()) }),
   before: Snapshot,
   after: Snapshot,
   created_at: Time,

@@ -9,7 +9,7 @@ import { AppError, found } from '../../domain/errors.ts';
 import { asId, type ProjectId } from '../../domain/ids.ts';
 import { roles } from '../../domain/role.ts';
 import { checkUsableSchema } from '../../json-schema/check-usable-schema.ts';
-import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { listApiKeys } from '../../store/config/api-keys.ts';
 import { listSchemas } from '../../store/config/event-types.ts';
 import { getConfigVersion, isNameTaken, type ProjectRow, wholeConfig } from '../../store/config/projects.ts';
@@ -51,7 +51,7 @@ export const Project = Type.Object({
     description:
       'Clouds whose [credentials of the machine](brokers.md#credentials-of-the-machine) the operator allows.',
   }),
-  statistics: Type.Union([ProjectStatistics, Type.Null()]),
+  statistics: nullable(ProjectStatistics),
   retained_events: Type.Integer(),
   ...times,
 });

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { EndpointScope } from '../../domain/endpoint-scope.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
 import type { ProjectRow } from '../../store/config/projects.ts';
 import { percentileMs } from '../../store/counts/latency.ts';
@@ -30,12 +30,9 @@ const MAX_POINTS = 2_000;
 const MINUTES_UP_TO_MS = 6 * 3_600_000;
 const HOURS_UP_TO_MS = 14 * 86_400_000;
 
-const Latency = Type.Union(
-  [Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }), Type.Null()],
-  {
-    description:
-      'Milliseconds from acceptance to the successful response, retries included, resends not. Estimated from a histogram. Null without deliveries.',
-  },
+const Latency = nullable(
+  Type.Object({ p50: Type.Number(), p90: Type.Number(), p99: Type.Number() }),
+  'Milliseconds from acceptance to the successful response, retries included, resends not. Estimated from a histogram. Null without deliveries.',
 );
 
 export const TimeSeriesTotals = Type.Object({

@@ -2,12 +2,8 @@ import type { Static } from 'typebox';
 import { brokerOutput } from '../../domain/brokers/broker-schema.ts';
 import type { SourcePubSub } from '../../domain/config/source.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { AnyJson } from '../http/fields.ts';
-
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
-const NullableText = nullable(Type.String());
 
 export const PubSub = Type.Object({
   type: oneOf(['sqs', 'google', 'kafka', 'amqp', '']),
@@ -26,10 +22,10 @@ export const PubSub = Type.Object({
       host: Type.String(),
       port: Type.String(),
       queue: Type.String(),
-      vhost: NullableText,
-      deadLetterExchange: NullableText,
+      vhost: nullable(Type.String()),
+      deadLetterExchange: nullable(Type.String()),
       auth: nullable(Type.Object({ user: Type.String(), password: Type.String() })),
-      bindedExchange: NullableText,
+      bindedExchange: nullable(Type.String()),
       routingKey: Type.String(),
     }),
   ),

@@ -9,7 +9,7 @@ import {
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { providerPresets } from '../../ingest/verify/presets.ts';
-import { answered, oneOf, Type } from '../../platform/type.ts';
+import { answered, nullable, oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import { rowTimes } from '../../store/database/row-times.ts';
 import { times } from '../http/fields.ts';
@@ -18,9 +18,9 @@ import { SourceStatus } from './source-status.ts';
 
 const Verifier = Type.Object({
   type: oneOf(['noop', 'hmac', 'basic_auth', 'api_key']),
-  hmac: Type.Union([verifiers.hmac, Type.Null()]),
-  basic_auth: Type.Union([verifiers.basic_auth, Type.Null()]),
-  api_key: Type.Union([verifiers.api_key, Type.Null()]),
+  hmac: nullable(verifiers.hmac),
+  basic_auth: nullable(verifiers.basic_auth),
+  api_key: nullable(verifiers.api_key),
 });
 
 export const Source = Type.Object({
@@ -30,11 +30,9 @@ export const Source = Type.Object({
   url: Type.String({ description: 'Ingest URL, to which the sender posts its webhooks.' }),
   verifier: Verifier,
   pub_sub: PubSub,
-  db_change_stream: Type.Union([answered(ChangeStream), Type.Null()]),
-  schedule: Type.Union([answered(Schedule), Type.Null()]),
-  status: Type.Union([SourceStatus, Type.Null()], {
-    description: 'Only sources of brokers, databases and schedules have it.',
-  }),
+  db_change_stream: nullable(answered(ChangeStream)),
+  schedule: nullable(answered(Schedule)),
+  status: nullable(SourceStatus, 'Only sources of brokers, databases and schedules have it.'),
   ...times,
 });
 

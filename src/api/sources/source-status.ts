@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { type BrokerStatusRow, readBrokerStatus } from '../../store/brokers/broker-status.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { Queryable } from '../../store/database/database.ts';
@@ -15,10 +15,10 @@ export const SourceStatus = Type.Object({
   last_message_at: NullableTime,
   last_error: Type.String(),
   last_error_at: NullableTime,
-  lag: Type.Union([Type.Integer(), Type.Null()], {
-    description:
-      'Messages that wait in the broker, or bytes of the log of a database; null where that is not known.',
-  }),
+  lag: nullable(
+    Type.Integer(),
+    'Messages that wait in the broker, or bytes of the log of a database; null where that is not known.',
+  ),
 });
 type SourceStatus = Static<typeof SourceStatus>;
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { sourceTypes } from '../../domain/config/source.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 
 /** A source as events and deliveries show it, without its credentials and its address. */
@@ -14,7 +14,7 @@ export const SourceSummary = Type.Object({
   idempotency_keys: Type.Array(Type.String()),
 });
 
-export const NullableSourceSummary = Type.Union([SourceSummary, Type.Null()]);
+export const NullableSourceSummary = nullable(SourceSummary);
 
 /** Null if the event has no source, or a deleted one. */
 export function toSourceSummary(

@@ -1,11 +1,11 @@
-import { Type } from '../../platform/type.ts';
+import { nullable, Type } from '../../platform/type.ts';
 
 const Texts = (description: string) => Type.Record(Type.String(), Type.String(), { description });
 
 /** The parts of a request that a function set, for people: without credentials and values of variables. */
 export const FunctionRequest = Type.Object({
   set_headers: Texts('Headers that the function set.'),
-  set_path: Type.Union([Type.String(), Type.Null()], { description: 'Path of the URL. Null: not set.' }),
+  set_path: nullable(Type.String(), 'Path of the URL. Null: not set.'),
   set_query: Texts('Parameters of the URL that the function set.'),
 });
 

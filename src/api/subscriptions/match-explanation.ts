@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import type { MatchExplanation } from '../../routing/explain-match.ts';
 import { FilterExplanation, shownExplanation } from './test-filter.ts';
 
@@ -18,10 +18,10 @@ const causes = [
 /** Whether a subscription matches an event, and why not. */
 export const Verdict = Type.Object({
   matched: Type.Boolean(),
-  cause: Type.Union([oneOf(causes), Type.Null()]),
+  cause: nullable(oneOf(causes)),
   reason: Type.String(),
-  filter_id: Type.Union([Type.String(), Type.Null()]),
-  clause: Type.Union([FilterExplanation, Type.Null()]),
+  filter_id: nullable(Type.String()),
+  clause: nullable(FilterExplanation),
 });
 
 export const SubscriptionExplanation = Type.Object({

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
-import { RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, RequiredText, Text, Type } from '../../platform/type.ts';
 import type { SourceRow } from '../../store/config/sources.ts';
 import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { rowTimes } from '../../store/database/row-times.ts';
@@ -16,8 +16,8 @@ export const Subscription = Type.Object({
   uid: Type.String(),
   project_id: Type.String(),
   ...outputs(subscriptionFields),
-  endpoint_metadata: Type.Union([Endpoint, Type.Null()]),
-  source_metadata: Type.Union([Source, Type.Null()]),
+  endpoint_metadata: nullable(Endpoint),
+  source_metadata: nullable(Source),
   device_metadata: NullableDevice,
   filter_config: Type.Object({
     event_types: Type.Array(Type.String()),

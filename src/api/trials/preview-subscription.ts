@@ -6,7 +6,7 @@ import { AppError, found } from '../../domain/errors.ts';
 import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadText } from '../../domain/payload-text.ts';
 import { RawJson } from '../../platform/json/raw-json.ts';
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { explainSubscription } from '../../routing/explain-match.ts';
 import type { FunctionRequest } from '../../routing/function-request.ts';
 import { hideInJson } from '../../routing/hidden-variables.ts';
@@ -61,15 +61,16 @@ const PreviewedEvent = Type.Object({
   ...Verdict.properties,
   before: NullableJson('The payload, if it matched and there is a function; else null.'),
   after: NullableJson('The result of the function; null if it fails or there is none.'),
-  function_error: Type.Union([Type.String(), Type.Null()]),
+  function_error: nullable(Type.String()),
   ...functionOutcome,
 });
 
 const Preview = Type.Object({
   matched: Type.Integer({ description: 'How many of the events would be delivered.' }),
-  cut: Type.Union([oneOf(['time', 'bytes']), Type.Null()], {
-    description: `Set if older events were omitted: after ${MAX_MS / 1000} s, or ${MAX_BYTES} bytes of payloads.`,
-  }),
+  cut: nullable(
+    oneOf(['time', 'bytes']),
+    `Set if older events were omitted: after ${MAX_MS / 1000} s, or ${MAX_BYTES} bytes of payloads.`,
+  ),
   events: Type.Array(PreviewedEvent, { description: 'Newest first.' }),
 });
 

@@ -1,18 +1,14 @@
 import type { Static } from 'typebox';
 import { HIDDEN, isCredentialName, visibleHeaders } from '../../domain/config/credential-headers.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
-import { Type } from '../../platform/type.ts';
+import { nullable, Type } from '../../platform/type.ts';
 import type { FunctionRequest as SetRequest } from '../../routing/function-request.ts';
 import { hideSecrets } from '../../routing/hidden-variables.ts';
 import { FunctionRequest } from '../subscriptions/function-schema.ts';
 
 export const functionOutcome = {
-  request: Type.Union([FunctionRequest, Type.Null()], {
-    description: 'Set by a function with `export const version = 2`; else null.',
-  }),
-  cancelled: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the function cancels the delivery; null if it does not.',
-  }),
+  request: nullable(FunctionRequest, 'Set by a function with `export const version = 2`; else null.'),
+  cancelled: nullable(Type.String(), 'Why the function cancels the delivery; null if it does not.'),
 };
 
 export function shownRequest(

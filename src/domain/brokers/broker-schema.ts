@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import { credential, open } from '../../platform/json/schema-marks.ts';
-import { oneOf, Text, Type, UNDECLARED } from '../../platform/type.ts';
+import { nullable, oneOf, Text, Type, UNDECLARED } from '../../platform/type.ts';
 import { type BrokerField, type BrokerUse, isSecretField, MAX_CHARS } from './broker-field.ts';
 import { type BrokerFieldsKind, brokerFields, fieldsFor } from './broker-fields.ts';
 
@@ -44,7 +44,7 @@ export const brokerInput = (kind: BrokerFieldsKind, use: BrokerUse): TObject =>
   nested(kind, use, (field) => Type.Optional(inputOf(field)));
 
 export const brokerOutput = (kind: BrokerFieldsKind, use: BrokerUse): TObject =>
-  nested(kind, use, outputOf, (group) => Type.Union([group, Type.Null()]));
+  nested(kind, use, outputOf, (group) => nullable(group));
 
 /** The fields of a group alone. */
 export const groupInput = (kind: BrokerFieldsKind, group: string): TObject =>
@@ -120,6 +120,6 @@ function outputOf(field: BrokerField): TSchema {
   if (field.kind === 'list') return Type.Array(Type.String());
   if (field.isLeftOut === true) return Type.Optional(oneOf(field.of ?? []));
   if (field.kind === 'choice') return oneOf([...(field.of ?? []), '']);
-  if (field.isNullable === true) return Type.Union([Type.String(), Type.Null()]);
+  if (field.isNullable === true) return nullable(Type.String());
   return isSecretField(field) ? Type.String({ format: 'password' }) : Type.String();
 }

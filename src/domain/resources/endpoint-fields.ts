@@ -1,4 +1,4 @@
-import { oneOf, Type } from '../../platform/type.ts';
+import { nullable, oneOf, Type } from '../../platform/type.ts';
 import { type CloudEventForm, cloudForms } from '../config/cloud-event.ts';
 import {
   type DeliveryKind,
@@ -109,7 +109,7 @@ export const endpointFields = {
   expires_at: field(
     {
       usual: null as number | null,
-      input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+      input: nullable(Type.String({ format: 'date-time' })),
     },
     {
       text: 'From this time on the endpoint is inactive. Null: it does not expire.',

@@ -1,4 +1,4 @@
-import { RequiredText, Type } from '../../platform/type.ts';
+import { nullable, RequiredText, Type } from '../../platform/type.ts';
 import { choice, type Facts, field, flag, name, type Values } from './fields.ts';
 
 const portalAuthTypes = ['static_token', 'refresh_token'] as const;
@@ -6,7 +6,7 @@ type PortalAuthType = (typeof portalAuthTypes)[number];
 
 /** A right that is as `can_manage_endpoint` until it is set. */
 const asManage = <const F extends Facts>(facts: F) => {
-  const schema = Type.Union([Type.Boolean(), Type.Null()]);
+  const schema = nullable(Type.Boolean());
   return field({ usual: null as boolean | null, input: schema }, facts);
 };
 
@@ -58,7 +58,7 @@ export const portalLinkFields = {
   expires_at: field(
     {
       usual: null as number | null,
-      input: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+      input: nullable(Type.String({ format: 'date-time' })),
     },
     { text: 'Time at which the link expires. Null: never.', label: 'Expires', hidden: true },
   ),

@@ -1,4 +1,4 @@
-import { oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
+import { nullable, oneOf, RequiredText, Text, Type } from '../../platform/type.ts';
 import { type SourceProviderConfig, type SourceType, sourceTypes } from '../config/source.ts';
 import { count, field, flag, key, name, text, type Values } from './fields.ts';
 
@@ -82,14 +82,13 @@ export const sourceFields = {
     {
       usual: null as SourceProviderConfig | null,
       input: Type.Null(),
-      output: Type.Union([
+      output: nullable(
         Type.Object({
           twitter: Type.Object({
-            crc_verified_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+            crc_verified_at: nullable(Type.String({ format: 'date-time' })),
           }),
         }),
-        Type.Null(),
-      ]),
+      ),
     },
     { text: 'When the provider last verified the URL.', label: ofService, file: ofService, given: 'never' },
   ),
