@@ -84,14 +84,14 @@ export class ConfigChanges {
     return this.#commit(by.projectId, (tx) => changeConfig({ ...this.deps, tx }, by, work));
   }
 
-  /** In a transaction that does more. `committed` is to be called after its commit. */
-  async changeIn<T>(
+  /** In a transaction that does more. The result is to be called after its commit. */
+  async changeIn(
     tx: Queryable,
     by: Author,
-    work: (change: ConfigChange) => Promise<Changed<T>>,
-  ): Promise<{ result: T; committed(): Promise<void> }> {
-    const { result, committed } = await changeConfig({ ...this.deps, tx }, by, work);
-    return { result, committed: () => this.#committed(by.projectId, committed) };
+    work: (change: ConfigChange) => Promise<Changed<unknown>>,
+  ): Promise<() => Promise<void>> {
+    const { committed } = await changeConfig({ ...this.deps, tx }, by, work);
+    return () => this.#committed(by.projectId, committed);
   }
 
   /** State that is not configured: circuit breakers, alerts, answered challenges. No entry in the audit log. */
@@ -99,14 +99,14 @@ export class ConfigChanges {
     return this.#commit(projectId, (tx) => changeState({ ...this.deps, tx }, projectId, work));
   }
 
-  /** As `changeState`, in a transaction that does more. `committed` is to be called after its commit. */
-  async changeStateIn<T>(
+  /** As `changeState`, in a transaction that does more. The result is to be called after its commit. */
+  async changeStateIn(
     tx: Queryable,
     projectId: ProjectId,
-    work: (change: ConfigChange) => Promise<T>,
-  ): Promise<{ result: T; committed(): Promise<void> }> {
-    const { result, committed } = await changeState({ ...this.deps, tx }, projectId, work);
-    return { result, committed: () => this.#committed(projectId, committed) };
+    work: (change: ConfigChange) => Promise<unknown>,
+  ): Promise<() => Promise<void>> {
+    const { committed } = await changeState({ ...this.deps, tx }, projectId, work);
+    return () => this.#committed(projectId, committed);
   }
 
   /** As `changeState`, for a caller: in its turn. */

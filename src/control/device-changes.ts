@@ -57,7 +57,7 @@ export function connectDevice(changes: ConfigChanges, request: ListenRequest): P
       id,
       hostName,
       callerId,
-      endpoint: { fields: { ...made.fields, delivery: 'device' }, secret },
+      endpoint: { ...made, delivery: 'device', secret },
       subscription: {
         id: before?.id ?? ids.next(),
         fields: {

@@ -1,4 +1,4 @@
-import { type AuditNote } from '../domain/audit.ts';
+import type { AuditNote } from '../domain/audit.ts';
 import type { EndpointId } from '../domain/ids.ts';
 import { type SubscriptionRow, subscriptions } from '../store/config/subscriptions.ts';
 import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
@@ -39,7 +39,7 @@ export function ensureDynamicTarget(
       endpointId = ids.next<EndpointId>();
       const { url, secret, perMinute = null } = target;
       const made = newEndpoint(changes.deps, { id: endpointId, name: `endpoint-${endpointId}`, url, secret });
-      if (perMinute !== null) Object.assign(made.fields, { rate_limit: perMinute, rate_limit_duration: 60 });
+      if (perMinute !== null) Object.assign(made, { rate_limit: perMinute, rate_limit_duration: 60 });
       audit.push(...(await addEndpoint(changes, change, made)).audit);
     }
     const subscription = await ensureTypes(changes, change, { endpointId, target });

@@ -151,17 +151,16 @@ function changeEndpoint(
     const type = typeof action === 'string' ? action : action(row);
     const isDisabled = known.status !== 'inactive' && row.status === 'inactive';
     const metaEvents = [{ type }, ...(isDisabled ? [DISABLED] : [])] as const;
-    await needNodesThatSendSo(
-      change,
-      { fields: row, secret: row.secret },
-      { fields: known, secret: known.secret },
-    );
-    const saved = await saveChanged(changes, change, row, metaEvents);
+    await needNodesThatSendSo(change, row, known);
+    const saved = await saveEndpoint(change, changes.deps.endpoints, row, metaEvents);
     if (saved.webhook_id !== known.webhook_id)
       await refuseOverlap(changes, change, { endpointId: saved.id, field: 'webhook_id' });
     const isInactive = (one: EndpointRow) => statusAt(one, changes.deps.now()) === 'inactive';
     const isEnabled = isInactive(known) && !isInactive(saved);
-    await changes.moveAlerts(change, isEnabled ? [enabledAlert(saved), outageEnded(saved, ACTIVATED)] : []);
+    await changes.moveAlerts(
+      change,
+      isEnabled ? [cleared('disabled', saved, ACTIVATED), cleared(OUTAGE, saved, ACTIVATED)] : [],
+    );
     return { result: saved, audit: [changeOf(type, known, saved)] };
   });
 }
@@ -191,15 +190,6 @@ async function endpointForUpdate(
   return found(owned(scope, row), 'endpoint', id);
 }
 
-function saveChanged(
-  { deps }: ConfigChanges,
-  change: ConfigChange,
-  row: EndpointRow,
-  events: readonly [EndpointEvent, ...EndpointEvent[]],
-): Promise<EndpointRow> {
-  return saveEndpoint(change, deps.endpoints, { id: row.id, fields: row, secret: row.secret }, events);
-}
-
 /** Deletes an endpoint and its subscriptions. */
 export function deleteEndpoint(changes: ConfigChanges, one: OneEndpoint): Promise<null> {
   return changes.change(one, async (change) => {
@@ -217,16 +207,17 @@ export async function giveEndpoints(
   change: ConfigChange,
   { ownerId, ids }: { ownerId: string; ids: readonly string[] },
 ): Promise<AuditNote[]> {
+  const { endpoints } = changes.deps;
   const audit: AuditNote[] = [];
   for (const id of [...new Set(ids)].sort()) {
-    const row = await changes.deps.endpoints.getForUpdate(change, change.projectId, asId(id));
+    const row = await endpoints.getForUpdate(change, change.projectId, asId(id));
     if (row === undefined)
       throw new AppError('not_in_project', { field: 'endpoints', resource: 'endpoint', id });
     if (row.owner_id === ownerId) continue;
     if (row.owner_id !== '')
       throw invalid('endpoints', `endpoint ${id} already belongs to owner ${row.owner_id}`);
-    const metaEvents = [{ type: 'endpoint.updated' }] as const;
-    const saved = await saveChanged(changes, change, { ...row, owner_id: ownerId }, metaEvents);
+    const given = { ...row, owner_id: ownerId };
+    const saved = await saveEndpoint(change, endpoints, given, [{ type: 'endpoint.updated' }]);
     audit.push(changeOf('endpoint.updated', row, saved));
   }
   return audit;
@@ -288,19 +279,7 @@ function disabledAlert(done: { after: EndpointRow; reason: string; last: LastFai
   return { kind: 'disabled', state: 'raised', summary, lastFailure: done.last, ...about };
 }
 
-/** The cleared alert of an endpoint that the service had disabled. */
-function enabledAlert(endpoint: EndpointRow): Alert {
-  return {
-    kind: 'disabled',
-    state: 'cleared',
-    endpoint,
-    subscription: null,
-    summary: ACTIVATED,
-    lastFailure: null,
-  };
-}
-
-/** The cleared alert of an endpoint at which no attempt succeeded. */
-export function outageEnded(endpoint: EndpointRow, summary: string): Alert {
-  return { kind: OUTAGE, state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
+/** The cleared alert of an endpoint that the service had disabled, or at which no attempt succeeded. */
+export function cleared(kind: 'disabled' | typeof OUTAGE, endpoint: EndpointRow, summary: string): Alert {
+  return { kind, state: 'cleared', endpoint, subscription: null, summary, lastFailure: null };
 }

@@ -1,4 +1,4 @@
-import type { EndpointSecret, EndpointSecrets } from '../domain/config/endpoint.ts';
+import type { EndpointSecret } from '../domain/config/endpoint.ts';
 import type { EndpointAuthentication } from '../domain/config/endpoint-authentication.ts';
 import type { EndpointId, IdFactory } from '../domain/ids.ts';
 import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
@@ -6,17 +6,15 @@ import { usualValues } from '../domain/resources/fields.ts';
 import { formatTime } from '../domain/time.ts';
 import { Secret } from '../platform/secret.ts';
 import { generateSecret } from '../signing/signing-secrets.ts';
+import type { EndpointRow } from '../store/config/endpoints.ts';
 
 interface Deps {
   ids: IdFactory;
   now(): number;
 }
 
-export interface NewEndpoint {
-  id: EndpointId;
-  fields: EndpointFields;
-  secret: Secret<EndpointSecrets>;
-}
+/** An endpoint without the facts of its row, such as its version. */
+export type NewEndpoint = EndpointFields & Pick<EndpointRow, 'id' | 'secret'>;
 
 /** An endpoint with the defaults of everything that is not given. */
 export function newEndpoint(
@@ -31,8 +29,11 @@ export function newEndpoint(
   },
 ): NewEndpoint {
   return {
+    ...usualValues(endpointFields),
     id: given.id,
-    fields: { ...usualValues(endpointFields), name: given.name, url: given.url, app_id: given.id },
+    name: given.name,
+    url: given.url,
+    app_id: given.id,
     secret: new Secret({
       secrets: [newSecret(deps, given.secret)],
       authentication: given.authentication ?? null,

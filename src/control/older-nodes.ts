@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { wantsBatches } from '../domain/config/batch.ts';
-import type { EndpointSecrets } from '../domain/config/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
-import { type EndpointFields, endpointFields } from '../domain/resources/endpoint-fields.ts';
+import { endpointFields } from '../domain/resources/endpoint-fields.ts';
 import { usualValues } from '../domain/resources/fields.ts';
 import type { SubscriptionFields } from '../domain/resources/subscription-fields.ts';
-import type { Secret } from '../platform/secret.ts';
 import { functionContract } from '../routing/function-contract.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { nodesBefore } from '../store/queue/nodes.ts';
 import { refuseNodesBefore } from '../store/upkeep/migrate.ts';
+import type { NewEndpoint } from './new-endpoint.ts';
 
 /** The migration from which on nodes know a setting, by its field. */
 const KNOWN_SINCE = {
@@ -68,26 +67,19 @@ const FORMS = [
   'verification',
 ] as const;
 
-interface Endpoint {
-  fields: EndpointFields;
-  secret: Secret<EndpointSecrets>;
-}
-
 /** `known` is null for a new endpoint. */
 export async function needNodesThatSendSo(
   tx: Queryable,
-  made: Endpoint,
-  known: Endpoint | null,
+  made: NewEndpoint,
+  known: NewEndpoint | null,
 ): Promise<void> {
-  const before = known?.fields ?? usualValues(endpointFields);
-  const changed = FORMS.filter((name) => !isDeepStrictEqual(made.fields[name], before[name]));
+  const before = known ?? usualValues(endpointFields);
+  const changed = FORMS.filter((name) => !isDeepStrictEqual(made[name], before[name]));
   for (const field of changed) await needNewerNodes(tx, field);
-  if (made.fields.delivery === 'broker' && before.delivery !== 'broker') await needNewerNodes(tx, 'delivery');
-  if (hasBatches(made) && (known === null || !hasBatches(known))) await needNewerNodes(tx, 'batch');
+  if (made.delivery === 'broker' && before.delivery !== 'broker') await needNewerNodes(tx, 'delivery');
+  if (wantsBatches(made) && (known === null || !wantsBatches(known))) await needNewerNodes(tx, 'batch');
   if (headersOf(made).length > 0 && (known === null || headersOf(known).length === 0))
     await needNewerNodes(tx, 'headers');
 }
 
-const hasBatches = ({ fields: { delivery }, secret }: Endpoint) => wantsBatches({ delivery, secret });
-
-const headersOf = ({ secret }: Endpoint) => Object.keys(secret.revealOrNull()?.headers ?? {});
+const headersOf = ({ secret }: NewEndpoint) => Object.keys(secret.revealOrNull()?.headers ?? {});

@@ -1,11 +1,11 @@
 import type { AuditNote } from '../domain/audit.ts';
-import { isLiveKey, MAX_PROJECT_KEYS, type ProjectKey } from '../domain/config/project-key.ts';
+import { isLiveKey, MAX_PROJECT_KEYS, type ProjectKey, publicPart } from '../domain/config/project-key.ts';
 import { found, wrongState } from '../domain/errors.ts';
 import { formatTime } from '../domain/time.ts';
 import { newProjectKey } from '../signing/project-key.ts';
 import { saveSigningKeys } from '../store/changes/project-writes.ts';
 import type { ProjectRow } from '../store/config/projects.ts';
-import type { Author, ConfigChanges } from './config-changes.ts';
+import type { Author, ConfigChange, ConfigChanges } from './config-changes.ts';
 import { needNewerNodes } from './older-nodes.ts';
 
 /**
@@ -13,8 +13,8 @@ import { needNewerNodes } from './older-nodes.ts';
  * which know only the old one go on until they read the keys again.
  */
 export function rollSigningKey(changes: ConfigChanges, by: Author, seconds: number): Promise<ProjectKey> {
-  return changeKeys(changes, by, async (live, nowMs, tx) => {
-    await needNewerNodes(tx, 'signing_keys');
+  return changeKeys(changes, by, async (live, nowMs, change) => {
+    await needNewerNodes(change, 'signing_keys');
     if (live.length >= MAX_PROJECT_KEYS)
       throw wrongState(`${MAX_PROJECT_KEYS} keys sign already: delete one, or wait until one has expired.`);
     const ends = formatTime(nowMs + seconds * 1000);
@@ -35,15 +35,13 @@ export function deleteSigningKey(changes: ConfigChanges, by: Author, kid: string
   });
 }
 
-type Tx = Parameters<Parameters<ConfigChanges['change']>[1]>[0];
-
 function changeKeys<T>(
   changes: ConfigChanges,
   by: Author,
   make: (
     live: readonly ProjectKey[],
     nowMs: number,
-    tx: Tx,
+    change: ConfigChange,
   ) => Promise<{ result: T; keys: readonly ProjectKey[]; audit: AuditNote[] }>,
 ): Promise<T> {
   const { projects, now } = changes.deps;
@@ -64,13 +62,6 @@ const note = (
 ): AuditNote => ({
   action,
   resourceId: (after ?? before)?.kid ?? null,
-  before: before && shown(before),
-  after: after && shown(after),
-});
-
-const shown = ({ kid, public_key, created_at, expires_at }: ProjectKey): object => ({
-  kid,
-  public_key,
-  created_at,
-  expires_at,
+  before: before && publicPart(before),
+  after: after && publicPart(after),
 });

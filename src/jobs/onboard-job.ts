@@ -23,7 +23,7 @@ export function onboardWork(changes: ConfigChanges): JobWork {
     const from = Number(job.cursor);
     const chunk = items.slice(from, from + ONBOARD_CHUNK);
     const by = { projectId: job.project_id, actor: actorFrom(job) };
-    const { committed } = await changes.changeIn(tx, by, async (change) => {
+    const committed = await changes.changeIn(tx, by, async (change) => {
       const audit: AuditNote[] = [];
       for (const item of chunk) audit.push(...(await makeEndpoint(changes, change, item)));
       return { result: null, audit };

@@ -140,10 +140,9 @@ async function askIn(
   { job, endpointIds }: { job: JobRow; endpointIds: readonly string[] },
 ): Promise<() => Promise<void>> {
   if (endpointIds.length === 0) return async () => {};
-  const { committed } = await changes.changeStateIn(tx, job.project_id, (change) =>
+  return changes.changeStateIn(tx, job.project_id, (change) =>
     askForProbes(change, { endpointIds, openedBeforeMs: idTime(job.id) }),
   );
-  return committed;
 }
 
 function placesOf(

@@ -39,21 +39,18 @@ export function agentEndpoint(deps: Deps, { id, principal, ownerId, request }: W
   const made = newEndpoint(deps, { id: deps.ids.next(), name, url: request.url, secret: request.secret });
   return {
     ...made,
-    fields: {
-      ...made.fields,
-      owner_id: ownerId,
-      description: `Subscription ${id} of an agent, by MCP Events.`,
-      metadata: { ...AGENT, [ID_FIELD]: id, agent_principal: principal },
-      verification: 'challenge',
-      verified_url: request.url,
-      webhook_id: 'event',
-      envelope: 'none',
-      envelope_fields: ENVELOPE,
-      max_body_bytes: MAX_BODY_BYTES,
-      final_status_codes: [410, 413],
-      http_timeout: TIMEOUT_SECONDS,
-      expires_at: deps.now() + request.ttlMs,
-    },
+    owner_id: ownerId,
+    description: `Subscription ${id} of an agent, by MCP Events.`,
+    metadata: { ...AGENT, [ID_FIELD]: id, agent_principal: principal },
+    verification: 'challenge',
+    verified_url: request.url,
+    webhook_id: 'event',
+    envelope: 'none',
+    envelope_fields: ENVELOPE,
+    max_body_bytes: MAX_BODY_BYTES,
+    final_status_codes: [410, 413],
+    http_timeout: TIMEOUT_SECONDS,
+    expires_at: deps.now() + request.ttlMs,
     secret: new Secret({ ...made.secret.reveal(), headers: { [ID_HEADER]: id } }),
   };
 }
@@ -66,7 +63,7 @@ export function agentSubscription(
   limits: Parameters<typeof newSubscriptionFields>[1],
 ): NewSubscription {
   const input = {
-    name: endpoint.fields.name,
+    name: endpoint.name,
     endpoint_id: endpoint.id,
     filter_config: { event_types: [name], filter: { body: args } },
     retry_config: { schedule: RETRIES },

@@ -25,13 +25,13 @@ export class CallbackCheck {
   }
 
   /** Throws unless the callback echoes a challenge, which is signed and headed like its deliveries. */
-  async pass(project: ProjectRow, { id, fields, secret }: NewEndpoint): Promise<void> {
-    this.#hosts.count(new URL(fields.url).host);
+  async pass(project: ProjectRow, made: NewEndpoint): Promise<void> {
+    this.#hosts.count(new URL(made.url).host);
     const count = this.#underWay.get(project.id) ?? 0;
     if (count >= AT_A_TIME) throw exhausted('verifications at a time', AT_A_TIME);
     this.#underWay.set(project.id, count + 1);
     try {
-      const row = { ...fields, id, project_id: project.id, secret } as EndpointRow;
+      const row = { ...made, project_id: project.id } as EndpointRow;
       const messageId = `msg_verification_${randomText(RANDOM_CHARS)}`;
       const asked = await askChallenge(this.#context, { row, config: project.config, messageId });
       if (asked.isEchoed) return;

@@ -27,13 +27,8 @@ type Input = Static<typeof CreateEndpoint> | Static<typeof UpdateEndpoint>;
 export function createdEndpoint(context: ReadContext, input: Static<typeof CreateEndpoint>): NewEndpoint {
   const { name, url = '', secret } = input;
   const made = newEndpoint(context, { id: context.ids.next(), name, url, secret });
-  const fields = endpointFields(context, made.fields, { schema: CreateEndpoint, input });
-  const secrets = withBrokerOf(fields, changedCredentials(context, made.secret.reveal(), input), input);
-  return {
-    id: made.id,
-    fields: { ...fields, app_id: fields.app_id || made.id },
-    secret: new Secret(secrets),
-  };
+  const asked = withInput(context, made, { schema: CreateEndpoint, input });
+  return { ...asked, app_id: asked.app_id || asked.id };
 }
 
 /** An endpoint after a request. */
@@ -42,18 +37,20 @@ export function changedEndpoint(
   row: EndpointRow,
   input: Static<typeof UpdateEndpoint>,
 ): EndpointRow {
-  const known = row.secret.reveal();
-  const isNew = input.secret && input.secret !== known.secrets.at(-1)?.value;
-  const fields = endpointFields(context, row, { schema: UpdateEndpoint, input });
-  const secrets = withBrokerOf(fields, changedCredentials(context, known, input), input);
-  return {
-    ...row,
-    ...fields,
-    secret: new Secret({
-      ...secrets,
-      ...(isNew && { secrets: [newSecret(context, input.secret)] }),
-    }),
-  };
+  const after = withInput(context, row, { schema: UpdateEndpoint, input });
+  const secrets = after.secret.reveal();
+  if (!input.secret || input.secret === secrets.secrets.at(-1)?.value) return after;
+  return { ...after, secret: new Secret({ ...secrets, secrets: [newSecret(context, input.secret)] }) };
+}
+
+function withInput<One extends NewEndpoint>(
+  context: ReadContext,
+  known: One,
+  asked: { schema: TObject; input: Input },
+): One {
+  const fields = endpointFields(context, known, asked);
+  const secrets = changedCredentials(context, known.secret.reveal(), asked.input);
+  return { ...known, ...fields, secret: new Secret(withBrokerOf(fields, secrets, asked.input)) };
 }
 
 function endpointFields(

@@ -81,14 +81,15 @@ export const ExpireSecret = Type.Object({
   ),
 });
 
-/** The state of the breaker is closed by default. */
-type EndpointHealth = EndpointCounts & { breaker?: string };
+/** The health of an endpoint without deliveries. */
+export const UNUSED: EndpointCounts & { breaker: string } = {
+  deliveries: 0,
+  successes: 0,
+  failures: 0,
+  breaker: 'closed',
+};
 
-export function toEndpoint(
-  row: EndpointRow,
-  nowMs: number,
-  health?: EndpointHealth,
-): Static<typeof Endpoint> {
+export function toEndpoint(row: EndpointRow, nowMs: number, health = UNUSED): Static<typeof Endpoint> {
   const secret = row.secret.reveal();
   const { secrets, authentication, mtls_client_cert, signing_key } = secret;
   return {
@@ -107,9 +108,9 @@ export function toEndpoint(
     teams_webhook_url: secret.teams_webhook_url,
     headers: { ...secret.headers },
     broker: toBroker(secret.broker ?? null),
-    events: health?.deliveries ?? 0,
+    events: health.deliveries,
     failure_rate: failureRate(health),
-    cb_state: health?.breaker ?? 'closed',
+    cb_state: health.breaker,
     period_failure_rate: null,
     success_count: null,
     failure_count: null,
@@ -118,7 +119,7 @@ export function toEndpoint(
   };
 }
 
-function failureRate(health: EndpointHealth | undefined): number {
-  const attempts = (health?.successes ?? 0) + (health?.failures ?? 0);
-  return attempts === 0 ? 0 : Math.round((100 * (health?.failures ?? 0)) / attempts);
+function failureRate({ successes, failures }: EndpointCounts): number {
+  const attempts = successes + failures;
+  return attempts === 0 ? 0 : Math.round((100 * failures) / attempts);
 }

@@ -4,7 +4,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { endpointCounts } from '../../store/counts/read-counts.ts';
 import type { ReadContext } from '../http/context.ts';
-import { type Endpoint, toEndpoint } from './endpoint-schema.ts';
+import { type Endpoint, toEndpoint, UNUSED } from './endpoint-schema.ts';
 
 /**
  * Shows endpoints of a project with their counts and the state of their circuit breaker. The counts of all of
@@ -21,12 +21,6 @@ export async function endpointView(
   return (row) => {
     const nowMs = now();
     const breaker = breakerState(routing.breaker(row.id), settings, nowMs);
-    return toEndpoint(row, nowMs, {
-      deliveries: 0,
-      successes: 0,
-      failures: 0,
-      ...counts.get(row.id),
-      breaker,
-    });
+    return toEndpoint(row, nowMs, { ...UNUSED, ...counts.get(row.id), breaker });
   };
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
 import { deleteSigningKey, rollSigningKey } from '../../control/signing-key-changes.ts';
-import { isLiveKey, type ProjectKey } from '../../domain/config/project-key.ts';
+import { isLiveKey, type ProjectKey, publicPart } from '../../domain/config/project-key.ts';
 import { AppError } from '../../domain/errors.ts';
 import { asId, isId, type ProjectId } from '../../domain/ids.ts';
 import { Type } from '../../platform/type.ts';
@@ -34,13 +33,6 @@ export const RollSigningKey = Type.Object({
   ),
 });
 
-const show = ({ kid, public_key, created_at, expires_at }: ProjectKey): Static<typeof SigningKey> => ({
-  kid,
-  public_key,
-  created_at,
-  expires_at,
-});
-
 export function registerSigningKeys(app: FastifyInstance, context: ChangeContext): void {
   const { changes } = context;
   const live = ({ project }: { project: { id: ProjectId } }) => liveKeys(context, project.id);
@@ -52,7 +44,7 @@ export function registerSigningKeys(app: FastifyInstance, context: ChangeContext
     data: SigningKey,
     access: { read: 'viewer', change: 'admin' },
     get: async (call, id) => (await live(call)).find(({ kid }) => kid === id),
-    view: () => show,
+    view: () => publicPart,
   });
   key.all({ summary: 'List the keys that the project signs with.', read: live });
   key.create({

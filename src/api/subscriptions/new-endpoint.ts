@@ -71,8 +71,8 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       const input = by.isDryRun ? body : await withConsent(context, project.config, body);
       const made = createdEndpoint(context, input);
       // A key belongs to the file of the project, so a portal link cannot claim one.
-      if (scope !== undefined) Object.assign(made.fields, { ...OWNERS, owner_id: scope.ownerId });
-      const subscriptions = await subscriptionsOf(context, call, { id: made.id, name: made.fields.name });
+      if (scope !== undefined) Object.assign(made, { ...OWNERS, owner_id: scope.ownerId });
+      const subscriptions = await subscriptionsOf(context, call, made);
       const row = await createEndpoint(context.changes, by, { made, subscriptions, scope });
       beginChallenge(context, { row, by: { ...by, id: row.id, scope }, config: project.config });
       return toEndpoint(row, context.now());

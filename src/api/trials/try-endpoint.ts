@@ -81,12 +81,7 @@ async function triedRow(
   if (!input.url && input.delivery !== 'broker')
     throw invalid('endpoint.url', 'is required without endpoint_id');
   const made = createdEndpoint(context, { ...input, name: input.name ?? 'test' });
-  return {
-    ...made.fields,
-    id: made.id,
-    project_id: project.id,
-    secret: made.secret,
-  } as EndpointRow;
+  return { ...made, project_id: project.id } as EndpointRow;
 }
 
 function shown(attempt: Attempt, row: EndpointRow): Static<typeof TestAttempt> {

@@ -14,5 +14,13 @@ export interface ProjectKey {
 /** Keys that sign at the same time. Each costs a signature per delivery. */
 export const MAX_PROJECT_KEYS = 3;
 
+/** The fields that anyone may see. */
+export const publicPart = ({ kid, public_key, created_at, expires_at }: ProjectKey) => ({
+  kid,
+  public_key,
+  created_at,
+  expires_at,
+});
+
 export const isLiveKey = ({ expires_at }: Pick<ProjectKey, 'expires_at'>, nowMs: number): boolean =>
   expires_at === null || Date.parse(expires_at) > nowMs;

@@ -1,5 +1,5 @@
 import type { ConfigChange } from '../../control/config-changes.ts';
-import { type DisableCause, disableEndpoints, outageEnded } from '../../control/endpoint-changes.ts';
+import { cleared, type DisableCause, disableEndpoints } from '../../control/endpoint-changes.ts';
 import type { StateChange, StateItem, StateKind } from '../../control/state-changes.ts';
 import { type Alert, type LastFailure, OUTAGE, outageSubject } from '../../domain/alert.ts';
 import type { ProjectId } from '../../domain/ids.ts';
@@ -102,7 +102,7 @@ export function wantedMoves(
   const causes = new Map<string, DisableCause>();
   const alerts: (Alert | undefined)[] = looks
     .filter(({ last }) => last === null)
-    .map(({ endpointId }) => cleared(routing, endpointId));
+    .map(({ endpointId }) => ended(routing, endpointId));
   const looked = new Map(looks.map((look) => [look.endpointId, look]));
   for (const { id, failing_since, warned_at, has_succeeded } of outages) {
     const { last = null, seen } = looked.get(id) ?? {};
@@ -110,7 +110,7 @@ export function wantedMoves(
     if (warned_at === null) {
       if (nowMs - failing_since >= warnMs)
         alerts.push(raised(routing, id, { failing_since, last, until: nowMs + afterMs - warnMs }));
-    } else if (has_succeeded) alerts.push(cleared(routing, id));
+    } else if (has_succeeded) alerts.push(ended(routing, id));
     else if (nowMs - warned_at >= afterMs - warnMs)
       causes.set(id, {
         reason: `no attempt succeeded for ${routing.project.config.disable_after}`,
@@ -121,9 +121,9 @@ export function wantedMoves(
   return { alerts: alerts.filter((alert) => alert !== undefined), causes };
 }
 
-function cleared({ endpoints }: ProjectRouting, id: string): Alert | undefined {
+function ended({ endpoints }: ProjectRouting, id: string): Alert | undefined {
   const endpoint = endpoints.get(id)?.row;
-  return endpoint && outageEnded(endpoint, 'An attempt succeeded again.');
+  return endpoint && cleared(OUTAGE, endpoint, 'An attempt succeeded again.');
 }
 
 function raised(

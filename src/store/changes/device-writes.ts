@@ -63,13 +63,13 @@ export async function saveDevice(
     id: string;
     hostName: string;
     callerId: string;
-    endpoint: { fields: EndpointFields; secret: EndpointRow['secret'] };
+    endpoint: EndpointFields & Pick<EndpointRow, 'secret'>;
     subscription: { id: string; fields: SubscriptionFields };
   },
 ): Promise<{ device: DeviceRow; subscription: SubscriptionRow }> {
   const { id, endpoint, subscription } = device;
   const sealed = table.seal(id, endpoint.secret);
-  await saveRow(change, table, { id, values: { ...endpoint.fields, sealed } });
+  await saveRow(change, table, { id, values: { ...endpoint, sealed } });
   const { fields } = subscription;
   const filters = await filterRecords(change, fields, () => siblingId(subscription.id));
   const values = { ...fields, filters: JSON.stringify(filters) };

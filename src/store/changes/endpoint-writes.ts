@@ -18,12 +18,12 @@ export interface EndpointEvent {
 export async function saveEndpoint(
   change: ConfigChange,
   table: EndpointStore,
-  endpoint: { id: string; fields: EndpointFields; secret: EndpointRow['secret'] },
+  endpoint: EndpointFields & Pick<EndpointRow, 'id' | 'secret'>,
   events: readonly [EndpointEvent, ...EndpointEvent[]],
 ): Promise<EndpointRow> {
-  const { id, fields, secret } = endpoint;
-  const { expires_at: ms } = fields;
-  const values = { ...fields, expires_at: ms === null ? null : new Date(ms), sealed: table.seal(id, secret) };
+  const { id, secret, expires_at: ms } = endpoint;
+  const expires_at = ms === null ? null : new Date(ms);
+  const values = { ...endpoint, expires_at, sealed: table.seal(id, secret) };
   const { row } = await saveRow(change, table, { id, values });
   for (const { type, ...why } of events) change.metaEvent(type, () => ({ ...endpointData(row), ...why }));
   return row;
