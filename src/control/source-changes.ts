@@ -1,9 +1,7 @@
 import { changeOf } from '../domain/audit.ts';
-import type { SourceSecrets } from '../domain/config/source.ts';
 import { found } from '../domain/errors.ts';
 import type { SourceId } from '../domain/ids.ts';
 import type { SourceFields } from '../domain/resources/source-fields.ts';
-import type { Secret } from '../platform/secret.ts';
 import { deleteSource as deleteRow, saveSource } from '../store/changes/source-writes.ts';
 import { deleteSubscriptions } from '../store/changes/subscription-writes.ts';
 import type { SourceRow } from '../store/config/sources.ts';
@@ -11,15 +9,12 @@ import type { Author, ConfigChanges } from './config-changes.ts';
 import { needNewerNodes } from './older-nodes.ts';
 
 /** A source as it is to be. */
-export interface SourceContent {
-  fields: SourceFields;
-  secret: Secret<SourceSecrets>;
-}
+export type SourceContent = SourceFields & Pick<SourceRow, 'secret'>;
 
 export function createSource(changes: ConfigChanges, by: Author, made: SourceContent): Promise<SourceRow> {
   return changes.change(by, async (change) => {
     if (usesWorkload(made)) await needNewerNodes(change, 'credentials');
-    const saved = await saveSource(change, changes.deps.sources, { id: changes.deps.ids.next(), ...made });
+    const saved = await saveSource(change, changes.deps.sources, { ...made, id: changes.deps.ids.next() });
     return { result: saved, audit: [changeOf('source.created', null, saved)] };
   });
 }
@@ -34,7 +29,7 @@ export function updateSource(
     const known = found(await changes.deps.sources.get(change, by.projectId, id), 'source', id);
     const made = make(known);
     if (usesWorkload(made)) await needNewerNodes(change, 'credentials');
-    const saved = await saveSource(change, changes.deps.sources, { id, ...made });
+    const saved = await saveSource(change, changes.deps.sources, { ...made, id });
     return { result: saved, audit: [changeOf('source.updated', known, saved)] };
   });
 }
@@ -69,7 +64,7 @@ export async function recordChallenge(
   await changes.changeStateInTurn(projectId, async (change) => {
     const known = await changes.deps.sources.get(change, projectId, id);
     if (known === undefined) return;
-    const fields = { ...known, provider_config: { twitter: { crc_verified_at: verifiedAt } } };
-    await saveSource(change, changes.deps.sources, { id, fields, secret: known.secret });
+    const provider_config = { twitter: { crc_verified_at: verifiedAt } };
+    await saveSource(change, changes.deps.sources, { ...known, provider_config });
   });
 }

@@ -15,7 +15,6 @@ import { parseEventTypeLocation, parseLocation } from '../../ingest/source/locat
 import { findPreset } from '../../ingest/verify/presets.ts';
 import { randomText } from '../../platform/random.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { SourceRow } from '../../store/config/sources.ts';
 import { Problems } from '../http/problems.ts';
 import { IS_REQUIRED, readFields } from '../http/read-group.ts';
 import { updated } from '../http/updated.ts';
@@ -37,31 +36,25 @@ const MAX_RESPONSE_BYTES = 51_200;
 
 export function newSource(input: Static<typeof CreateSource>, nowMs: number): SourceContent {
   const provider = input.provider ?? '';
-  const fields: SourceFields = {
+  const made: SourceContent = {
     ...usualValues(sourceFields),
     type: input.type,
     provider,
     mask_id: randomText(MASK_CHARS),
     event_type_location: findPreset(provider)?.eventTypeLocation ?? '',
     provider_config: provider === 'twitter' ? { twitter: { crc_verified_at: null } } : null,
+    secret: new Secret(NO_SECRETS),
   };
-  return merged({ fields, secret: new Secret(NO_SECRETS) }, input, nowMs);
+  return changedSource(made, input, nowMs);
 }
 
-/** The verifier also stays if it is not named. Omitting it must not make a source accept everything. */
-export function changedSource(
-  row: SourceRow,
-  input: Static<typeof UpdateSource>,
-  nowMs: number,
-): SourceContent {
-  return merged({ fields: row, secret: row.secret }, input, nowMs);
-}
-
-/** The source after the change, checked as a whole, because its parts depend on each other. */
-function merged(base: SourceContent, input: Input, nowMs: number): SourceContent {
+/**
+ * The source after the change, checked as a whole, because its parts depend on each other. The verifier also stays if it is
+ * not named. Omitting it must not make a source accept everything.
+ */
+export function changedSource(fields: SourceContent, input: Input, nowMs: number): SourceContent {
   const problems = new Problems();
-  const { fields } = base;
-  const known = { ...NO_SECRETS, ...base.secret.reveal() };
+  const known = { ...NO_SECRETS, ...fields.secret.reveal() };
   const { custom_response, verifier: given, pub_sub: broker } = input;
   const after = updated(fields, UpdateSource, {
     ...input,
@@ -93,7 +86,7 @@ function merged(base: SourceContent, input: Input, nowMs: number): SourceContent
   problems.throwIfAny();
   const enabled = { was: fields.is_disabled, is: after.is_disabled, nowMs };
   const schedule = enabledSince(secrets.schedule ?? null, enabled);
-  return { fields: after, secret: new Secret({ ...secrets, schedule }) };
+  return { ...after, secret: new Secret({ ...secrets, schedule }) };
 }
 
 function readVerifier(given: VerifierInput, provider: string, problems: Problems): SourceVerifier {

@@ -9,9 +9,10 @@ import { deleteRows, saveRow } from './write-rows.ts';
 export async function saveSource(
   change: ConfigChange,
   table: SourceStore,
-  { id, fields, secret }: { id: string; fields: SourceFields; secret: SourceRow['secret'] },
+  source: SourceFields & Pick<SourceRow, 'id' | 'secret'>,
 ): Promise<SourceRow> {
-  const values = { ...fields, sealed: table.seal(id, secret) };
+  const { id, secret } = source;
+  const values = { ...source, sealed: table.seal(id, secret) };
   const { row, isNew } = await saveRow(change, table, { id, values });
   change.metaEvent(isNew ? 'source.created' : 'source.updated', () => sourceData(row));
   return row;
