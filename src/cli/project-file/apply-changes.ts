@@ -1,15 +1,8 @@
-import type {
-  CreateEndpoint,
-  CreateEventType,
-  CreateSource,
-  CreateSubscription,
-  Posthorn,
-  UpdateProjectBody,
-  UpdateSource,
-} from '../../../client/src/posthorn.ts';
+import type { CreateEventType, Posthorn, UpdateProjectBody } from '../../../client/src/posthorn.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Change } from './make-plan.ts';
-import { type Fields, fieldsOf, isFields, isSame, type Kind } from './project-document.ts';
+import { type Fields, fieldsOf, isSame, type KeyedKind } from './project-document.ts';
 import type { ProjectState } from './read-project.ts';
 
 /** Where changes go, and the ids of what is there: new items join them. */
@@ -32,23 +25,17 @@ export async function applyChange(target: Target, change: Change): Promise<void>
     await posthorn.projects.update(projectId, fields as UpdateProjectBody);
     return;
   }
-  if (target.isDryRun && isRemoval(action)) return;
   const id = ids[kind].get(key) ?? '';
-  if (action === 'delete') return remove(posthorn, kind, id);
-  if (action === 'deprecate') return void (await posthorn.eventTypes.deprecate(id));
+  if (action === 'delete' || action === 'deprecate') {
+    if (target.isDryRun) return;
+    await (kind === 'event_types' ? posthorn.eventTypes.deprecate(id) : posthorn[kind].delete(id));
+    return;
+  }
   const body = pick(wanted, action === 'create' ? Object.keys(wanted) : change.fields);
   if (kind === 'event_types') return saveEventType(target, { key, id, body });
   if (kind === 'sources') return saveSource(target, { key, id, body });
   if (kind === 'endpoints') return saveEndpoint(target, { key, id, body });
   return saveSubscription(target, { key, id, body, wanted });
-}
-
-const isRemoval = (action: Change['action']) => action === 'delete' || action === 'deprecate';
-
-async function remove(posthorn: Posthorn, kind: Kind, id: string): Promise<void> {
-  if (kind === 'sources') await posthorn.sources.delete(id);
-  if (kind === 'endpoints') await posthorn.endpoints.delete(id);
-  if (kind === 'subscriptions') await posthorn.subscriptions.delete(id);
 }
 
 interface Save {
@@ -59,12 +46,23 @@ interface Save {
   body: Fields;
 }
 
+async function saveItem(
+  { posthorn, ids, isDryRun }: Target,
+  kind: KeyedKind,
+  { key, id, body }: Save,
+): Promise<{ uid: string; status?: unknown }> {
+  const fields = { ...body, key } as never;
+  const saved = await (id === '' ? posthorn[kind].create(fields) : posthorn[kind].update(id, fields));
+  if (!isDryRun) ids[kind].set(key, saved.uid);
+  return saved;
+}
+
 async function saveEventType(target: Target, { key, id, body }: Save): Promise<void> {
   const { posthorn, ids, isDryRun } = target;
   const { deprecated, json_schema, key: _key, ...rest } = body;
   // An empty schema removes the stored one.
   const schema = json_schema === null ? {} : json_schema;
-  const fields = { ...rest, ...(isFields(schema) && { json_schema: schema }) } as Omit<
+  const fields = { ...rest, ...(isObject(schema) && { json_schema: schema }) } as Omit<
     CreateEventType,
     'name'
   >;
@@ -78,28 +76,23 @@ async function saveEventType(target: Target, { key, id, body }: Save): Promise<v
   if (deprecated === true && known?.deprecated_at == null) await posthorn.eventTypes.deprecate(uid);
 }
 
-async function saveSource({ posthorn, ids, isDryRun }: Target, { key, id, body }: Save): Promise<void> {
+async function saveSource(target: Target, { key, id, body }: Save): Promise<void> {
   const { provider, pub_sub, db_change_stream, schedule, cloudevents = null, ...rest } = body;
-  const fields: UpdateSource = {
+  if (id !== '' && provider !== undefined)
+    throw new StartupError(`the provider of source ${key} cannot be changed; give the source another key`);
+  const fields = {
     ...rest,
-    key,
-    ...(cloudevents !== null && { cloudevents: cloudevents as boolean }),
-    ...(isFields(pub_sub) && { pub_sub }),
-    ...(isFields(db_change_stream) && { db_change_stream }),
-    ...(isFields(schedule) && { schedule }),
+    ...(id === '' && { provider }),
+    ...(cloudevents !== null && { cloudevents }),
+    ...(isObject(pub_sub) && { pub_sub }),
+    ...(isObject(db_change_stream) && { db_change_stream }),
+    ...(isObject(schedule) && { schedule }),
   };
-  if (id !== '') {
-    if (provider !== undefined)
-      throw new StartupError(`the provider of source ${key} cannot be changed; give the source another key`);
-    await posthorn.sources.update(id, fields);
-    return;
-  }
-  const made = await posthorn.sources.create({ ...fields, provider } as unknown as CreateSource);
-  if (!isDryRun) ids.sources.set(key, made.uid);
+  await saveItem(target, 'sources', { key, id, body: fields });
 }
 
 /** An empty object removes a part. Null removes an expiry. */
-const cleared = (kind: Kind, body: Fields): Fields =>
+const cleared = (kind: KeyedKind, body: Fields): Fields =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
       const isRemoved = value === null && fieldsOf[kind][name] === null && name !== 'expires_at';
@@ -108,19 +101,14 @@ const cleared = (kind: Kind, body: Fields): Fields =>
   );
 
 async function saveEndpoint(target: Target, { key, id, body }: Save): Promise<void> {
-  const { posthorn, ids, generated } = target;
+  const { posthorn, generated } = target;
   const { status, secret, ...rest } = body;
   const fields = {
     ...cleared('endpoints', rest),
-    key,
     ...(typeof secret === 'string' && secret !== '' && { secret }),
   };
-  const saved =
-    id === ''
-      ? await posthorn.endpoints.create(fields as unknown as CreateEndpoint)
-      : await posthorn.endpoints.update(id, fields);
+  const saved = await saveItem(target, 'endpoints', { key, id, body: fields });
   if (target.isDryRun) return;
-  ids.endpoints.set(key, saved.uid);
   if (id === '' && !secret) generated.push(key);
   if (!status || status === saved.status || saved.status === 'pending') return;
   // Only an active endpoint can be paused.
@@ -138,18 +126,13 @@ async function saveSubscription(
   const isMatched = event_types !== undefined || filter !== undefined;
   const fields = {
     ...cleared('subscriptions', rest),
-    key,
     ...(endpoint !== undefined && { endpoint_id: ids.endpoints.get(endpoint as string) }),
     ...(source !== undefined && { source_id: ids.sources.get(source as string) ?? '' }),
     ...(isMatched && { filter_config: { event_types: wanted['event_types'], filter: wanted['filter'] } }),
     ...(retry_config !== undefined && { retry_config: retryConfig(retry_config as Fields | null) }),
   };
-  const saved =
-    id === ''
-      ? await posthorn.subscriptions.create(fields as unknown as CreateSubscription)
-      : await posthorn.subscriptions.update(id, fields as object);
+  const saved = await saveItem(target, 'subscriptions', { key, id, body: fields });
   if (target.isDryRun) return;
-  ids.subscriptions.set(key, saved.uid);
   if (status !== undefined && status !== saved.status) await posthorn.subscriptions.toggleStatus(saved.uid);
   await saveFilters(posthorn, saved.uid, wanted);
 }

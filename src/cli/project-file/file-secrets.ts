@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { readSecret } from '../terminal/input.ts';
 import {
   type Fields,
   type Item,
-  isFields,
   type Kind,
   secretPaths,
   singular,
@@ -40,7 +40,7 @@ export async function withSecrets<T extends Fields>(
     if (!hasPlace(item, path)) continue;
     const given = valueAt(item, path);
     // An empty object removes them, and holds no secret.
-    if (path === 'headers' && isFields(given)) {
+    if (path === 'headers' && isObject(given)) {
       if (!isNone(given)) throw inFile(nameOf(kind, item, path));
       continue;
     }
@@ -57,7 +57,7 @@ export async function withSecrets<T extends Fields>(
       isJson ? readJson(String(value), path, nameOf(kind, item, path)) : value,
     );
   }
-  if (kind === 'settings' && isFields(item['variables']))
+  if (kind === 'settings' && isObject(item['variables']))
     filled = { ...filled, variables: await variablesOf(item['variables'], { stored, env }) };
   return filled as T;
 }
@@ -138,4 +138,4 @@ const isNone = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === '' ||
-  (isFields(value) && Object.keys(value).length === 0);
+  (isObject(value) && Object.keys(value).length === 0);

@@ -1,9 +1,10 @@
 import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { problemOf } from '../remote/connect.ts';
 import { applyChange, type Target } from './apply-changes.ts';
 import { type Change, itemName } from './make-plan.ts';
-import { type Fields, isFields, valueAt } from './project-document.ts';
+import { type Fields, valueAt } from './project-document.ts';
 import type { ProjectState } from './read-project.ts';
 
 /*
@@ -101,7 +102,7 @@ function rulesOf(state: ProjectState, changes: readonly Change[]): (change: Chan
 async function filterProblems(posthorn: Posthorn, { kind, wanted = {} }: Change): Promise<string[]> {
   if (kind !== 'subscriptions' || !Array.isArray(wanted['filters'])) return [];
   const problems: string[] = [];
-  for (const { event_type, enabled: _enabled, ...schema } of wanted['filters'].filter(isFields) as Fields[]) {
+  for (const { event_type, enabled: _enabled, ...schema } of wanted['filters'].filter(isObject) as Fields[]) {
     const found = await refused(() => posthorn.subscriptions.testFilter({ schema }));
     problems.push(...found.map((problem) => `the filter of ${String(event_type)}: ${problem}`));
   }

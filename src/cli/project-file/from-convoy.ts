@@ -6,11 +6,12 @@ import type {
   Source,
   Subscription,
 } from '../../../client/src/posthorn.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { clientOf } from '../remote/connect.ts';
 import { counted } from '../terminal/output.ts';
 import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
-import { type Fields, isFields } from './project-document.ts';
+import { type Fields } from './project-document.ts';
 import { type Answers, all } from './read-project.ts';
 
 /** A Convoy, whose lists and resources have the form of ours. */
@@ -114,7 +115,7 @@ function knownSettings(project: Project): Fields {
     const value = config[name];
     if (value === undefined || value === null || value === '') return [];
     if (members.length === 0) return [[name, value]];
-    if (!isFields(value)) return [];
+    if (!isObject(value)) return [];
     const known = Object.entries(value).filter(([member, one]) => members.includes(member) && one !== null);
     return [[name, Object.fromEntries(known)]];
   });
@@ -126,7 +127,7 @@ function unknownSettings(project: Project): string[] {
     if (value === null) return [];
     const members = SETTINGS[name];
     if (members === undefined) return [name];
-    if (members.length === 0 || !isFields(value)) return [];
+    if (members.length === 0 || !isObject(value)) return [];
     return Object.keys(value)
       .filter((member) => !members.includes(member) && value[member] !== null)
       .map((member) => `${name}.${member}`);

@@ -1,3 +1,4 @@
+import { isObject } from '../../platform/json/is-object.ts';
 import {
   configOf,
   type ForeignEndpoint,
@@ -7,7 +8,7 @@ import {
   requireList,
 } from './foreign-endpoints.ts';
 import type { ForeignConfig, ForeignPlace, ForeignService } from './foreign-service.ts';
-import { type Fields, isFields } from './project-document.ts';
+import { type Fields } from './project-document.ts';
 
 /** An Outpost. `--url` ends where its API begins. Each of its tenants becomes an owner of endpoints. */
 export const outpost: ForeignService = { name: 'Outpost', keyVariable: 'OUTPOST_API_KEY', read };
@@ -108,7 +109,7 @@ function endpointOf(tenant: string, one: Destination): ForeignEndpoint {
 function headersOf(text = ''): Record<string, string> | undefined {
   try {
     const value: unknown = JSON.parse(text || '{}');
-    return isFields(value) ? (value as Record<string, string>) : undefined;
+    return isObject(value) ? (value as Record<string, string>) : undefined;
   } catch {
     return undefined;
   }
@@ -131,7 +132,7 @@ const OPERATORS = new Set([
 /** Whether every operator in a filter is one of ours, with the same meaning. */
 function hasOurOperators(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(hasOurOperators);
-  if (!isFields(value)) return true;
+  if (!isObject(value)) return true;
   return Object.entries(value).every(
     ([name, inner]) => (!name.startsWith('$') || OPERATORS.has(name)) && hasOurOperators(inner),
   );

@@ -1,4 +1,5 @@
 import type { EventType } from '../../../client/src/posthorn.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import {
   configOf,
@@ -14,7 +15,7 @@ import {
   ForeignRefusal,
   type ForeignService,
 } from './foreign-service.ts';
-import { type Fields, isFields } from './project-document.ts';
+import { type Fields } from './project-document.ts';
 
 /** A Svix, hosted or not. Each of its applications becomes an owner of endpoints. */
 export const svix: ForeignService = { name: 'Svix', keyVariable: 'SVIX_API_KEY', read };
@@ -149,7 +150,7 @@ function eventTypeOf({ name, description = '', deprecated, groupName, schemas }:
     name,
     description,
     category: groupName ?? '',
-    ...(isFields(schema) && { json_schema: schema as EventType['json_schema'] }),
+    ...(isObject(schema) && { json_schema: schema as EventType['json_schema'] }),
     ...(deprecated === true && { deprecated_at: new Date(0).toISOString() }),
   };
 }

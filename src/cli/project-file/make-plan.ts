@@ -1,5 +1,6 @@
 import { withUsualParts } from '../../domain/resources/fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import { withSecrets } from './file-secrets.ts';
 import {
@@ -7,7 +8,6 @@ import {
   type Fields,
   fieldsOf,
   type Item,
-  isFields,
   isSame,
   type Kind,
   kinds,
@@ -120,8 +120,8 @@ function instantOf(value: unknown): unknown {
 
 /** Whether everything that `part` names is so in `whole`. */
 function isPart(part: unknown, whole: unknown): boolean {
-  if (!isFields(part)) return isSame(part, whole);
-  return isFields(whole) && Object.keys(part).every((name) => isPart(part[name], whole[name]));
+  if (!isObject(part)) return isSame(part, whole);
+  return isObject(whole) && Object.keys(part).every((name) => isPart(part[name], whole[name]));
 }
 
 function removals(state: ProjectState, document: Document): Change[] {

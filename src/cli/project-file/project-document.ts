@@ -5,6 +5,7 @@ import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { fileValues } from '../../domain/resources/fields.ts';
 import { sourceFields } from '../../domain/resources/source-fields.ts';
 import { subscriptionFields } from '../../domain/resources/subscription-fields.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import { pathsOf, usualOf } from '../../platform/json/schema-marks.ts';
 import { escapeControls, printable } from '../../platform/printable.ts';
 import { usageError } from '../../platform/startup-error.ts';
@@ -30,6 +31,11 @@ export interface Document {
 
 export const kinds = ['event_types', 'sources', 'endpoints', 'subscriptions'] as const;
 export type Kind = (typeof kinds)[number];
+/** The key of an event type is its name. Items of the others store one. */
+export type KeyedKind = Exclude<Kind, 'event_types'>;
+
+export const ofEachKind = <T>(make: (kind: Kind) => T): Record<Kind, T> =>
+  Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<Kind, T>;
 
 /** The name of each kind in a plan. */
 export const singular: Record<Kind, string> = {
@@ -95,7 +101,7 @@ export function withValue(item: Fields, path: string, value: unknown): Fields {
 
 /** Settings with the names of the variables alone: a service shows no value, and in a file an empty one stays as it is. */
 export function withoutValues({ variables, ...settings }: Fields): Fields {
-  const names = Object.keys(isFields(variables) ? variables : {});
+  const names = Object.keys(isObject(variables) ? variables : {});
   if (names.length === 0) return settings;
   return { ...settings, variables: Object.fromEntries(names.map((name) => [name, ''])) };
 }
@@ -110,18 +116,17 @@ export async function parseDocument(text: string): Promise<Document> {
     const [problem] = (error as Error).message.split('\n');
     throw usageError(`the file is not YAML: ${problem}`);
   }
-  if (!isFields(given) || given['version'] !== 1)
+  if (!isObject(given) || given['version'] !== 1)
     throw usageError('the file must begin with "version: 1"; posthorn export writes one');
   const problems = Object.keys(given)
     .filter((name) => !['version', 'settings', ...kinds].includes(name))
     .map((name) => `the file has an unknown section ${JSON.stringify(name)}`);
   const settings = given['settings'] ?? {};
-  if (!isFields(settings)) problems.push('settings must be an object');
-  const lists = kinds.map((kind) => [kind, itemsOf(kind, given[kind] ?? [], problems)]);
+  if (!isObject(settings)) problems.push('settings must be an object');
   const read = {
     version: 1 as const,
     settings: settings as Fields,
-    ...(Object.fromEntries(lists) as Record<Kind, Item[]>),
+    ...ofEachKind((kind) => itemsOf(kind, given[kind] ?? [], problems)),
   };
   problems.push(...referenceProblems(read));
   if (problems.length > 0) throw usageError(problems.join('\n'));
@@ -135,7 +140,7 @@ function itemsOf(kind: Kind, given: unknown, problems: string[]): Item[] {
   }
   const keys = new Set<string>();
   return given.flatMap((item: unknown, index) => {
-    if (!isFields(item)) {
+    if (!isObject(item)) {
       problems.push(`item ${index + 1} of ${kind} is not an object`);
       return [];
     }
@@ -183,16 +188,10 @@ function referenceProblems({ endpoints, sources, subscriptions }: Document): str
   ]);
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The text of a file: comments and keys first, fields in the order of the tables above, defaults left out. */
 export async function documentText(document: Document, comments: readonly string[] = []): Promise<string> {
   const { stringify } = await import('yaml');
-  const shown = Object.fromEntries(
-    kinds.map((kind) => [kind, document[kind].map((item) => shownItem(kind, item))]),
-  );
+  const shown = ofEachKind((kind) => document[kind].map((item) => shownItem(kind, item)));
   const text = stringify({ version: 1, settings: document.settings, ...shown }, { lineWidth: 0 });
   // A line break in the name of a stranger would end the comment.
   return comments.map((comment) => `# ${printable(comment)}\n`).join('') + escapeControls(text);
@@ -212,7 +211,7 @@ export function isSame(one: unknown, other: unknown): boolean {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (!isFields(value)) return value ?? null;
+  if (!isObject(value)) return value ?? null;
   return Object.fromEntries(
     Object.keys(value)
       .sort()

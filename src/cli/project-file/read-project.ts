@@ -7,15 +7,16 @@ import type {
   Source,
   Subscription,
 } from '../../../client/src/posthorn.ts';
+import { isObject } from '../../platform/json/is-object.ts';
 import {
   type Document,
   type Fields,
   fieldsOf,
   type Item,
-  isFields,
   isSame,
+  type KeyedKind,
   type Kind,
-  kinds,
+  ofEachKind,
   secretPaths,
   valueAt,
   withoutValues,
@@ -31,7 +32,7 @@ export interface ProjectState {
   whole: Record<Kind, Map<string, Item>>;
   settings: Fields;
   /** The kinds and ids of items whose key was made here and is not stored. */
-  newKeys: { kind: Kind; id: string; key: string }[];
+  newKeys: { kind: KeyedKind; id: string; key: string }[];
 }
 
 /** The answers that an export is made of. */
@@ -69,49 +70,36 @@ export async function readAnswers(posthorn: Posthorn, projectId: string): Promis
 
 export function stateOf(answers: Answers): ProjectState {
   const newKeys: ProjectState['newKeys'] = [];
-  const ids = emptyMaps<string>();
-  const whole = emptyMaps<Item>();
+  const ids = ofEachKind(() => new Map<string, string>());
+  const whole = ofEachKind(() => new Map<string, Item>());
   const keyById = new Map<string, string>();
-  const add = (
-    kind: Kind,
-    { uid, ...rest }: { uid: string; key?: string; name: string },
-    fields: (key: string) => Item,
-  ) => {
+  const add = (kind: Kind, { uid, ...rest }: { uid: string; key?: string; name: string }, fields: Fields) => {
     const key = kind === 'event_types' ? rest.name : rest.key || freeKey(rest.name, whole[kind]);
     if (kind !== 'event_types' && !rest.key) newKeys.push({ kind, id: uid, key });
     ids[kind].set(key, uid);
     keyById.set(uid, key);
-    whole[kind].set(key, fields(key));
+    whole[kind].set(key, { ...fields, key });
   };
   // Items with a key first, so that a new key never takes one that is stored.
   const inOrder = <T extends { uid: string; key?: string }>(items: T[]) =>
     items.toSorted((a, b) => Number(!a.key) - Number(!b.key) || (a.uid < b.uid ? -1 : 1));
-  for (const type of answers.eventTypes) add('event_types', type, (key) => eventTypeItem(key, type));
-  for (const source of inOrder(answers.sources)) add('sources', source, (key) => sourceItem(key, source));
-  for (const endpoint of inOrder(answers.endpoints))
-    add('endpoints', endpoint, (key) => endpointItem(key, endpoint));
+  for (const type of answers.eventTypes) add('event_types', type, eventTypeItem(type));
+  for (const source of inOrder(answers.sources)) add('sources', source, sourceItem(source));
+  for (const endpoint of inOrder(answers.endpoints)) add('endpoints', endpoint, endpointItem(endpoint));
   for (const one of inOrder(answers.subscriptions))
-    add('subscriptions', one, (key) =>
-      subscriptionItem(key, one, { keyById, filters: answers.filters.get(one.uid) ?? [] }),
-    );
+    add('subscriptions', one, subscriptionItem(one, keyById, answers.filters.get(one.uid) ?? []));
   const settings = settingsOf(answers.project);
-  const lists = kinds.map((kind) => [
-    kind,
-    [...whole[kind].values()].map((item) => withoutSecrets(kind, item) as Item).sort(byKey),
-  ]);
   const document = {
     version: 1 as const,
     settings: withoutSecrets('settings', settings),
-    ...(Object.fromEntries(lists) as Record<Kind, Item[]>),
+    ...ofEachKind((kind) =>
+      [...whole[kind].values()].map((item) => withoutSecrets(kind, item) as Item).sort(byKey),
+    ),
   };
   return { document, ids, whole, settings, newKeys };
 }
 
 const byKey = (a: Item, b: Item): number => (a.key < b.key ? -1 : 1);
-
-function emptyMaps<T>(): Record<Kind, Map<string, T>> {
-  return { event_types: new Map(), sources: new Map(), endpoints: new Map(), subscriptions: new Map() };
-}
 
 export function withoutSecrets(kind: Kind | 'settings', item: Fields): Fields {
   const left = secretPaths[kind].reduce((rest, path) => withValue(rest, path, undefined), item);
@@ -131,10 +119,9 @@ function freeKey(name: string, taken: ReadonlyMap<string, unknown>): string {
   return key;
 }
 
-function eventTypeItem(key: string, { category, description, json_schema, deprecated_at }: EventType): Item {
-  const schema = isFields(json_schema) && Object.keys(json_schema).length > 0 ? json_schema : null;
+function eventTypeItem({ category, description, json_schema, deprecated_at }: EventType): Fields {
+  const schema = isObject(json_schema) && Object.keys(json_schema).length > 0 ? json_schema : null;
   return {
-    key,
     category: category ?? '',
     description: description ?? '',
     json_schema: schema,
@@ -142,11 +129,10 @@ function eventTypeItem(key: string, { category, description, json_schema, deprec
   };
 }
 
-function endpointItem(key: string, endpoint: Endpoint): Item {
+function endpointItem(endpoint: Endpoint): Fields {
   const { secrets, signing_key, mtls_client_cert, authentication, status } = endpoint;
   const live = (secrets ?? []).filter(({ expires_at }) => expires_at === null);
   return {
-    key,
     ...plainFields('endpoints', endpoint),
     authentication: authentication?.type ? chosen(authentication) : null,
     mtls_client_cert: mtls_client_cert ?? null,
@@ -173,10 +159,9 @@ function chosen(choice: { type?: string }): Fields {
   return { type, ...(inner !== undefined && inner !== null && { [type]: inner }) };
 }
 
-function sourceItem(key: string, source: Source): Item {
+function sourceItem(source: Source): Fields {
   const { pub_sub, verifier, custom_response } = source;
   return {
-    key,
     ...plainFields('sources', source),
     custom_response: { body: custom_response?.body ?? '', content_type: custom_response?.content_type ?? '' },
     verifier: verifier?.type ? chosen(verifier) : { type: 'noop' },
@@ -206,14 +191,13 @@ function brokerItem(pubSub: Source['pub_sub']): Fields {
 const SCOPES = ['body', 'headers', 'query', 'path'] as const;
 
 function subscriptionItem(
-  key: string,
   subscription: Subscription,
-  { keyById, filters }: { keyById: ReadonlyMap<string, string>; filters: readonly Filter[] },
-): Item {
+  keyById: ReadonlyMap<string, string>,
+  filters: readonly Filter[],
+): Fields {
   const { endpoint_metadata, source_metadata, filter_config, retry_config } = subscription;
   const filter = conditionsOf((scope) => filter_config?.filter?.[scope]);
   return {
-    key,
     ...plainFields('subscriptions', subscription),
     endpoint: keyById.get(endpoint_metadata?.uid ?? '') ?? '',
     source: keyById.get(source_metadata?.uid ?? '') ?? '',

@@ -1,4 +1,4 @@
-import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
+import { PosthornError } from '../../../client/src/posthorn.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import { clientOf, connectionOf, explanation, withService } from '../remote/connect.ts';
 import type { Given } from '../terminal/command.ts';
@@ -40,18 +40,9 @@ const LOST = 'not carried over, or changed:';
 function readOwn(given: Given): Promise<ProjectState> {
   return withService(given, async (posthorn, projectId) => {
     const found = stateOf(await readAnswers(posthorn, projectId));
-    for (const { kind, id, key } of found.newKeys) await storeKey(posthorn, { kind, id, key });
+    for (const { kind, id, key } of found.newKeys) await posthorn[kind].update(id, { key });
     return found;
   });
-}
-
-async function storeKey(
-  posthorn: Posthorn,
-  { kind, id, key }: ProjectState['newKeys'][number],
-): Promise<void> {
-  if (kind === 'sources') await posthorn.sources.update(id, { key });
-  if (kind === 'endpoints') await posthorn.endpoints.update(id, { key });
-  if (kind === 'subscriptions') await posthorn.subscriptions.update(id, { key });
 }
 
 async function withSecretFiles(state: ProjectState, folder: string): Promise<Document> {
