@@ -1,8 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Subscription, UpdateSubscription } from 'posthorn-client';
 import { useState } from 'react';
+import { useSettings } from '../data/choices.ts';
 import { plural } from '../data/delivery-state.ts';
-import { useProject } from '../data/project.ts';
 import { attemptTimes, type RetryPolicy, typedSchedule } from '../data/retry-times.ts';
 import { SelectField, TextField } from '../ui/controls/fields.tsx';
 import { formText } from '../ui/controls/form-text.ts';
@@ -10,9 +9,7 @@ import { length } from '../ui/text/time.tsx';
 
 /** The policy of subscriptions that have none of their own. */
 export function useProjectRetries(): RetryPolicy | undefined {
-  const { api, id } = useProject();
-  const { data } = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
-  const strategy = data?.config.strategy;
+  const strategy = useSettings().data?.config.strategy;
   // The project counts the first attempt too.
   return strategy && { ...strategy, retry_count: strategy.retry_count - 1 };
 }

@@ -25,9 +25,13 @@ export function useSourceChoices() {
   return { sources: content, isAll };
 }
 
+/** The project with its config. */
+export function useSettings() {
+  const { api, id } = useProject();
+  return useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
+}
+
 /** The clouds whose credentials of the machine the operator allows. */
 export function useClouds(): readonly string[] | undefined {
-  const { api, id } = useProject();
-  const { data } = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
-  return data?.workload_credentials;
+  return useSettings().data?.workload_credentials;
 }

@@ -15,7 +15,7 @@ import {
 import { Fold } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { CertificateFields, certificateOf } from './certificate-fields.tsx';
-import { HeaderFields, headersOf, MetadataField, metadataOf } from './pair-fields.tsx';
+import { HeaderFields, MetadataField, pairsOf } from './pair-fields.tsx';
 import { RequestFields, requestsOf } from './request-fields.tsx';
 import { SignInFields, signInOf } from './sign-in-fields.tsx';
 
@@ -73,8 +73,8 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
         expires_at: form.get('expires_at') ? new Date(formText(form, 'expires_at')) : null,
         ...formValues(CHATS, form),
         ...requestsOf(form, endpoint),
-        ...headersOf(form),
-        ...metadataOf(form),
+        headers: pairsOf(form, 'headers'),
+        metadata: pairsOf(form, 'metadata'),
         ...(isBroker && { broker: brokerOf(form, endpoint.broker) }),
         ...(isPush && {
           ...signInOf(form, endpoint),

@@ -19,9 +19,6 @@ const CLIENT = within(NAME, {
     placeholder: 'https://id.example.com/token',
   },
   client_id: { label: 'Client ID', kind: 'text', required: true, autoComplete: 'off' },
-});
-
-const WAY = within(NAME, {
   authentication_type: {
     label: 'Client authentication',
     kind: 'choice',
@@ -74,20 +71,19 @@ type Of = Pick<Endpoint, 'authentication'>;
 export function OAuth2Fields({ of }: { of: Of }) {
   const stored = of.authentication?.oauth2;
   const [way, setWay] = useState<string>(stored?.authentication_type ?? 'shared_secret');
-  const names = Object.keys(ANSWER);
   return (
     <>
       <ResourceField form={CLIENT} of={of} name={`${NAME}.url`} />
       <div className="grid gap-4 sm:grid-cols-2">
         <ResourceField form={CLIENT} of={of} name={`${NAME}.client_id`} />
-        <ResourceField form={WAY} of={of} name={`${NAME}.authentication_type`} onValue={setWay} />
+        <ResourceField form={CLIENT} of={of} name={`${NAME}.authentication_type`} onValue={setWay} />
       </div>
       {way === 'shared_secret' ? <FormFields form={SECRET} of={of} /> : <Assertion of={of} />}
       <FormFields form={SCOPE} of={of} />
       <details>
         <summary className="link w-fit">Grant type and response fields</summary>
         <div className="grid gap-4 pt-3 sm:grid-cols-2">
-          {names.map((name) => (
+          {Object.keys(ANSWER).map((name) => (
             <ResourceField key={name} form={ANSWER} of={of} name={name} />
           ))}
         </div>
@@ -115,7 +111,7 @@ function Assertion({ of }: { of: Of }) {
   );
 }
 
-const ALL: Form = { ...CLIENT, ...WAY, ...SECRET, ...ASSERTION, ...SCOPE, ...ANSWER };
+const ALL: Form = { ...CLIENT, ...SECRET, ...ASSERTION, ...SCOPE, ...ANSWER };
 
 /** The settings of a form. A key that was not typed is the stored one. */
 export function oauth2Of(form: FormData, stored: OAuth2 | undefined): OAuth2 {

@@ -1,4 +1,4 @@
-import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
+import type { Endpoint } from 'posthorn-client';
 import { Fold, TextArea } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 
@@ -9,9 +9,11 @@ const lines = (pairs: Pairs) =>
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n');
 
-/** A line without a colon is a name without a value, which the service refuses or takes. */
-function pairsOf(text: string): Pairs {
-  const given = text.split('\n').filter((line) => line.trim() !== '');
+/** The pairs in a field. A line without a colon is a name without a value, which the service refuses or takes. */
+export function pairsOf(form: FormData, name: string): Pairs {
+  const given = formText(form, name)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   return Object.fromEntries(
     given.map((line) => {
       const [, name = '', value = ''] = /^([^:]*):?(.*)$/.exec(line) ?? [];
@@ -45,11 +47,3 @@ export const MetadataField = ({ endpoint }: { endpoint: Endpoint }) => (
     hint="One text a line. Your customers do not see it."
   />
 );
-
-export const metadataOf = (form: FormData): Partial<UpdateEndpoint> => ({
-  metadata: pairsOf(formText(form, 'metadata')),
-});
-
-export const headersOf = (form: FormData): Partial<UpdateEndpoint> => ({
-  headers: pairsOf(formText(form, 'headers')),
-});

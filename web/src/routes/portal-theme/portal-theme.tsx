@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Project } from 'posthorn-client';
 import { useState } from 'react';
 import { PageBody } from '../../dashboard/page-body.tsx';
+import { useSettings } from '../../data/choices.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/acts.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -14,8 +14,7 @@ type Theme = Project['config']['portal'];
 
 /** How the portal of the project looks, set next to a preview. */
 export function PortalThemePage() {
-  const { api, id } = useProject();
-  const project = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
+  const project = useSettings();
   return (
     <PageBody>
       <QueryView query={project} label="Loading the portal page" rows={8}>

@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import type { Project } from 'posthorn-client';
 import { useState } from 'react';
 import { May } from '../../dashboard/may.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
+import { useSettings } from '../../data/choices.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/acts.tsx';
@@ -18,8 +18,7 @@ import { SigningKeys } from './signing-keys.tsx';
 import { VariableFields } from './variable-fields.tsx';
 
 export function Settings() {
-  const { api, id } = useProject();
-  const project = useQuery({ queryKey: [id, 'settings'], queryFn: () => api.projects.get(id) });
+  const project = useSettings();
   return (
     <PageBody>
       <QueryView query={project} label="Loading the settings" rows={12}>
