@@ -13,7 +13,7 @@ import {
   setPassword,
   updatePerson,
 } from '../store/people/people.ts';
-import { removeTotp } from '../store/people/second-factors.ts';
+import { setTotp } from '../store/people/second-factors.ts';
 import { endSessions } from '../store/people/sessions.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import {
@@ -116,7 +116,7 @@ export async function followLink(deps: PeopleDeps, use: LinkUse, visitor: Visito
       throw new AppError('link_rejected');
     const hasSecondFactor = needsCode(taken, locked);
     if (hasSecondFactor) await takeCode(tx, deps, locked, use.code);
-    else if (isOn(locked)) await removeTotp(tx, locked.id);
+    else if (isOn(locked)) await setTotp(tx, locked.id, null);
     if (keys !== null) await attemptSucceeded(tx, keys);
     const owned = isFirstProof(taken, locked) ? await takeOver(tx, locked.id) : locked;
     if (passwordHash !== null) await replacePassword(tx, locked, passwordHash);

@@ -5,13 +5,7 @@ import { insertAudit } from '../store/audit/audit-entries.ts';
 import type { Queryable } from '../store/database/database.ts';
 import { notifyOfPerson } from '../store/database/notify-nodes.ts';
 import { getPerson, lockPerson, type PersonWithCredentials } from '../store/people/people.ts';
-import {
-  beginTotp,
-  confirmTotp,
-  removeTotp,
-  setRecoveryHashes,
-  takeTotpStep,
-} from '../store/people/second-factors.ts';
+import { confirmTotp, setRecoveryHashes, setTotp, takeTotpStep } from '../store/people/second-factors.ts';
 import { endSessions } from '../store/people/sessions.ts';
 import { attemptSucceeded } from '../store/people/sign-in-failures.ts';
 import { countAttempt } from './count-attempt.ts';
@@ -79,7 +73,7 @@ export function beginSecondFactor(
     const person = await lockSelf(tx, personId);
     if (isOn(person)) throw wrongState('There is a second factor already.');
     const secret = newSeed();
-    await beginTotp(tx, personId, deps.sealer.seal(secret, place(personId)));
+    await setTotp(tx, personId, deps.sealer.seal(secret, place(personId)));
     return { secret, url: otpauthUrl(secret, person.email) };
   });
 }
@@ -120,7 +114,7 @@ export function passSecondFactor(deps: PeopleDeps, self: WithCode, visitor: Visi
 export function removeSecondFactor(deps: PeopleDeps, self: WithCode, visitor: Visitor): Promise<null> {
   return withCode(deps, { ...self, change: 'second_factor_off' }, visitor, async (tx, person) => {
     await takeCode(tx, deps, person, self.code);
-    await removeTotp(tx, person.id);
+    await setTotp(tx, person.id, null);
     await note(tx, deps, self, 'person.second_factor_off');
     return null;
   });

@@ -43,22 +43,22 @@ export const raiseAlertsDaily = move(`${RAISE}
 /** Such an alert is raised once and, when cleared, never again. */
 export const raiseAlertsOnce = move(`${RAISE} on conflict do nothing ${RETURNING}`);
 
-export const clearAlerts = move(`with k as materialized (
-    select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k using (subject_id, kind, project_id)
-    where a.cleared_at is null order by a.subject_id, a.kind for update of a
-  )
-  update alerts set version = $4, cleared_at = now()
-  from k where alerts.subject_id = k.subject_id and alerts.kind = k.kind and alerts.cleared_at is null ${RETURNING}`);
-
-/**
- * Clears every alert with this prefix of the subject. `subjectId` ends with a space. It returns complete
- * subjects.
- */
-export const clearAlertsUnder = move(`with k as materialized (
-    select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k
-      on a.subject_id > k.subject_id and a.subject_id < rtrim(k.subject_id) || '!'
+/** `on`: which alerts a key clears. */
+const clear = (on: string): AlertMove =>
+  move(`with k as materialized (
+    select a.subject_id, a.kind from alerts a join (select * from ${WANTED}) k on ${on}
       and a.kind = k.kind and a.project_id = k.project_id
     where a.cleared_at is null order by a.subject_id, a.kind for update of a
   )
   update alerts set version = $4, cleared_at = now()
   from k where alerts.subject_id = k.subject_id and alerts.kind = k.kind and alerts.cleared_at is null ${RETURNING}`);
+
+export const clearAlerts = clear('a.subject_id = k.subject_id');
+
+/**
+ * Clears every alert with this prefix of the subject. `subjectId` ends with a space. It returns complete
+ * subjects.
+ */
+export const clearAlertsUnder = clear(
+  "a.subject_id > k.subject_id and a.subject_id < rtrim(k.subject_id) || '!'",
+);

@@ -28,30 +28,12 @@ with found as materialized (
   where hash = any($1::bytea[]) and revoked_at is null and (expires_at is null or expires_at > now())
 )`;
 
-const USED = `used as (
-  update api_keys set last_used_at = now()
-  -- never waits: another holder of the row records its use or revokes it
-  where id = any(array(
-    select k.id from api_keys k
-    where k.id = any(array(select id from found where not is_recent)) for update skip locked))
-)`;
-
 /**
  * The live keys with these hashes, in their order. A lookup records the use, to the minute. It uses the pool
  * of accept and finish, so that callers are authenticated while the other connections are busy.
  */
-export async function findApiKeys(
-  db: Database,
-  hashes: readonly Buffer[],
-): Promise<(FoundKey | undefined)[]> {
-  const rows = await lookUp<FoundKey & { hash: Buffer }>(
-    db,
-    { name: 'find-keys', found: FOUND, used: USED },
-    [hashes],
-  );
-  const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
-  return hashes.map((hash) => byHash.get(hash.toString('hex')));
-}
+export const findApiKeys = (db: Database, hashes: readonly Buffer[]): Promise<(FoundKey | undefined)[]> =>
+  lookUp(db, { name: 'find-keys', table: 'api_keys', found: FOUND }, [hashes]);
 
 export function listApiKeys(db: Queryable, projectId: string): Promise<ApiKeyRow[]> {
   return db.query<ApiKeyRow>(

@@ -2,6 +2,7 @@ import type { ProjectId } from '../../domain/ids.ts';
 import type { Page, PageRequest } from '../../domain/pagination.ts';
 import { type PortalLinkFields, portalLinkFields } from '../../domain/resources/portal-link-fields.ts';
 import type { HotQueryable, Queryable } from '../database/database.ts';
+import { ofHashes } from '../database/look-up.ts';
 import { type ConfigRow, ConfigTable } from './config-table.ts';
 
 export interface PortalLinkRow extends ConfigRow, PortalLinkFields {
@@ -69,6 +70,5 @@ export async function findLinksByToken(
   hashes: readonly Buffer[],
 ): Promise<(OpenedLink | undefined)[]> {
   const rows = await db.hot<OpenedLink & { hash: Buffer }>('find-portal-links', FIND, [hashes]);
-  const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
-  return hashes.map((hash) => byHash.get(hash.toString('hex')));
+  return ofHashes(hashes, rows);
 }

@@ -112,25 +112,21 @@ export class ProjectStore {
   }
 
   /** A project as it is used, from one as it is stored. */
-  toRow({ sealed, sealed_keys: sealedKeys, sealed_variables, ...row }: StoredProject): ProjectRow {
-    const secret =
-      sealed === null
-        ? new Secret<ProjectSecrets>({ meta_event: '' })
-        : Secret.sealed(() => parseStored(this.#sealer.open(sealed, place(row.id))) as ProjectSecrets);
-    const keys =
-      sealedKeys === null
-        ? new Secret<readonly ProjectKey[]>([])
-        : Secret.sealed(() => parseStored(this.#sealer.open(sealedKeys, keysPlace(row.id))) as ProjectKey[]);
-    const config = withLaterSettings(row.config);
-    const variables =
-      sealed_variables === null
-        ? new Secret({})
-        : Secret.sealed(
-            () =>
-              JSON.parse(this.#sealer.open(sealed_variables, ofVariables(row.id))) as Record<string, string>,
-          );
-    const keysMark = sealedKeys?.toString('base64') ?? '';
-    return { ...row, config, secret, keys, keysMark, variables };
+  toRow({ sealed, sealed_keys, sealed_variables, ...row }: StoredProject): ProjectRow {
+    const { id } = row;
+    return {
+      ...row,
+      config: withLaterSettings(row.config),
+      secret: this.#opened<ProjectSecrets>(sealed, place(id), { meta_event: '' }),
+      keys: this.#opened<readonly ProjectKey[]>(sealed_keys, keysPlace(id), []),
+      keysMark: sealed_keys?.toString('base64') ?? '',
+      variables: this.#opened<Readonly<Record<string, string>>>(sealed_variables, ofVariables(id), {}),
+    };
+  }
+
+  #opened<T>(sealed: Buffer | null, at: string, none: T): Secret<T> {
+    if (sealed === null) return new Secret(none);
+    return Secret.sealed(() => parseStored(this.#sealer.open(sealed, at)) as T);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 
-/** A seed that was never used. It counts once a code of it was sent. */
-export async function beginTotp(tx: Queryable, personId: string, sealed: Buffer): Promise<void> {
+/** A seed that was never used. It counts once a code of it was sent. Null: there is no second factor any more. */
+export async function setTotp(tx: Queryable, personId: string, sealed: Buffer | null): Promise<void> {
   await tx.query(
     `update people set sealed_totp = $2, totp_confirmed_at = null, totp_step = 0, recovery_hashes = '{}', updated_at = now()
      where id = $1`,
@@ -30,12 +30,4 @@ export async function setRecoveryHashes(tx: Queryable, personId: string, hashes:
     personId,
     hashes,
   ]);
-}
-
-export async function removeTotp(tx: Queryable, personId: string): Promise<void> {
-  await tx.query(
-    `update people set sealed_totp = null, totp_confirmed_at = null, totp_step = 0, recovery_hashes = '{}', updated_at = now()
-     where id = $1`,
-    [personId],
-  );
 }

@@ -52,28 +52,13 @@ with found as materialized (
     and s.last_used_at > now() - make_interval(secs => $2)
 )`;
 
-const USED = `used as (
-  update sessions set last_used_at = now()
-  -- never waits: another holder of the row records its use or ends it
-  where id = any(array(
-    select k.id from sessions k
-    where k.id = any(array(select id from found where not is_recent)) for update skip locked))
-)`;
-
 /** The live sessions with these hashes, in their order. A lookup records the use, to the minute. */
-export async function findSessions(
+export const findSessions = (
   db: HotQueryable,
   hashes: readonly Buffer[],
   idleSeconds: number,
-): Promise<(OpenedSession | undefined)[]> {
-  const rows = await lookUp<OpenedSession & { hash: Buffer }>(
-    db,
-    { name: 'find-sessions', found: FOUND, used: USED },
-    [hashes, idleSeconds],
-  );
-  const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
-  return hashes.map((hash) => byHash.get(hash.toString('hex')));
-}
+): Promise<(OpenedSession | undefined)[]> =>
+  lookUp(db, { name: 'find-sessions', table: 'sessions', found: FOUND }, [hashes, idleSeconds]);
 
 /** The live sessions of a person, newest first. */
 export function listSessions(db: Queryable, personId: string, idleSeconds: number): Promise<SessionRow[]> {
