@@ -46,12 +46,15 @@ interface Props<F extends Form> extends Facts {
   onValue?(value: string): void;
 }
 
+type Value = string | number | boolean | readonly unknown[] | undefined;
+const valueOr = ({ usual }: FormField, of: object, name: string) => (valueAt(of, name) ?? usual) as Value;
+
 /** A field of a resource in a form, as its description says (`src/domain/resources`), in the words of the page. */
 export function ResourceField<F extends Form>(props: Props<F>) {
   const { form, name, of = {}, words = {}, onValue, ...more } = props;
-  const { label: said, kind, choices = [], isShort: _, usual, ...facts } = form[name] as FormField;
+  const { label: said, kind, choices = [], isShort: _, usual: _usual, ...facts } = form[name] as FormField;
   const label = (useWords().fields as Readonly<Record<string, string>>)[name] ?? said;
-  const value = (valueAt(of, name) ?? usual) as string | number | boolean | readonly unknown[] | undefined;
+  const value = valueOr(form[name] as FormField, of, name);
   const pairs = choices.map((one): Choice => (typeof one === 'string' ? [one, words[one] ?? one] : one));
   const { hint, ...rest } = { ...facts, ...more };
   const field = { label, name, hint, ...rest };
