@@ -20,7 +20,7 @@ export interface Scene {
 const ANSWER_AFTER_MS = 15;
 
 export async function setScene({ onTestFinished }: TestContext): Promise<Scene> {
-  const dataDir = temporaryFolder();
+  const dataDir = temporaryFolder(onTestFinished);
   const receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
   receiver.answerAlways((_request, response) => {
