@@ -83,27 +83,20 @@ test('a delivery of a paused endpoint waits for the pause to end', async () => {
   expect(waiting.metadata.next_send_time).toBeNull();
 });
 
-test('a delivery over a rate limit names the limit', async () => {
-  const { endpoint } = await subscribe(app.project, `${receiver.url}/limited`, {
-    eventTypes: ['limited'],
-    endpoint: { rate_limit: 1, rate_limit_duration: 3_600 },
+test.each([
+  ['endpoint', { endpoint: { rate_limit: 1, rate_limit_duration: 3_600 } }],
+  ['subscription', { subscription: { rate_limit_config: { count: 1, duration: 3_600 } } }],
+])('a delivery over the rate limit of its %s names that limit', async (whose, limit) => {
+  const type = `limited.${whose}`;
+  const { endpoint } = await subscribe(app.project, `${receiver.url}/${type}`, {
+    eventTypes: [type],
+    ...limit,
   });
-  await send(app.project, 'limited');
-  await receiver.received(1);
-  await send(app.project, 'limited');
+  await send(app.project, type);
+  await receiver.received(1, `/${type}`);
+  await send(app.project, type);
   const waiting = await waits(app.project, endpoint.uid, 'rate_limit');
-  expect(waiting.description).toBe('Held: the rate limit of the endpoint allows 1 send per 3600 s.');
-});
-
-test('a delivery over the rate limit of its subscription names that limit', async () => {
-  const { endpoint } = await subscribe(app.project, `${receiver.url}/limited-too`, {
-    eventTypes: ['limited-too'],
-    subscription: { rate_limit_config: { count: 1, duration: 3_600 } },
-  });
-  await send(app.project, 'limited-too');
-  await send(app.project, 'limited-too');
-  const waiting = await waits(app.project, endpoint.uid, 'rate_limit');
-  expect(waiting.description).toBe('Held: the rate limit of the subscription allows 1 send per 3600 s.');
+  expect(waiting.description).toBe(`Held: the rate limit of the ${whose} allows 1 send per 3600 s.`);
 });
 
 test('a failed delivery has its reason and the time of the next attempt', async () => {

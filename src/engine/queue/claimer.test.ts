@@ -6,7 +6,7 @@ import { countTurns } from '../../../test/support/suite/count-turns.ts';
 import { BATCH_LANE } from '../../domain/delivery.ts';
 import { asId, type EndpointId, firstIdAt } from '../../domain/ids.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
-import { systemClock } from '../../platform/time/clock.ts';
+import { type Clock, systemClock } from '../../platform/time/clock.ts';
 import { RateGroup } from '../limits/rate-group.ts';
 import { Claimer, type ClaimerDeps } from './claimer.ts';
 import type { GateDecision } from './gates.ts';
@@ -21,15 +21,31 @@ const openGate = ({ key }: { key: string }): GateDecision => ({
   breakerChangedMs: 0,
 });
 
+function freshLease(clock: Clock): Lease {
+  const lease = new Lease(clock);
+  lease.confirmed(clock.now(), clock.elapsed());
+  return lease;
+}
+
+const ROOM = { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false };
+
+/** A claimer whose claims `hot` answers. Every gate is open, and there is room. */
+function claimerOn(
+  hot: (name: string, text: string, values: unknown[]) => Promise<object[]>,
+  deps: object = {},
+) {
+  const clock = systemClock;
+  const usual = { nodeId: 'node', clock, dispatcher: ROOM, decideGate: openGate };
+  return new Claimer({ ...usual, lease: freshLease(clock), db: { hot }, ...deps } as unknown as ClaimerDeps);
+}
+
 /** A claimer that never claims, because every gate is closed. The keys it checks show which ones it considers due. */
 function claimerAsking(decideGate: (key: string) => void, deps: object = {}) {
-  const lease = new Lease(systemClock);
-  lease.confirmed(systemClock.now(), systemClock.elapsed());
   const closed = (key: string): GateDecision => ({ open: false, endpointId: key, againInMs: 60_000 });
   return new Claimer({
     clock: systemClock,
     ...deps,
-    lease,
+    lease: freshLease(systemClock),
     dispatcher: { free: 100, projectRoom: () => 75 },
     decideGate: ({ key }: { key: string }) => {
       decideGate(key);
@@ -141,22 +157,14 @@ test('a sweep of many keys leaves turns of the event loop to others', async () =
 test('claims go on while the probe of a half-open breaker is requested from a slow database', async () => {
   const claimed = Promise.withResolvers<unknown[]>();
   const probes = Promise.withResolvers<never[]>();
-  const lease = new Lease(systemClock);
-  lease.confirmed(systemClock.now(), systemClock.elapsed());
-  const claimer = new Claimer({
-    nodeId: 'node',
-    clock: systemClock,
-    lease,
-    db: {
-      query: () => probes.promise,
-      hot: async (_name: string, _text: string, values: unknown[]) => {
-        claimed.resolve(values);
-        return [];
-      },
-    },
-    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
+  const hot = async (_name: string, _text: string, values: unknown[]) => {
+    claimed.resolve(values);
+    return [];
+  };
+  const claimer = claimerOn(hot, {
+    db: { query: () => probes.promise, hot },
     decideGate: (place: { key: string }) => ({ ...openGate(place), isProbe: place.key === 'half-open' }),
-  } as unknown as ClaimerDeps);
+  });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('half-open'), lane: 0 }, 0);
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('closed'), lane: 0 }, 0);
   const values = JSON.stringify(await claimed.promise);
@@ -168,23 +176,12 @@ test('claims go on while the probe of a half-open breaker is requested from a sl
 
 test('a key of which large rows were left is claimed again at once, until none was left', async () => {
   const again = Promise.withResolvers<void>();
-  const lease = new Lease(systemClock);
-  lease.confirmed(systemClock.now(), systemClock.elapsed());
   let claims = 0;
-  const claimer = new Claimer({
-    nodeId: 'node',
-    clock: systemClock,
-    lease,
-    db: {
-      hot: async () => {
-        claims += 1;
-        if (claims === 2) again.resolve();
-        return [{ n: 1, is_cut: claims === 1, next_due_in_ms: null, delivery_id: null }];
-      },
-    },
-    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: openGate,
-  } as unknown as ClaimerDeps);
+  const claimer = claimerOn(async () => {
+    claims += 1;
+    if (claims === 2) again.resolve();
+    return [{ n: 1, is_cut: claims === 1, next_due_in_ms: null, delivery_id: null }];
+  });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('large'), lane: 0 }, 0);
   await again.promise;
   await claimer.stop();
@@ -195,21 +192,13 @@ test('a key whose due rows others hold is claimed again at once, then later each
   const clock = new ManualClock();
   const lease = new Lease(clock);
   const claimedAt: number[] = [];
-  const claimer = new Claimer({
-    nodeId: 'node',
-    clock,
-    lease,
-    db: {
-      hot: async () => {
-        claimedAt.push(clock.elapsed());
-        return [
-          { n: 1, is_cut: false, is_missed: claimedAt.length < 6, next_due_in_ms: null, delivery_id: null },
-        ];
-      },
-    },
-    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
-    decideGate: openGate,
-  } as unknown as ClaimerDeps);
+  const claims = async () => {
+    claimedAt.push(clock.elapsed());
+    return [
+      { n: 1, is_cut: false, is_missed: claimedAt.length < 6, next_due_in_ms: null, delivery_id: null },
+    ];
+  };
+  const claimer = claimerOn(claims, { clock, lease });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('held'), lane: 0 }, 0);
   for (let ms = 0; ms < 2_000; ms += 10) {
     lease.confirmed(clock.now(), clock.elapsed());
@@ -222,26 +211,20 @@ test('a key whose due rows others hold is claimed again at once, then later each
 
 test('a slow round lets more rows under a rate limit be claimed ahead', async () => {
   const clock = new ManualClock();
-  const lease = new Lease(clock);
-  lease.confirmed(clock.now(), clock.elapsed());
   const limits = [{ key: 'limited', limit: { count: 10, durationMs: 1_000 } }];
   const group = new RateGroup({ epoch: 1, quietMs: 0, sends: {} }, clock);
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<never[]>();
-  const claimer = new Claimer({
-    nodeId: 'node',
+  const claims = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  const claimer = claimerOn(claims, {
     clock,
-    lease,
-    db: {
-      hot: () => {
-        asked.resolve();
-        return answer.promise;
-      },
-    },
+    lease: freshLease(clock),
     rateLeases: { groupOf: () => group },
-    dispatcher: { free: 100, projectRoom: () => 75, room: () => 50, isBusy: () => false },
     decideGate: (place: { key: string }) => ({ ...openGate(place), limits }),
-  } as unknown as ClaimerDeps);
+  });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('limited'), lane: 0 }, 0);
   await clock.advance(0);
   await asked.promise;
@@ -254,16 +237,11 @@ test('a slow round lets more rows under a rate limit be claimed ahead', async ()
 
 test('rows of a claim whose answer outlasts a silence of the node are released, not sent', async () => {
   const released = Promise.withResolvers<void>();
-  const lease = new Lease(systemClock);
-  lease.confirmed(systemClock.now(), systemClock.elapsed());
   const started: string[] = [];
   const dispatcher = {
-    free: 100,
+    ...ROOM,
     silences: 0,
-    projectRoom: () => 75,
-    room: () => 50,
     has: () => false,
-    isBusy: () => false,
     reserveClaimed: () => true,
     start: ({ id }: { id: string }) => void started.push(id),
   };
@@ -277,23 +255,13 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
     key: 'key',
     lane: 0,
   };
-  const claimer = new Claimer({
-    nodeId: 'node',
-    clock: systemClock,
-    lease,
-    db: {
-      hot: async (name: string) => {
-        if (name === 'release-rows') released.resolve();
-        if (name !== 'claim-deliveries') return [];
-        dispatcher.silences += 1;
-        return [row];
-      },
-    },
-    dispatcher,
-    metrics: createMetrics().metrics,
-    log: quietLog,
-    decideGate: openGate,
-  } as unknown as ClaimerDeps);
+  const answers = async (name: string) => {
+    if (name === 'release-rows') released.resolve();
+    if (name !== 'claim-deliveries') return [];
+    dispatcher.silences += 1;
+    return [row];
+  };
+  const claimer = claimerOn(answers, { dispatcher, metrics: createMetrics().metrics, log: quietLog });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('key'), lane: 0 }, 0);
   await released.promise;
   expect(started).toEqual([]);
@@ -302,32 +270,19 @@ test('rows of a claim whose answer outlasts a silence of the node are released, 
 
 test('those who make batches hear of each claim of batches, as it leaves room for more', async () => {
   const notified = Promise.withResolvers<string>();
-  const lease = new Lease(systemClock);
-  lease.confirmed(systemClock.now(), systemClock.elapsed());
   const row = {
     n: 1,
     next_due_in_ms: null,
     delivery_id: firstIdAt(NOON),
     delivery_ids: ['delivery'],
     key: 'key',
+    lane: BATCH_LANE.formed,
   };
-  const claimer = new Claimer({
-    nodeId: 'node',
-    clock: systemClock,
-    lease,
-    db: { hot: async () => [{ ...row, lane: BATCH_LANE.formed }] },
-    dispatcher: {
-      free: 100,
-      projectRoom: () => 75,
-      room: () => 50,
-      isBusy: () => false,
-      reserveClaimed: () => true,
-      start: () => undefined,
-    },
+  const claimer = claimerOn(async () => [row], {
+    dispatcher: { ...ROOM, reserveClaimed: () => true, start: () => undefined },
     metrics: createMetrics().metrics,
-    decideGate: openGate,
     batchesClaimed: notified.resolve,
-  } as unknown as ClaimerDeps);
+  });
   claimer.waiting({ projectId: 'project', key: asId<EndpointId>('key'), lane: BATCH_LANE.formed }, 0);
   expect(await notified.promise).toBe('key');
   await claimer.stop();
