@@ -75,15 +75,6 @@ export async function addEndpoint(
   return { result: saved, audit: [changeOf('endpoint.created', null, saved)] };
 }
 
-/** `make` gives the endpoint as it is to be. */
-export function updateEndpoint(
-  changes: ConfigChanges,
-  one: OneEndpoint,
-  make: (row: EndpointRow) => EndpointRow,
-): Promise<EndpointRow> {
-  return changeEndpoint(changes, one, 'endpoint.updated', make);
-}
-
 export function togglePause(changes: ConfigChanges, one: OneEndpoint): Promise<EndpointRow> {
   return setStatus(changes, one, (row) => {
     const { status } = row;
@@ -114,15 +105,16 @@ function setStatus(
 ): Promise<EndpointRow> {
   const action = ({ status }: EndpointRow) =>
     status === 'paused' ? ('endpoint.paused' as const) : ('endpoint.activated' as const);
-  return changeEndpoint(changes, one, action, (row) => ({ ...row, status: next(row) }));
+  return updateEndpoint(changes, one, (row) => ({ ...row, status: next(row) }), action);
 }
 
 /** The URL has answered the challenge. If the endpoint has another one since, it stays pending. */
 export function verifyEndpoint(changes: ConfigChanges, one: OneEndpoint, url: string): Promise<EndpointRow> {
-  return changeEndpoint(changes, one, 'endpoint.activated', (row) => {
+  const verified = (row: EndpointRow) => {
     if (row.url !== url) throw wrongState('The URL of the endpoint has changed meanwhile; verify it again.');
     return { ...row, verified_url: url };
-  });
+  };
+  return updateEndpoint(changes, one, verified, 'endpoint.activated');
 }
 
 /** Makes a new signing secret. `seconds`: how long the old one signs along. `value`: empty or absent: one is made. */
@@ -131,18 +123,20 @@ export function rollSecret(
   one: OneEndpoint,
   wanted: { seconds: number; value: string | undefined },
 ): Promise<EndpointRow> {
-  return changeEndpoint(changes, one, 'endpoint.secret_rolled', (row) => {
+  const rolled = (row: EndpointRow) => {
     const known = row.secret.reveal();
     const secrets = rolledSecrets(changes.deps, known.secrets, wanted);
     return { ...row, secret: new Secret({ ...known, secrets }) };
-  });
+  };
+  return updateEndpoint(changes, one, rolled, 'endpoint.secret_rolled');
 }
 
-function changeEndpoint(
+/** `make` gives the endpoint as it is to be. */
+export function updateEndpoint(
   changes: ConfigChanges,
   one: OneEndpoint,
-  action: EndpointAction | ((row: EndpointRow) => EndpointAction),
   make: (row: EndpointRow) => EndpointRow,
+  action: EndpointAction | ((row: EndpointRow) => EndpointAction) = 'endpoint.updated',
 ): Promise<EndpointRow> {
   return changes.change(one, async (change) => {
     const known = await endpointForUpdate(changes, change, one);

@@ -1,6 +1,5 @@
 import { type AuditNote, changeOf } from '../domain/audit.ts';
 import { found, invalid } from '../domain/errors.ts';
-import type { Changed } from '../store/audit/audit-entries.ts';
 import {
   deprecateEventType as deprecateRow,
   eventTypesForUpdate,
@@ -15,14 +14,6 @@ import type { Author, ConfigChanges } from './config-changes.ts';
 
 // Nodes have the schemas of a project in memory that has its payloads checked, so a change is one of the config.
 
-function changeCatalogue<T>(
-  changes: ConfigChanges,
-  by: Author,
-  work: (tx: Queryable) => Promise<Changed<T>>,
-): Promise<T> {
-  return changes.change(by, work);
-}
-
 export async function createEventType(
   changes: ConfigChanges,
   by: Author,
@@ -30,7 +21,7 @@ export async function createEventType(
 ): Promise<EventTypeRow> {
   const id = changes.deps.ids.next();
   try {
-    return await changeCatalogue(changes, by, async (tx) => {
+    return await changes.change(by, async (tx) => {
       const saved = await insertEventType(tx, by.projectId, { id, ...type });
       return { result: saved, audit: [changeOf('event_type.created', null, saved)] };
     });
@@ -64,7 +55,7 @@ function changeEventType(
   action: AuditNote['action'],
   save: (tx: Queryable, known: EventTypeRow) => Promise<EventTypeRow | undefined>,
 ): Promise<EventTypeRow> {
-  return changeCatalogue(changes, by, async (tx) => {
+  return changes.change(by, async (tx) => {
     const [row] = await eventTypesForUpdate(tx, by.projectId, { ids: [id] });
     const known = found(row, 'event type', id);
     const saved = found(await save(tx, known), 'event type', id);
@@ -79,7 +70,7 @@ export function importEventTypes(
   types: readonly EventTypeDescription[],
 ): Promise<EventTypeRow[]> {
   const wanted = types.map((type) => ({ id: changes.deps.ids.next(), ...type }));
-  return changeCatalogue(changes, by, async (tx) => {
+  return changes.change(by, async (tx) => {
     const names = types.map(({ name }) => name);
     const known = await eventTypesForUpdate(tx, by.projectId, { names });
     const result = await importRows(tx, by.projectId, wanted);

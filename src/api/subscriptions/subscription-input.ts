@@ -19,7 +19,6 @@ import { asId, type EndpointId, type SourceId } from '../../domain/ids.ts';
 import type { SubscriptionFields } from '../../domain/resources/subscription-fields.ts';
 import { retentionOf } from '../../ingest/event-times.ts';
 import { parseGoDuration } from '../../platform/time/duration.ts';
-import type { SubscriptionRow } from '../../store/config/subscriptions.ts';
 import { readGroup } from '../http/read-group.ts';
 import { updated } from '../http/updated.ts';
 import { readConditions } from './filter-conditions.ts';
@@ -48,22 +47,18 @@ export function newSubscriptionFields(
   isDryRun = false,
 ): SubscriptionFields {
   const fields = newSubscription({ name: '', endpoint_id: NONE });
-  const made = merged(fields, input, limits);
+  const made = changedSubscriptionFields(fields, input, limits);
   if (made.endpoint_id === NONE && !isDryRun) throw invalid('endpoint_id', 'is required');
   return made;
 }
 
-export function changedSubscriptionFields(
-  row: SubscriptionRow,
-  input: Static<typeof UpdateSubscription>,
-  limits: Limits,
-): SubscriptionFields {
-  return merged(row, input, limits);
-}
-
 const NONE = asId<EndpointId>('');
 
-function merged(fields: SubscriptionFields, input: Input, limits: Limits): SubscriptionFields {
+export function changedSubscriptionFields(
+  fields: SubscriptionFields,
+  input: Input,
+  limits: Limits,
+): SubscriptionFields {
   const { retry_config, source_id } = input;
   const after: SubscriptionFields = {
     ...updated(fields, UpdateSubscription, {
