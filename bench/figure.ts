@@ -57,8 +57,8 @@ export interface Plan {
 
 /** Nine minutes by the sum of its parts, of which two are the tail and three the neighbours in trouble. */
 const DEFAULT: Plan = {
-  rounds: 2,
-  warmUpSeconds: 5,
+  rounds: 3,
+  warmUpSeconds: 15,
   seconds: 5,
   connections: 128,
   idleEvents: 150,
@@ -76,7 +76,7 @@ const DEFAULT: Plan = {
   storedDeliveries: 0,
   soakSeconds: 0,
   soakSlices: 0,
-  tailSlices: 2,
+  tailSlices: 1,
   sliceSeconds: 60,
   settleSeconds: 20,
 };
@@ -86,7 +86,6 @@ const FULL: Plan = {
   rounds: 4,
   failingSeconds: 30,
   portalSeconds: 30,
-  warmUpSeconds: 15,
   toxicBacklog: 100_000,
   delayedEvents: 100_000,
   storedDeliveries: 10_000_000,

@@ -12,8 +12,8 @@ import { SharedRoom } from '../../platform/shared-room.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 /** On the smallest machine too. */
 const LEAST_BYTES = 16 * 1024 * 1024;
-/** A sharer alone has half of the room, and the largest body must fit into that. */
-const LARGEST_BODIES = 3;
+/** A sharer alone has half of the room, and the largest body must fit into that with its copies. */
+const LARGEST_BODIES = 9;
 /** A sharer alone has half of the places to wait in. */
 const WAITING = 2_000;
 const WAIT_MS = 2_000;

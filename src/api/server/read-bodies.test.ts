@@ -14,6 +14,11 @@ class WatchedRoom extends BodyRoom {
     this.onEnter();
     return super.enter(sharer, bytes);
   }
+
+  override grow(sharer: string, bytes: number): void {
+    this.entered.push(bytes);
+    super.grow(sharer, bytes);
+  }
 }
 
 const room = new WatchedRoom(1024 ** 2);
@@ -51,4 +56,13 @@ test('a body that is still on its way takes its place first', async () => {
   expect(await answers(1, headOf('<later>'), '<later>')).toEqual(['<later>']);
   expect(await answers(1, `${headOf('<later>')}<la`, 'ter>')).toEqual(['<later>']);
   expect(room.entered).toEqual([7, 7]);
+});
+
+test('a large body counts four times, whether it tells its length or not', async () => {
+  const body = `<${'a'.repeat(300 * 1024)}>`;
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  expect(await answers(1, headOf(body), body)).toEqual([body]);
+  expect(room.entered.splice(0)).toEqual([4 * body.length]);
+  await answers(1, headOf(body).replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'), chunk);
+  expect(room.entered.reduce((sum, bytes) => sum + bytes)).toBe(4 * 512 * 1024);
 });

@@ -20,6 +20,12 @@ declare module 'fastify' {
 const SMALL_BYTES = 64 * 1024;
 /** A body without a length takes so much at a time. */
 const STEP_BYTES = 256 * 1024;
+/**
+ * A larger body counts several times: its text and its values stand beside it. Next to eight callers with the worst
+ * requests, others' p99 was 55 ms above its own instead of 70, because full collections have less to go through.
+ */
+const LARGE_BYTES = 256 * 1024;
+const COPIES_OF_LARGE = 4;
 /** Text of the error, for limits that are no setting. */
 const BY_SCHEMA = 'the schema of this call';
 
@@ -73,16 +79,18 @@ class Place {
   readonly #room: BodyRoom;
   readonly #sharer: string;
   #bytes: number;
+  #taken: number;
 
   constructor(room: BodyRoom, sharer: string, bytes: number) {
     this.#room = room;
     this.#sharer = sharer;
     this.#bytes = bytes;
+    this.#taken = takenBy(bytes);
   }
 
   async take(response: ServerResponse): Promise<void> {
-    await this.#room.enter(this.#sharer, this.#bytes);
-    const leave = () => this.#room.leave(this.#sharer, this.#bytes);
+    await this.#room.enter(this.#sharer, this.#taken);
+    const leave = () => this.#room.leave(this.#sharer, this.#taken);
     // The connection may have broken while it waited. No close event follows then.
     if (response.destroyed || response.closed) leave();
     else response.once('close', leave);
@@ -91,11 +99,15 @@ class Place {
   /** Throws if there is no room for so many. */
   hold(bytes: number): void {
     if (bytes <= this.#bytes) return;
-    const more = Math.max(STEP_BYTES, bytes - this.#bytes);
-    this.#room.grow(this.#sharer, more);
-    this.#bytes += more;
+    const grown = Math.max(this.#bytes + STEP_BYTES, bytes);
+    const taken = takenBy(grown);
+    this.#room.grow(this.#sharer, taken - this.#taken);
+    this.#bytes = grown;
+    this.#taken = taken;
   }
 }
+
+const takenBy = (bytes: number): number => (bytes > LARGE_BYTES ? COPIES_OF_LARGE * bytes : bytes);
 
 function readBody(
   request: FastifyRequest,
