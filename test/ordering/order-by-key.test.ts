@@ -3,7 +3,7 @@ import type { Place } from '../../src/domain/delivery.ts';
 import { type DiscardHeldDeps, discardHeld } from '../../src/engine/upkeep/discard-held.ts';
 import { Duty } from '../../src/engine/upkeep/duty.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { startTestApp, subscribe } from '../support/app.ts';
+import { portalOf, startTestApp, subscribe } from '../support/app.ts';
 import type { ApiClient, Json } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -83,6 +83,16 @@ describe('deliveries of one key', () => {
     for (let n = 1; n <= 3; n++) await send('b', n);
     await eventually(() => seen('b'), { length: 3 });
     expect(seen('a')).toEqual([1]);
+    const open = (await client.get('/eventdeliveries?sort=ASC')).content as Json[];
+    const [first, ...behind] = open.filter(({ status }) => status !== 'Success');
+    for (const { uid } of behind)
+      expect((await client.get(`/eventdeliveries/${uid}`)).waits_behind).toMatchObject({
+        delivery_id: first?.uid,
+        waiting_for: { gate: 'sending' },
+        held_at: null,
+        acts: [],
+      });
+    expect((await client.get(`/eventdeliveries/${first?.uid}`)).waits_behind).toBeNull();
     release();
     await drained(client);
     expect(seen('a')).toEqual([1, 2, 3]);
@@ -113,7 +123,8 @@ describe('deliveries of one key', () => {
 });
 
 test('a failed head holds its key until it is resent, and keeps its place', async () => {
-  const { client, receiver, send, seen } = await scene({ retry_config: ONE_TRY });
+  const { client, endpoint, receiver, send, seen } = await scene({ retry_config: ONE_TRY });
+  await client.put(`/endpoints/${endpoint.uid}`, { owner_id: 'acme' }, 202);
   receiver.answerNext(500);
   await send('a', 1);
   await send('a', 2);
@@ -123,6 +134,16 @@ test('a failed head holds its key until it is resent, and keeps its place', asyn
   );
   expect(await keys(client)).toMatchObject([{ head_id: failed.uid, held_at: expect.anything() }]);
   expect(seen('a')).toEqual([1]);
+  const [behind] = (await client.get('/eventdeliveries?waitingFor=order')).content;
+  const { waits_behind } = await client.get(`/eventdeliveries/${behind.uid}`);
+  expect(waits_behind).toMatchObject({
+    delivery_id: failed.uid,
+    status: 'Failure',
+    acts: ['resend', 'skip'],
+  });
+  const seenBy = async (more: object) =>
+    (await (await portalOf(client, 'acme', more)).get(`/eventdeliveries/${behind.uid}`)).waits_behind.acts;
+  expect([await seenBy({ can_retry: true }), await seenBy({ can_retry: false })]).toEqual([['resend'], []]);
   await client.put(`/eventdeliveries/${failed.uid}/resend`, undefined, 200);
   await drained(client);
   expect(seen('a')).toEqual([1, 1, 2]);

@@ -39,6 +39,12 @@ export function breakerTests(get: () => World): void {
     await marks.getByRole('link', { name: 'Shop' }).focus();
     await named.waitFor();
 
+    await go(`endpoints/${endpoint.uid}`, project.projectId);
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page
+      .getByText(/^The test went through the circuit breaker\. It neither opens nor closes it/)
+      .waitFor();
+
     receiver.answerAlways(200);
     await go('failures', project.projectId);
     await page.getByRole('button', { name: 'Send 4 now: Shop, http_500' }).click();

@@ -75,7 +75,7 @@ export function putRightTests(get: () => World): void {
       await eventually(() => statuses('Success'), { length: 4 });
     });
 
-    it('lets a held key go on: its failed delivery is resent, or skipped', async () => {
+    it('lets a held key go on: its failed delivery is resent, or skipped, also from one that waits for it', async () => {
       const { page } = get();
       const ordered = await Receiver.start();
       onTestFinished(() => ordered.stop());
@@ -86,10 +86,10 @@ export function putRightTests(get: () => World): void {
       });
       const send = (key: string, n: number) =>
         project.post('/events/broadcast', { event_type: 'moved', data: { key, n } });
-      for (const key of ['a', 'b']) for (const n of [1, 2]) await send(key, n);
+      for (const key of ['a', 'b', 'c']) for (const n of [1, 2]) await send(key, n);
       await open(`subscriptions/${subscription.uid}`);
       const held = page.getByRole('region', { name: 'Held keys' });
-      await held.getByRole('row').nth(2).waitFor();
+      await held.getByRole('row').nth(3).waitFor();
       expect(await violations(page)).toEqual([]);
       const waiting = await held.getByRole('row').nth(1).getByRole('cell').nth(2).textContent();
       expect(waiting).toBe('1');
@@ -97,10 +97,16 @@ export function putRightTests(get: () => World): void {
       await held.getByRole('cell', { name: 'a', exact: true }).waitFor({ state: 'detached' });
       ordered.answerAlways(200);
       await held.getByRole('button', { name: 'Resend the failed delivery of b' }).click();
-      await page.getByText('No key is held.').waitFor();
+      await held.getByRole('cell', { name: 'b', exact: true }).waitFor({ state: 'detached' });
+      const [behind] = (await project.get('/eventdeliveries?waitingFor=order')).content;
+      await open(`deliveries/${behind.uid}`);
+      await page.getByText(/^It waits for delivery \w{26}$/).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Skip it' }).waitFor();
+      await page.getByRole('button', { name: 'Retry it' }).click();
       const seen = () => ordered.requests.map(({ json }) => `${json.key}${json.n}`).toSorted();
-      await eventually(async () => seen(), { length: 5 });
-      expect(seen()).toEqual(['a1', 'a2', 'b1', 'b1', 'b2']);
+      await eventually(async () => seen(), { length: 8 });
+      expect(seen()).toEqual(['a1', 'a2', 'b1', 'b1', 'b2', 'c1', 'c1', 'c2']);
     });
 
     it('sends a test with a body of its own and the key of the endpoint', async () => {

@@ -6,6 +6,33 @@ export interface WholeEvent extends Event {
 
 export interface WholeEventDelivery extends EventDelivery {
   event_metadata: Event;
+  /** The delivery of its ordering key that has to end first; null if it waits for none that the caller may see. */
+  waits_behind: {
+    delivery_id: string;
+    status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
+    /** Why it waits, and until when if that is known; null if it does not wait. */
+    waiting_for: {
+      gate:
+        | 'moving'
+        | 'pending'
+        | 'paused'
+        | 'circuit_breaker'
+        | 'rate_limit'
+        | 'delayed'
+        | 'retry'
+        | 'order'
+        | 'batch'
+        | 'sending'
+        | 'pull'
+        | 'node';
+      until: string | null;
+    } | null;
+    held_at: string | null;
+    /** The key, for `POST /ordering-keys/skip`. */
+    ordering_key_id: string;
+    /** The acts that its state allows. */
+    acts: Array<'resend' | 'skip' | 'send_now' | 'cancel'>;
+  } | null;
 }
 
 export interface AuditEntry {
@@ -204,6 +231,8 @@ export interface NewApiKey extends ApiKey {
 export interface TestAttempt extends DeliveryAttempt {
   /** The result as one word, as `last_outcome` of a delivery has it. */
   outcome: string;
+  /** State of the circuit breaker before the test: closed, half-open or open. Through one that is not closed, a single request is sent, which is not stored and neither closes nor feeds the breaker. */
+  cb_state: string;
 }
 
 export interface DeliveryAttempt {

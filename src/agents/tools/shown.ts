@@ -114,7 +114,7 @@ export const deliveryOf = (row: Json) => ({
 });
 
 export const attemptOf = (row: Json) => ({
-  ...pick(row, ['uid', 'outcome', 'error', 'ip_address', 'created_at']),
+  ...pick(row, ['uid', 'outcome', 'error', 'ip_address', 'cb_state', 'created_at']),
   succeeded: row.status,
   ...pick({ http_status: statusCode(row.http_status), untrusted_http_status: row.http_status }, [
     'http_status',

@@ -29,6 +29,7 @@ import {
 } from '../http/fields.ts';
 import { shownOrNull } from '../http/show-rows.ts';
 import { NullableSourceSummary, toSourceSummary } from '../sources/source-summary.ts';
+import { WaitsBehind } from './waits-behind.ts';
 
 export const RetryMetadata = Type.Object({
   data: AnyJson('The body sent to the endpoint.'),
@@ -88,7 +89,11 @@ export const EventDelivery = Type.Object({
 });
 
 /** The response of a single read, with the whole event. */
-export const WholeEventDelivery = Type.Object({ ...EventDelivery.properties, event_metadata: Event });
+export const WholeEventDelivery = Type.Object({
+  ...EventDelivery.properties,
+  waits_behind: WaitsBehind,
+  event_metadata: Event,
+});
 
 export const HeaderText = Type.Record(Type.String(), Type.String());
 
@@ -123,6 +128,10 @@ export const DeliveryAttempt = Type.Object({
 export const TestAttempt = Type.Object({
   ...DeliveryAttempt.properties,
   outcome: Type.String({ description: 'The result as one word, as `last_outcome` of a delivery has it.' }),
+  cb_state: Type.String({
+    description:
+      'State of the circuit breaker before the test: closed, half-open or open. Through one that is not closed, a single request is sent, which is not stored and neither closes nor feeds the breaker.',
+  }),
 });
 
 interface DeliveryLinks {

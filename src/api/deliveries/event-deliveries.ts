@@ -19,6 +19,7 @@ import { deliveryFilter, deliveryFilterAliases, deliveryFilterQuery } from './de
 import { DeliveryAttempt, EventDelivery, toAttempt, WholeEventDelivery } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 import { CountedTotals, countOpen, waitingTotals } from './open-counts.ts';
+import { waitsBehind } from './waits-behind.ts';
 
 const path = '/api/v1/projects/:projectID/eventdeliveries';
 const route = operationsOf('Event deliveries');
@@ -74,7 +75,8 @@ export function registerEventDeliveries(app: FastifyInstance, context: SendConte
       const show = await deliveryView(context, project.id, [row]);
       const event = found(await getEvent(db, project.id, row.event_id), 'event', row.event_id);
       const routing = await context.cache.get(project.id);
-      return { ...show(row), event_metadata: toEvent(event, routing) };
+      const waits_behind = await waitsBehind(context, { projectId: project.id, scope }, row);
+      return { ...show(row), waits_behind, event_metadata: toEvent(event, routing) };
     },
   });
   registerAttempts(app, context);

@@ -50,6 +50,7 @@ const views: FieldViews<RoleViewer> = {
   data: payload(null),
   // A value of the payload or of a header.
   ordering_key: payload(''),
+  ordering_key_id: payload(''),
   raw: payload(''),
   response_data: payload(''),
   url_query_params: payload(''),

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { ensureSubscription } from '../../control/subscription-changes.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { statusAt, timeoutSeconds } from '../../domain/config/endpoint.ts';
+import { isFetched, statusAt, timeoutSeconds } from '../../domain/config/endpoint.ts';
 import { BATCH_LANE, TEST_EVENT_TYPE } from '../../domain/delivery.ts';
 import { owned, seesEventType } from '../../domain/endpoint-scope.ts';
 import { AppError, found, wrongState } from '../../domain/errors.ts';
@@ -17,10 +17,12 @@ import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
+import { breakerOf, tryNow } from './try-endpoint.ts';
 
 /**
  * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest
- * subscription, signed, sent, recorded. There is one attempt: a failed test is not retried for hours.
+ * subscription, signed, sent, recorded. There is one attempt: a failed test is not retried for hours. Through a circuit
+ * breaker that is not closed it is a single request.
  */
 /** Time for storing, claiming and recording, in addition to the exchange. */
 const MARGIN_SECONDS = 5;
@@ -62,6 +64,9 @@ async function test(
   const status = statusAt(endpoint, context.now());
   const remedy = status === 'pending' ? 'verify' : 'activate';
   if (status !== 'active') throw wrongState(`The endpoint is ${status}; ${remedy} it first.`);
+  const cb_state = await breakerOf(context, project.id, endpoint.id);
+  // Behind the breaker the sample would wait, or be the probe that closes it.
+  if (cb_state !== 'closed' && !isFetched(endpoint)) return tryNow(context, project, { row: endpoint });
   const deliveryId = await sendSample(context, by, endpoint);
   const seconds = timeoutSeconds(endpoint, project.config) + MARGIN_SECONDS;
   const tried = await firstAttempt(context, project, { deliveryId, seconds });
@@ -70,7 +75,7 @@ async function test(
   const ended = await context.db.transaction((tx) => endOpenDeliveries({ tx, metaEvents }, project.id, end));
   if (ended.count > 0) context.metaEventsStored(project.id);
   if (tried === undefined) throw new AppError('test_timeout', { seconds, id: deliveryId });
-  return { ...toAttempt(tried, VERSION), outcome: tried.outcome };
+  return { ...toAttempt(tried, VERSION), outcome: tried.outcome, cb_state };
 }
 
 /** The id of its delivery. */

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
+import { type BreakerState, breakerState } from '../../domain/config/circuit-breaker.ts';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { found, invalid, wrongState } from '../../domain/errors.ts';
-import { asId, type EndpointId } from '../../domain/ids.ts';
+import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/cut-json.ts';
 import { Text, Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
-import type { Attempt } from '../../store/attempts/attempt.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
+import type { ProjectRow } from '../../store/config/projects.ts';
 import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
 import {
   changedEndpoint,
@@ -52,16 +53,33 @@ export function registerTryEndpoint(app: FastifyInstance, context: SendContext):
       if (payload.length > project.config.max_payload_read_size)
         throw payloadTooLarge(project.config.max_payload_read_size);
       if (row.url === '' && row.delivery !== 'broker') throw wrongState('The endpoint has no url to call.');
-      const result = await context.tryEndpoint({
-        row,
-        config: project.config,
-        keys: project.keys,
-        body: payload,
-      });
-      if (result.kind === 'untried') throw wrongState(`Not sent: ${result.reason}`);
-      return shown(result.attempt, row);
+      return tryNow(context, project, { row, payload });
     },
   });
+}
+
+/** One request past the queue and the gates. It is not stored, and neither closes nor feeds the circuit breaker. */
+export async function tryNow(
+  context: SendContext,
+  { config, keys, id }: ProjectRow,
+  { row, payload = Buffer.from(SAMPLE) }: { row: EndpointRow; payload?: Buffer },
+): Promise<Static<typeof TestAttempt>> {
+  const cb_state = await breakerOf(context, id, row.id);
+  const result = await context.tryEndpoint({ row, config, keys, body: payload });
+  if (result.kind === 'untried') throw wrongState(`Not sent: ${result.reason}`);
+  const of = { deliveryId: '', projectId: id, endpointId: row.id, isStale: false };
+  const attempt = { ...result.attempt, ...of };
+  return { ...toAttempt(attempt, VERSION), outcome: attempt.outcome, cb_state };
+}
+
+/** The state of the circuit breaker of an endpoint; closed if it is not saved. */
+export async function breakerOf(
+  { cache, now }: ReadContext,
+  projectId: ProjectId,
+  endpointId: EndpointId,
+): Promise<BreakerState> {
+  const routing = await cache.get(projectId);
+  return breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, now());
 }
 
 async function triedRow(
@@ -82,9 +100,4 @@ async function triedRow(
     throw invalid('endpoint.url', 'is required without endpoint_id');
   const made = createdEndpoint(context, { ...input, name: input.name ?? 'test' });
   return { ...made, project_id: project.id } as EndpointRow;
-}
-
-function shown(attempt: Attempt, row: EndpointRow): Static<typeof TestAttempt> {
-  const of = { deliveryId: '', projectId: row.project_id, endpointId: row.id, isStale: false };
-  return { ...toAttempt({ ...attempt, ...of }, VERSION), outcome: attempt.outcome };
 }

@@ -62,17 +62,22 @@ export interface StoredDelivery extends RetryColumns {
   lane: number | null;
   /** When the head of its ordering key failed. Null: its key is not held. */
   key_held_at: number | null;
+  /** The delivery of its ordering key that may be sent, or that holds it. Null: it is not in the queue, or has no order. */
+  key_head_id: DeliveryId | null;
 }
 
 const SELECT = `d.id, d.project_id, d.event_id, d.endpoint_id, d.subscription_id, d.event_type, d.status, d.description,
   ${modeField('d')}, ${retryFields('d')}, d.num_trials, d.next_send_at,
   d.latency_ms, d.last_outcome, d.body, d.updated_at, d.cancelled_at, d.ordering_id, d.expires_at, e.payload, e.content_type, e.headers, e.idempotency_key,
-  e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until, q.lane, q.key_held_at`;
+  e.url_query_params, e.source_id, e.acknowledged_at, q.is_leased, q.leased_until, q.lane,
+  q.key_held_at, q.key_head_id`;
 const FROM = `event_deliveries d join events e on ${byKey('e.id', 'd.event_id')}
   left join lateral (
     select node_id is not null as is_leased, case when pulled_at is not null then due_at end as leased_until, lane,
-      (select held_at from ordering_keys k where k.project_id = d.project_id and k.id = ordering_id) as key_held_at
-    from delivery_queue
+      k.held_at as key_held_at, k.head_id as key_head_id
+    from delivery_queue left join lateral (
+      select held_at, head_id from ordering_keys where project_id = d.project_id and id = ordering_id offset 0
+    ) k on true
     where (project_id, delivery_id) = (d.project_id, d.id) offset 0) q on true`;
 
 export async function getDelivery(

@@ -70,6 +70,18 @@ async function open({ endpointId, projectId, client }: Case): Promise<void> {
 const succeeds = (of: Case, count: number) =>
   eventually(of.deliveries, (all) => all.filter(({ status }) => status === 'Success').length === count);
 
+test('a test of an endpoint goes through its breaker, and neither closes nor feeds it', async () => {
+  const of = await project();
+  await open(of);
+  const before = await of.breaker();
+  const path = `/endpoints/${of.endpointId}/test`;
+  expect(await of.client.post(path, {}, 200)).toMatchObject({ status: true, cb_state: 'half-open' });
+  receiver.answerNext(...Array<number>(5).fill(500));
+  for (let n = 0; n < 5; n++)
+    expect(await of.client.post(path, {}, 200)).toMatchObject({ status: false, outcome: 'http_500' });
+  expect([await of.breaker(), await of.deliveries()]).toEqual([before, []]);
+});
+
 test('attempts in flight when a breaker opens are not probes and do not count against it', async () => {
   const of = await project({
     disable_endpoint: true,

@@ -13,6 +13,7 @@ import { DeliveryBadge } from './badges.tsx';
 import { PageLink } from './page-link.tsx';
 import { QueryView } from './query-view.tsx';
 import { useSite } from './site.ts';
+import { type Ahead, WaitsBehind } from './waits-behind.tsx';
 import { useWords } from './words.ts';
 
 interface Props {
@@ -20,6 +21,8 @@ interface Props {
   mayRetry: boolean;
   /** More acts. */
   acts?(delivery: WholeEventDelivery): ReactNode;
+  /** More acts on the delivery that it waits for. */
+  actsAhead?(ahead: Ahead): ReactNode;
   /** More facts, after the endpoint. */
   facts?(delivery: WholeEventDelivery): [name: string, value: ReactNode][];
 }
@@ -41,7 +44,7 @@ export function DeliveryView({ id, ...rest }: Props) {
 
 type ShownProps = Omit<Props, 'id'> & { delivery: WholeEventDelivery };
 
-function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
+function Shown({ delivery, mayRetry, acts, actsAhead, facts }: ShownProps) {
   const { deliveries: t, ui } = useWords();
   const { heading, tell } = useSite();
   const now = useNow();
@@ -55,6 +58,11 @@ function Shown({ delivery, mayRetry, acts, facts }: ShownProps) {
       <p className="mb-3 max-w-[75ch] text-base">
         {tell(delivery, (when) => ui.relative(Date.parse(when), now))}
       </p>
+      {delivery.waits_behind !== null && (
+        <WaitsBehind ahead={delivery.waits_behind} mayRetry={mayRetry}>
+          {actsAhead?.(delivery.waits_behind)}
+        </WaitsBehind>
+      )}
       <Facts
         items={[
           [

@@ -66,6 +66,7 @@ export function EndpointTest({ endpoint, mayChoose }: { endpoint: Endpoint; mayC
         {mayChoose && <Choice {...{ endpoint, wanted, problem }} onChange={setWanted} />}
         {test.data !== undefined && (
           <div className="border-t border-line">
+            {test.data.attempt.cb_state !== 'closed' && <p className="py-2">{t.throughBreaker}</p>}
             <AttemptView
               key={test.data.attempt.uid}
               attempt={test.data.attempt}

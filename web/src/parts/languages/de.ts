@@ -250,6 +250,8 @@ export const words: Messages = {
     title: 'Test',
     send: 'Testereignis senden',
     waiting: 'Wartet auf die Antwort',
+    throughBreaker:
+      'Der Test ging durch den Circuit Breaker. Er öffnet und schließt ihn nicht, und Zustellungen warten weiter.',
     text: 'Ein signiertes Ereignis, als Test gekennzeichnet. Es wird nicht gezählt und nicht wiederholt.',
     type: 'Ereignistyp',
     sample: 'Beispiel',
@@ -300,6 +302,9 @@ export const words: Messages = {
     queued: (done) => `Für ${deliveries(done)} angefordert`,
     sendNow: 'Jetzt senden',
     sendNowAsked: 'Senden angefordert.',
+    waitsBehind: 'Sie wartet auf die Zustellung',
+    retryAhead: 'Diese wiederholen',
+    sendAheadNow: 'Diese jetzt senden',
     attempts: 'Versuche',
     noAttempts: 'Es gab noch keinen Versuch.',
     attempt: (count) => `Versuch ${count}`,

@@ -233,6 +233,8 @@ export const words = {
     title: 'Test',
     send: 'Send a test event',
     waiting: 'Waiting for the response',
+    throughBreaker:
+      'The test went through the circuit breaker. It neither opens nor closes it, and deliveries still wait.',
     text: 'One signed event, marked as a test. It is not counted and not retried.',
     type: 'Event type',
     sample: 'Sample',
@@ -283,6 +285,9 @@ export const words = {
     queued: (done: number) => `Requested for ${deliveries(done)}`,
     sendNow: 'Send now',
     sendNowAsked: 'Sending requested.',
+    waitsBehind: 'It waits for delivery',
+    retryAhead: 'Retry it',
+    sendAheadNow: 'Send it now',
     attempts: 'Attempts',
     noAttempts: 'There has been no attempt yet.',
     attempt: (count: number) => `Attempt ${count}`,

@@ -245,6 +245,8 @@ export const words: Messages = {
     title: 'Prueba',
     send: 'Enviar un evento de prueba',
     waiting: 'Esperando la respuesta',
+    throughBreaker:
+      'La prueba pasó por el circuit breaker. No lo abre ni lo cierra, y las entregas siguen esperando.',
     text: 'Un evento firmado, marcado como prueba. No se cuenta ni se repite.',
     type: 'Tipo de evento',
     sample: 'Ejemplo',
@@ -294,6 +296,9 @@ export const words: Messages = {
     queued: (done) => `Solicitado para ${deliveries(done)}`,
     sendNow: 'Enviar ahora',
     sendNowAsked: 'Envío solicitado.',
+    waitsBehind: 'Espera a la entrega',
+    retryAhead: 'Reintentar esa entrega',
+    sendAheadNow: 'Enviar esa entrega ahora',
     attempts: 'Intentos',
     noAttempts: 'Todavía no ha habido ningún intento.',
     attempt: (count) => `Intento ${count}`,

@@ -247,6 +247,8 @@ export const words: Messages = {
     title: 'Test',
     send: 'Envoyer un événement de test',
     waiting: 'En attente de la réponse',
+    throughBreaker:
+      'Le test est passé par le disjoncteur. Il ne l’ouvre ni ne le ferme, et les livraisons attendent toujours.',
     text: 'Un événement signé, marqué comme test. Il n’est ni compté ni répété.',
     type: 'Type d’événement',
     sample: 'Exemple',
@@ -299,6 +301,9 @@ export const words: Messages = {
     queued: (done) => `Demandé pour ${deliveries(done)}`,
     sendNow: 'Envoyer maintenant',
     sendNowAsked: 'Envoi demandé.',
+    waitsBehind: 'Elle attend la livraison',
+    retryAhead: 'Réessayer celle-ci',
+    sendAheadNow: 'Envoyer celle-ci maintenant',
     attempts: 'Tentatives',
     noAttempts: 'Il n’y a pas encore eu de tentative.',
     attempt: (count) => `Tentative ${count}`,

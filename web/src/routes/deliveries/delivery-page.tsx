@@ -9,6 +9,7 @@ import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { ActButton } from '../../parts/acts.tsx';
 import { DeliveryView } from '../../parts/delivery-view.tsx';
+import type { Ahead } from '../../parts/waits-behind.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
@@ -22,6 +23,7 @@ export function DeliveryPage() {
         id={useOpenId() ?? ''}
         mayRetry={mayRetry}
         acts={(delivery) => <Acts delivery={delivery} />}
+        actsAhead={(ahead) => <ActsAhead ahead={ahead} />}
         facts={(delivery) => factsOf(delivery, at)}
       />
     </>
@@ -60,23 +62,46 @@ function factsOf(
 }
 
 function Acts({ delivery }: { delivery: WholeEventDelivery }) {
-  const { api } = useProject();
   return (
     <>
       <SendNow of={[{ deliveryId: [delivery.uid] }]} count={maySendNow(delivery) ? 1 : 0} stays>
         Send now
       </SendNow>
-      {isOpen(delivery) && (
-        <May use="cancelEventDeliveries">
+      {isOpen(delivery) && <Cancel id={delivery.uid}>Cancel</Cancel>}
+    </>
+  );
+}
+
+function ActsAhead({ ahead: { acts, delivery_id: id, ordering_key_id: key } }: { ahead: Ahead }) {
+  const { api } = useProject();
+  return (
+    <>
+      {acts.includes('skip') && (
+        <May use="skipOrderingKeys">
           <ActButton
-            look="danger"
-            act={() => api.eventDeliveries.cancel({ deliveryId: [delivery.uid] })}
-            done={() => 'Cancellation requested'}
+            act={() => api.subscriptions.skipOrderingKeys({ ids: [key] })}
+            done={() => 'Skipped: the next delivery goes'}
           >
-            Cancel
+            Skip it
           </ActButton>
         </May>
       )}
+      {acts.includes('cancel') && <Cancel id={id}>Cancel it</Cancel>}
     </>
+  );
+}
+
+function Cancel({ id, children }: { id: string; children: ReactNode }) {
+  const { api } = useProject();
+  return (
+    <May use="cancelEventDeliveries">
+      <ActButton
+        look="danger"
+        act={() => api.eventDeliveries.cancel({ deliveryId: [id] })}
+        done={() => 'Cancellation requested'}
+      >
+        {children}
+      </ActButton>
+    </May>
   );
 }
