@@ -1,4 +1,3 @@
-import { nearestName } from '../platform/nearest-name.ts';
 import { type StartupError, usageError } from '../platform/startup-error.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectFileCommands } from './project-file/commands.ts';
@@ -7,6 +6,7 @@ import { serverCommands } from './server/commands.ts';
 import { type Commands, readArguments } from './terminal/command.ts';
 import { completionCommand } from './terminal/completion.ts';
 import { commandHelp, helpText } from './terminal/help.ts';
+import { nearestCommands } from './terminal/nearest-commands.ts';
 import { onTerminal, type Terminal, terminal } from './terminal/terminal.ts';
 
 /** The table of commands. Help, completion and docs/cli.md are made from it. */
@@ -73,16 +73,16 @@ function unknownCommand(words: readonly string[]): StartupError {
   const verbs = Object.keys(commands).flatMap((name) =>
     name.startsWith(`${first} `) ? name.slice(first.length + 1) : [],
   );
-  if (verbs.length > 0) {
-    const problem =
-      shown.length === 1 ? `"${first}" alone is no command` : `there is no command "${shown.join(' ')}"`;
-    return usageError(`${problem}; "${first}" has: ${verbs.join(', ')}`);
-  }
-  const near = nearestName(first, [
-    ...new Set(Object.keys(commands).map((name) => name.split(' ')[0] ?? '')),
-  ]);
-  const advice = near === null ? 'posthorn help lists them' : `did you mean posthorn ${near}?`;
-  return usageError(`there is no command "${first}"; ${advice}`);
+  const unknown = verbs.length > 0 ? shown.join(' ') : first;
+  const problem =
+    unknown === first && verbs.length > 0
+      ? `"${first}" alone is no command`
+      : `there is no command "${unknown}"`;
+  const near = nearestCommands(commands, shown);
+  if (near.length > 0)
+    return usageError(`${problem}; did you mean ${near.map((name) => `posthorn ${name}`).join(' or ')}?`);
+  const advice = verbs.length > 0 ? `"${first}" has: ${verbs.join(', ')}` : 'posthorn help lists them';
+  return usageError(`${problem}; ${advice}`);
 }
 
 function print(text: string): number {

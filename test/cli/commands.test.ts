@@ -1,7 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { keyCommand } from '../../web/src/dashboard/project-key.ts';
 import { heldScene } from '../ordering/held-scene.ts';
 import { SECRET_KEY, startTestApp, subscribe } from '../support/app.ts';
 import { runPosthorn } from '../support/command.ts';
@@ -96,6 +98,48 @@ describe('commands that change and show config', () => {
     const passed = await runPosthorn(['endpoints', 'test', good.uid], { env: inOther });
     expect(passed.stdout).toMatch(/^delivered: 200 OK in \d+ ms, http.*\nanswer: ok\n$/);
     receiver.requests.length = 0;
+  });
+
+  it('take names where ids are, and say which there are if a name has none or two', async () => {
+    const other = await app.newProject();
+    const { name } = await other.get('');
+    const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: name };
+    const run = (...args: string[]) => runPosthorn(args, { env: inOther });
+    const fields = { url: 'http://127.0.0.1:9/', owner_id: 'acme' };
+    const { uid } = await other.post('/endpoints', { ...fields, name: 'billing' });
+    const twins = [
+      await other.post('/endpoints', { ...fields, name: 'twin' }),
+      await other.post('/endpoints', { ...fields, name: 'twin', owner_id: 'globex' }),
+    ];
+    const made = await run('subscriptions', 'create', '--name', 's', '--endpoint', 'billing', '-q');
+    expect([made.code, made.stderr]).toEqual([0, '']);
+    expect((await run('endpoints', 'pause', 'billing', '-q')).stdout).toBe(`${uid}\n`);
+    expect((await run('subscriptions', '--endpoint', 'billing', '-q')).stdout).toBe(made.stdout);
+    expect((await run('subscriptions', 'get', 's', '-q')).stdout).toBe(made.stdout);
+    const refused = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(...args);
+      expect([code, stdout]).toEqual([1, '']);
+      return stderr;
+    };
+    for (const args of [['failures'], ['deliveries', 'list'], ['cancel'], ['tail'], ['trigger', 'a']])
+      expect(await refused(...args, '--endpoint', 'biling')).toBe(
+        'posthorn: there is no endpoint "biling"; did you mean "billing"?\n',
+      );
+    expect(await refused('endpoints', 'get', 'twin')).toBe(
+      `posthorn: there are 2 endpoints named "twin": ${twins[1].uid} (globex), ${twins[0].uid} (acme); give the id\n`,
+    );
+    const never = '01KA1000000000000000000000';
+    expect(await refused('retry', '--endpoint', never)).toContain(
+      `there is no endpoint "${never}"; posthorn`,
+    );
+    expect(await refused('cancel', '--endpoint', '')).toContain('the name of the endpoint is empty');
+    expect(await refused('endpoints', '--project', 'no such')).toMatch(/there is no project "no such"; /);
+    // The history of a deleted endpoint is found by its id.
+    await run('endpoints', 'activate', 'billing');
+    await run('trigger', 'a', '--endpoint', 'billing', '--data', '{}');
+    await other.delete(`/endpoints/${uid}`);
+    const past = await run('deliveries', 'list', '--endpoint', uid, '-q');
+    expect([past.code, past.stdout]).toEqual([0, expect.stringMatching(/^\w{26}\n$/)]);
   });
 
   it('show one thing as text, with its payload, and times that are relative on a terminal only', async () => {
@@ -368,7 +412,11 @@ describe('an operator', () => {
     await other.post('/subscriptions', { name: 's', endpoint_id: uid, event_types: ['*'] });
     await other.post('/events/broadcast', { event_type: 'a', data: {} });
     const { stdout: failures } = await eventually(() => run('failures'), { stdout: /connection_refused/ });
-    expect(failures).toMatch(/^billing +acme +connection_refused +0 +1 .*connection refused by 127/m);
+    expect(failures).toMatch(
+      new RegExp(`^${uid} +billing +acme +connection_refused +0 +1 .*connection refused by 127`, 'm'),
+    );
+    expect((await run('failures', '-q')).stdout).toBe(`${uid}\n`);
+    expect((await run('status', '-q')).stdout).toBe(`${uid}\n`);
     expect((await run('failures', '--owner', 'other')).stderr).toBe('none found\n');
     const status = (await run('status')).stdout;
     expect(status).toContain('1 endpoint in trouble: failing 1.\n1 delivery waits: retry 1.\n');
@@ -388,6 +436,11 @@ describe('an operator', () => {
       ({ stdout }) => new RegExp(`^${uid} +billing +active +open +1 `, 'm').test(stdout),
     );
     expect((await run('status')).stdout).toContain('breaker open');
+    const tested = await run('endpoints', 'test', 'billing');
+    expect([tested.code, tested.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^failed: .*\nThe test went through the circuit breaker\. It stays open\.\n$/),
+    ]);
     expect((await run('deliveries', 'send-now', '--endpoint', uid, '--dry-run')).stdout).toMatch(
       /^would be due now: 1 delivery to 1 endpoint; .*\n {2}billing {2}1\nlast results: connection_refused 1\n$/,
     );
@@ -444,9 +497,21 @@ describe('a key', () => {
 
   it('of the first start is found in the data directory', async () => {
     const credentials = { url: app.url, api_key: app.project.key, project_id: app.projectId };
-    writeFileSync(join(folder, 'credentials.json'), JSON.stringify(credentials));
-    const { code } = await runPosthorn(['events'], { env: { POSTHORN_DATA_DIR: folder } });
-    expect(code).toBe(0);
+    const whole = { ...credentials, instance_key: app.instance.key };
+    const start = join(folder, 'start');
+    mkdirSync(join(start, '.posthorn'), { recursive: true });
+    writeFileSync(join(start, '.posthorn/credentials.json'), JSON.stringify(whole));
+    const inFolder = { env: { POSTHORN_DATA_DIR: join(start, '.posthorn') } };
+    expect((await runPosthorn(['events'], inFolder)).code).toBe(0);
+    // Commands that were copied from a page of another project are for that project.
+    const other = await app.newProject();
+    const projects = [app.projectId, other.projectId];
+    for (const project of projects)
+      expect((await runPosthorn(['events', '--project', project], inFolder)).code).toBe(0);
+    const keys = projects.map((project) =>
+      execFileSync('sh', ['-euc', `${keyCommand(project)}; echo "$key"`], { cwd: start, encoding: 'utf8' }),
+    );
+    expect(keys).toEqual([`${app.project.key}\n`, `${app.instance.key}\n`]);
   });
 });
 
@@ -489,7 +554,14 @@ it('lists held ordering keys and skips them', async () => {
   const run = (...args: string[]) => runPosthorn(['ordering-keys', ...args], { env: own });
   const listed = await run('--held');
   expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('account 7')]);
-  expect((await run('--subscription', 'none', '-q')).stdout).toBe('');
+  expect((await run('--subscription', 'none', '-q')).code).toBe(1);
+  const [waiting] = (await scene.client.get('/eventdeliveries?waitingFor=order')).content;
+  const behind = await runPosthorn(['deliveries', 'get', waiting.uid], { env: own });
+  expect(behind.stdout).toMatch(new RegExp(`^waits_behind\\.event_delivery_id +${key?.head_id}$`, 'm'));
+  expect(behind.stdout).toMatch(/^waits_behind\.acts +resend, skip$/m);
+  expect(behind.stderr).toContain(
+    `posthorn retry ${key?.head_id}\n  posthorn ordering-keys skip '${key?.uid}'\n`,
+  );
   // Sent without regard to order, the failed delivery arrives, and its key stays held.
   const ignoring = ['retry', key?.head_id, '--order'];
   expect((await runPosthorn([...ignoring, 'never'], { env: own })).code).toBe(64);

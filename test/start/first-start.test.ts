@@ -129,7 +129,11 @@ describe('posthorn', () => {
       64,
       /type must be one of outgoing, incoming/,
     ],
-    [['key', 'create', '--project', 'unknown', '--name', 'x'], 1, /There is no project unknown/],
+    [
+      ['key', 'create', '--project', 'unknown', '--name', 'x'],
+      1,
+      /there is no project "unknown"; the key opens: .*default \(/,
+    ],
   ])('%j fails in one line', async (args, wanted, expected) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([wanted, '']);

@@ -210,7 +210,19 @@ describe('a start is refused', () => {
     [['toString'], 'there is no command "toString"; posthorn help lists them'],
     [['triger', 'a.b'], 'there is no command "triger"; did you mean posthorn trigger?'],
     [['project'], '"project" alone is no command; "project" has: create, move'],
-    [['person', 'crate'], 'there is no command "person crate"; "person" has: create, reset'],
+    [['person', 'crate'], 'there is no command "person crate"; did you mean posthorn person create?'],
+    [['send-now', '01KA3'], 'there is no command "send-now"; did you mean posthorn deliveries send-now?'],
+    [
+      ['deliverys', 'send-nwo'],
+      'there is no command "deliverys"; did you mean posthorn deliveries send-now?',
+    ],
+    [['endpoint'], 'there is no command "endpoint"; did you mean posthorn endpoints?'],
+    [['deliveries', 'retry'], 'there is no command "deliveries retry"; did you mean posthorn retry?'],
+    [
+      ['pause'],
+      'there is no command "pause"; did you mean posthorn endpoints pause or posthorn sources pause?',
+    ],
+    [['person', 'nonsense'], 'there is no command "person nonsense"; "person" has: create, reset'],
     [['serve', '--port', '1'], /Unknown option '--port'.*Usage: posthorn serve$/],
   ])('as %j, which is not a command', async (args, expected) => {
     const { code, stdout, stderr } = await runPosthorn(args);

@@ -8,7 +8,7 @@ export interface WholeEventDelivery extends EventDelivery {
   event_metadata: Event;
   /** The delivery of its ordering key that has to end first; null if it waits for none that the caller may see. */
   waits_behind: {
-    delivery_id: string;
+    event_delivery_id: string;
     status: 'Scheduled' | 'Processing' | 'Discarded' | 'Failure' | 'Success' | 'Retry';
     /** Why it waits, and until when if that is known; null if it does not wait. */
     waiting_for: {

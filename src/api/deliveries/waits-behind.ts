@@ -14,7 +14,7 @@ const acts = ['resend', 'skip', 'send_now', 'cancel'] as const;
 /** The head of an ordering key, for the deliveries that wait behind it, and what can be done about it. */
 export const WaitsBehind = nullable(
   Type.Object({
-    delivery_id: Type.String(),
+    event_delivery_id: Type.String(),
     status: oneOf(deliveryStatuses),
     waiting_for: waitingForSchema(deliveryGates),
     held_at: NullableTime,
@@ -46,7 +46,7 @@ export async function waitsBehind(
     cancel: scope === undefined && waiting !== null && waiting.gate !== 'sending',
   };
   return {
-    delivery_id: head.id,
+    event_delivery_id: head.id,
     status: head.status,
     waiting_for: waiting === null ? null : { gate: waiting.gate, until: isoOrNull(waiting.untilMs) },
     held_at: isoOrNull(heldAt),

@@ -1,5 +1,5 @@
 import { deliveryStatuses } from '../../domain/delivery.ts';
-import { type Commands, connectionFlags, type Flag, inGroup } from '../terminal/command.ts';
+import { type Command, type Commands, connectionFlags, type Flag, inGroup } from '../terminal/command.ts';
 import {
   bulkFlags,
   deliveryFilters,
@@ -9,6 +9,7 @@ import {
   IDS,
   jobFilters,
   limit,
+  named,
   orderFlag,
   ownerFlag,
   remote,
@@ -51,9 +52,9 @@ const events = inGroup('Events', {
     flags: {
       batch: { value: 'FILE', summary: 'Send the events of this file, one JSON object a line; - for stdin.' },
       data: { value: 'JSON', summary: 'The payload: JSON, @FILE, or - for stdin.' },
-      endpoint: { value: 'ID', summary: 'To this endpoint only.' },
+      endpoint: named('endpoint', 'To this endpoint only.'),
       owner: { value: 'OWNER', summary: 'To the endpoints of this owner only.' },
-      source: { value: 'ID', summary: 'As an event of this source.' },
+      source: named('source', 'As an event of this source.'),
       'idempotency-key': { value: 'KEY', summary: 'A second event with the same key is not sent.' },
       'deliver-at': { value: 'TIME', summary: 'Deliver it at this time, such as 2026-01-31T15:04:05Z.' },
       delay: { value: 'SECONDS', summary: 'Deliver it after so many seconds.' },
@@ -72,7 +73,7 @@ const events = inGroup('Events', {
     summary: 'Shows events and deliveries as they happen.',
     flags: {
       'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
-      endpoint: { value: 'ID', summary: 'Only of this endpoint.', many: true },
+      endpoint: { ...named('endpoint', 'Only of this endpoint.'), many: true },
       status: { value: 'STATUS', oneOf: deliveryStatuses, summary: 'Only in this state.', many: true },
       only: { value: 'KIND', oneOf: ['events', 'deliveries'], summary: 'Only events, or only deliveries.' },
       count: { value: 'N', summary: 'End after so many rows.' },
@@ -95,7 +96,7 @@ const events = inGroup('Events', {
         summary: 'Where to send each delivery, such as http://localhost:3000/hooks.',
       },
       'event-type': { value: 'GLOB', summary: 'Only these event types, such as invoice.*.', many: true },
-      source: { value: 'ID', summary: 'Only events of this source.' },
+      source: named('source', 'Only events of this source.'),
       filter: { value: 'JSON', summary: 'Only events whose payload passes this filter.' },
       since: {
         value: 'TIME',
@@ -202,7 +203,7 @@ const events = inGroup('Events', {
     summary: 'Lists ordering keys in which a delivery is open or failed.',
     flags: {
       held: { summary: 'Only keys that a failed delivery holds.' },
-      subscription: { value: 'ID', summary: 'Only of this subscription.' },
+      subscription: named('subscription', 'Only of this subscription.'),
       limit,
     },
     examples: ['posthorn ordering-keys --held'],
@@ -222,7 +223,7 @@ const events = inGroup('Events', {
       'only-endpoint': { summary: 'Send only to the endpoints of --endpoint and --owner, as without this.' },
       order: orderFlag,
       ...jobFilters,
-      endpoint: { value: 'ID', summary: 'Only events for this endpoint, sent to it alone.', many: true },
+      endpoint: { ...named('endpoint', 'Only events for this endpoint, sent to it alone.'), many: true },
       owner: { value: 'OWNER', summary: 'Only events for endpoints of this owner, sent to those alone.' },
     },
     examples: ['posthorn replay 01KA2', 'posthorn replay --since 1h --owner acme --dry-run'],
@@ -293,4 +294,19 @@ const tools = inGroup('Tools', {
   },
 });
 
-export const remoteCommands: Commands = { ...setup, ...events, ...configCommands, ...tools };
+/** A command that takes names where ids are gets ids. */
+const takingNames = (command: Command): Command => ({
+  ...command,
+  load: async () => {
+    const run = await command.load();
+    const { withIds } = await import('./names.ts');
+    return async (given) => run(await withIds(given, command));
+  },
+});
+
+export const remoteCommands: Commands = Object.fromEntries(
+  Object.entries({ ...setup, ...events, ...configCommands, ...tools }).map(([name, command]) => {
+    const places = [...(command.operands ?? []), ...Object.values(command.flags ?? {})];
+    return [name, places.some(({ of }) => of !== undefined) ? takingNames(command) : command];
+  }),
+);

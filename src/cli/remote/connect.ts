@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ClientOptions, Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
+import { isId } from '../../domain/ids.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { note } from '../terminal/output.ts';
+import { type Candidate, pickOne } from './pick-one.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 
 /*
@@ -27,7 +29,7 @@ export async function connectionOf(given: Given): Promise<Connection> {
   const key = env['POSTHORN_API_KEY'] || undefined;
   const project = given.text('project') ?? (env['POSTHORN_PROJECT'] || undefined);
   if (key !== undefined) return { url: checked(url ?? DEFAULT_URL), key, project };
-  const saved = (await fromProfile(given)) ?? (await fromDataDirectory(env));
+  const saved = (await fromProfile(given)) ?? (await fromDataDirectory(env, project));
   if (saved === undefined || (url !== undefined && origin(url) !== origin(saved.url)))
     throw new StartupError(
       `there is no key${url === undefined ? '' : ` for ${url}`}; set POSTHORN_API_KEY, or run posthorn login`,
@@ -35,6 +37,8 @@ export async function connectionOf(given: Given): Promise<Connection> {
     );
   return { url: checked(url ?? saved.url), key: saved.api_key, project: project ?? saved.project };
 }
+
+type Credentials = Record<'url' | 'api_key' | 'project_id' | 'instance_key', string>;
 
 async function fromProfile(given: Given): Promise<Profile | undefined> {
   const name = given.text('profile');
@@ -45,13 +49,18 @@ async function fromProfile(given: Given): Promise<Profile | undefined> {
   return profile;
 }
 
-/** A server that was first started in this folder. */
-async function fromDataDirectory(env: NodeJS.ProcessEnv): Promise<Profile | undefined> {
+/** A server that was first started in this folder. The key of its first project opens no other one. */
+async function fromDataDirectory(
+  env: NodeJS.ProcessEnv,
+  project: string | undefined,
+): Promise<Profile | undefined> {
   const file = join(env['POSTHORN_DATA_DIR'] || '.posthorn', 'credentials.json');
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const { url, api_key, project_id } = JSON.parse(text) as Record<'url' | 'api_key' | 'project_id', string>;
-  return { url, api_key, project: project_id };
+  const credentials = JSON.parse(text) as Credentials;
+  const { url, api_key, project_id, instance_key } = credentials;
+  const isFirst = project === undefined || project === project_id;
+  return { url, api_key: isFirst ? api_key : instance_key, project: project_id };
 }
 
 function origin(url: string): string {
@@ -93,20 +102,31 @@ export async function withService<T>(
 ): Promise<T> {
   const connection = await connectionOf(given);
   return explained(connection, async () => {
-    const project = connection.project ?? (await onlyProject(connection));
+    const project = await projectOf(connection);
     return work(clientOf({ ...connection, project }, options), project);
   });
 }
 
-/** A key of one project needs no --project. */
-async function onlyProject(connection: Connection): Promise<string> {
-  const projects = await clientOf(connection).projects.list();
+/** The id of the project, which may be named. A key of one project needs no --project. */
+export async function projectOf(connection: Connection): Promise<string> {
+  const { project: text } = connection;
+  if (text !== undefined && isId(text)) return text;
+  const projects = await clientOf({ ...connection, project: undefined }).projects.list();
+  return (text === undefined ? onlyProject(projects) : namedProject(text, projects)).uid;
+}
+
+export function namedProject<One extends Candidate>(text: string, projects: readonly One[]): One {
+  const advice = `the key opens: ${projects.map(({ name, uid }) => `${name} (${uid})`).join(', ')}`;
+  return pickOne({ kind: 'project', text, advice }, projects);
+}
+
+function onlyProject(projects: readonly Candidate[]): Candidate {
   const [only] = projects;
   if (only === undefined || projects.length > 1)
     throw new StartupError(
       `the key opens ${projects.length} projects; name one with --project or POSTHORN_PROJECT`,
     );
-  return only.uid;
+  return only;
 }
 
 export async function explained<T>({ url }: Connection, work: () => Promise<T>): Promise<T> {

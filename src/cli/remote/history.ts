@@ -8,7 +8,7 @@ import type {
 } from '../../../client/src/posthorn.ts';
 import type { Given } from '../terminal/command.ts';
 import { readTime } from '../terminal/input.ts';
-import { counted, printList, printOne } from '../terminal/output.ts';
+import { counted, isTable, note, printList, printOne } from '../terminal/output.ts';
 import { withService } from './connect.ts';
 import { many, one } from './resources.ts';
 import { optional } from './trigger.ts';
@@ -78,7 +78,21 @@ export const listDeliveries = many<EventDelivery>(
   (posthorn, given) => posthorn.eventDeliveries.list(deliveryQuery(given)),
 );
 
-export const getDelivery = one((posthorn, given) => posthorn.eventDeliveries.get(given.operand()));
+export const getDelivery = (given: Given): Promise<void> =>
+  withService(given, async (posthorn) => {
+    const delivery = await posthorn.eventDeliveries.get(given.operand());
+    await printOne(given, delivery);
+    const { waits_behind: ahead } = delivery;
+    if (ahead === null || !isTable(given)) return;
+    const { event_delivery_id: id, ordering_key_id: key, acts } = ahead;
+    const commands = {
+      resend: `retry ${id}`,
+      skip: `ordering-keys skip '${key}'`,
+      send_now: `deliveries send-now ${id}`,
+    };
+    note(`posthorn: it waits for the delivery ${id}; see posthorn deliveries get ${id}`);
+    for (const act of acts) if (act !== 'cancel') note(`  posthorn ${commands[act]}`);
+  });
 
 export const listAttempts = (given: Given): Promise<void> =>
   withService(given, async (posthorn) => {

@@ -14,11 +14,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, PosthornError } from '../../../client/src/posthorn.ts';
 import { withQuery } from '../../domain/config/endpoint.ts';
 import { printable } from '../../platform/printable.ts';
-import { EXIT, StartupError, usageError } from '../../platform/startup-error.ts';
+import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { counted, line, note, printJson, styled, styledLine } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { type Connection, clientOf, connectionOf, explained } from './connect.ts';
+import { type Connection, clientOf, connectionOf, explained, projectOf } from './connect.ts';
 import { type Forwarded, forward } from './forward.ts';
 import { type ListenOptions, listenOptions } from './listen-options.ts';
 
@@ -61,13 +61,10 @@ export async function listen(given: Given): Promise<number> {
   const options = listenOptions(given);
   const connection = await connectionOf(given);
   // A refused upgrade has no reason that a client can read. This call has.
-  const project = await explained(connection, async () => {
-    const client = clientOf(connection);
-    if (connection.project !== undefined) return (await client.projects.get(connection.project)).uid;
-    const [only, other] = await client.projects.list();
-    if (only === undefined || other !== undefined) throw usageError('name the project with --project');
-    return only.uid;
-  });
+  const project = await explained(
+    connection,
+    async () => (await clientOf(connection).projects.get(await projectOf(connection))).uid,
+  );
   const listener = new Listener(given, { ...options, connection, project });
   terminal().once('SIGINT', () => listener.stop());
   terminal().once('SIGTERM', () => listener.stop());

@@ -5,7 +5,7 @@ import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { clientOf, explained } from './connect.ts';
+import { clientOf, explained, namedProject } from './connect.ts';
 import { readProfiles, saveProfiles } from './profiles.ts';
 
 /** Checks a key and saves it as a profile, which commands use from then on. */
@@ -16,12 +16,8 @@ export async function login(given: Given): Promise<void> {
   const connection = { url, key, project: undefined };
   const projects = await explained(connection, () => clientOf(connection).projects.list());
   const wanted = given.text('project') ?? (given.env['POSTHORN_PROJECT'] || undefined);
-  const found = projects.find(({ uid, name }) => uid === wanted || name === wanted);
-  if (wanted !== undefined && found === undefined)
-    throw new StartupError(
-      `the key does not open the project ${wanted}; it opens: ${projects.map(({ uid }) => uid).join(', ')}`,
-    );
-  const project = found ?? (projects.length === 1 ? projects[0] : undefined);
+  const only = projects.length === 1 ? projects[0] : undefined;
+  const project = wanted === undefined ? only : namedProject(wanted, projects);
   const name = given.text('profile') ?? 'default';
   const { profiles } = await readProfiles(given.env);
   const profile = { url, api_key: key, ...(project !== undefined && { project: project.uid }) };

@@ -1,18 +1,26 @@
-import { type Command, type Flag, inGroup, type Run, type Ungrouped } from '../terminal/command.ts';
+import {
+  type Command,
+  type Flag,
+  inGroup,
+  type NamedKind,
+  type Run,
+  type Ungrouped,
+} from '../terminal/command.ts';
 import {
   data,
   endpointsFlag,
-  ID,
   limit,
+  named,
+  oneOfKind,
   ownerFlag,
   queryFlag,
   remote,
   secret,
 } from '../terminal/shared-flags.ts';
 
-/** The commands of one kind of resource. `load` finds the verbs by name. All but `list` and `create` take an id. */
+/** The commands of one kind of resource. `load` finds the verbs by name. All but `list` and `create` take one of it. */
 function resource(
-  noun: string,
+  [noun, of]: readonly [plural: string, of: NamedKind],
   verbs: Record<string, Pick<Command, 'summary' | 'details' | 'flags' | 'examples'>>,
   load: () => Promise<Readonly<Record<string, Run>>>,
 ): Record<string, Ungrouped> {
@@ -23,7 +31,7 @@ function resource(
         if (run === undefined) throw new Error(`${noun} has no ${verb}`);
         return run;
       };
-      const operands = verb === 'list' || verb === 'create' ? [] : [ID];
+      const operands = verb === 'list' || verb === 'create' ? [] : [oneOfKind(of)];
       return [`${noun} ${verb}`, remote({ operands, ...declared, load: loadVerb })];
     }),
   );
@@ -40,8 +48,8 @@ const endpointFields: Record<string, Flag> = {
 };
 const subscriptionFields: Record<string, Flag> = {
   name: { value: 'NAME', summary: 'The name.' },
-  endpoint: { value: 'ID', summary: 'The endpoint.' },
-  source: { value: 'ID', summary: 'Only events of this source.' },
+  endpoint: named('endpoint', 'The endpoint.'),
+  source: named('source', 'Only events of this source.'),
   'event-type': { value: 'GLOB', summary: 'An event type, or a beginning such as invoice.*.', many: true },
   data,
 };
@@ -58,7 +66,7 @@ const sourceFields: Record<string, Flag> = {
 
 export const configCommands = inGroup('Config', {
   ...resource(
-    'endpoints',
+    ['endpoints', 'endpoint'],
     {
       list: {
         summary: 'Lists endpoints.',
@@ -110,7 +118,7 @@ export const configCommands = inGroup('Config', {
     async () => (await import('./resources.ts')).endpoints,
   ),
   ...resource(
-    'subscriptions',
+    ['subscriptions', 'subscription'],
     {
       list: {
         summary: 'Lists subscriptions.',
@@ -142,7 +150,7 @@ export const configCommands = inGroup('Config', {
     async () => (await import('./resources.ts')).subscriptions,
   ),
   ...resource(
-    'sources',
+    ['sources', 'source'],
     {
       list: { summary: 'Lists sources.', flags: { limit }, examples: ['posthorn sources'] },
       get: { summary: 'Shows a source.', examples: ['posthorn sources get 01KA5'] },
@@ -171,7 +179,7 @@ export const configCommands = inGroup('Config', {
     async () => (await import('./resources.ts')).sources,
   ),
   ...resource(
-    'portal-links',
+    ['portal-links', 'portal link'],
     {
       list: {
         summary: 'Lists portal links.',

@@ -141,13 +141,14 @@ export const endpoints: Record<string, Run> = {
 const SHOWN_CHARS = 200;
 
 function attemptText(attempt: TestAttempt): string[] {
-  const { status, http_status, error, outcome, timings, url, response_data } = attempt;
+  const { status, http_status, error, outcome, timings, url, response_data, cb_state: breaker } = attempt;
   const { totalMs } = timings;
   const took = typeof totalMs === 'number' ? ` in ${Math.round(totalMs)} ms` : '';
   const answer = response_data.slice(0, SHOWN_CHARS);
   return [
     `${status ? 'delivered' : 'failed'}: ${http_status || `${error} (${outcome})`}${took}, ${url}`,
     ...(answer === '' ? [] : [`answer: ${answer}`]),
+    ...(breaker === 'closed' ? [] : [`The test went through the circuit breaker. It stays ${breaker}.`]),
   ];
 }
 

@@ -9,7 +9,8 @@ type Group = ListFailuresResult['groups'][number];
 const NOT_ALL = 'posthorn: not all failing deliveries were read; narrow it with --since or --endpoint';
 
 const failureColumns: readonly Column<Group>[] = [
-  ['ENDPOINT', ({ endpoint_name, endpoint_id }) => endpoint_name || endpoint_id],
+  ['UID', ({ endpoint_id }) => endpoint_id],
+  ['ENDPOINT', ({ endpoint_name }) => endpoint_name],
   ['OWNER', ({ owner_id }) => owner_id],
   ['OUTCOME', ({ outcome, muted }) => (muted === null ? outcome : `${outcome} (muted)`)],
   ['FAILED', ({ failed }) => failed],
@@ -51,6 +52,8 @@ export const status: Run = (given) =>
     if (!isTable(given)) return printOne(given, read);
     for (const sentence of sentences(read)) line(sentence);
     if (read.endpoints.length > 0) await printList(given, read.endpoints, troubleColumns);
+    if (read.endpoints.length < troublesOf(read).troubled)
+      note(`posthorn: the first ${read.endpoints.length} of these endpoints are listed`);
   });
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
@@ -76,15 +79,19 @@ async function readStatus(posthorn: Posthorn) {
   };
 }
 
-function sentences({ by_state, waiting, complete, last_24_hours: past }: Status): string[] {
+function troublesOf({ by_state: { ok: _ok, recovered: _recovered, ...byTrouble } }: Status) {
+  return { byTrouble, troubled: Object.values(byTrouble).reduce((sum, count) => sum + count, 0) };
+}
+
+function sentences(read: Status): string[] {
+  const { waiting, complete, last_24_hours: past } = read;
   const listed = (counts: object) =>
     Object.entries(counts as Record<string, number>)
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   const total = Object.values(waiting).reduce((sum, count) => sum + count, 0);
-  const { ok: _ok, recovered: _recovered, ...byTrouble } = by_state;
-  const troubled = Object.values(byTrouble).reduce((sum, count) => sum + count, 0);
+  const { byTrouble, troubled } = troublesOf(read);
   return [
     troubled === 0
       ? 'Every endpoint takes its deliveries.'

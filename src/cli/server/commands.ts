@@ -32,7 +32,7 @@ const server = (name: string, { load, ...command }: Declared): Command => ({
 });
 
 const file = (summary: string): readonly Operand[] => [{ name: 'FILE', summary }];
-const project = { value: 'ID', summary: 'The project.' };
+const project = { value: 'ID|NAME', summary: 'The project.' };
 const email = { value: 'EMAIL', summary: 'The address of the person.' };
 
 const doctor: Command = {

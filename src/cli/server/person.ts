@@ -2,7 +2,7 @@ import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
 import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
-import { callApi } from './call-api.ts';
+import { callApi, projectPath } from './call-api.ts';
 
 interface WithLink {
   person: { email: string };
@@ -19,11 +19,7 @@ export async function createPersonCommand(config: Config, given: Given): Promise
     throw new StartupError(`--role ${role} needs --project; without it the person administers the instance`);
   const { link } = (await (project === undefined
     ? callApi(config, '/api/v1/people', { email, name })
-    : callApi(config, `/api/v1/projects/${encodeURIComponent(project)}/people`, {
-        email,
-        name,
-        role,
-      }))) as WithLink;
+    : callApi(config, `${await projectPath(config, project)}/people`, { email, name, role }))) as WithLink;
   line(link ?? `${email} has an account already and can use it.`);
 }
 

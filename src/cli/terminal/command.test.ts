@@ -36,7 +36,9 @@ describe('the table of commands', () => {
 
   it('shows --project where it is not the connection', () => {
     const create = commands['key create'] as Command;
-    expect(usageOf('key create', create)).toBe('key create [--project ID] [--name NAME] [--expires-at TIME]');
+    expect(usageOf('key create', create)).toBe(
+      'key create [--project ID|NAME] [--name NAME] [--expires-at TIME]',
+    );
     expect(usageOf('events get', commands['events get'] as Command)).toBe('events get ID');
   });
 

@@ -17,9 +17,14 @@ export interface Command {
 
 export type Group = 'Server' | 'Setup' | 'Events' | 'Config' | 'A project as a file' | 'Tools';
 
+/** The kinds of things whose name a user may give in place of the id. */
+export type NamedKind = 'endpoint' | 'subscription' | 'source' | 'portal link';
+
 export interface Operand {
   name: string;
   summary: string;
+  /** It is the id or the name of one of these. */
+  of?: NamedKind;
   optional?: boolean;
   many?: boolean;
 }
@@ -30,6 +35,8 @@ export interface Flag {
   value?: string;
   /** The values that are allowed. */
   oneOf?: readonly string[];
+  /** Its value is the id or the name of one of these. */
+  of?: NamedKind;
   /** May be given several times. */
   many?: boolean;
   short?: string;
@@ -45,17 +52,15 @@ export function inGroup(group: Group, commands: Record<string, Ungrouped>): Comm
   return Object.fromEntries(Object.entries(commands).map(([name, command]) => [name, { group, ...command }]));
 }
 
+type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
 /** The arguments that the user gave. */
 export class Given {
   readonly operands: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  readonly #values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+  readonly #values: Values;
 
-  constructor(
-    values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>,
-    operands: readonly string[],
-    env: NodeJS.ProcessEnv,
-  ) {
+  constructor(values: Values, operands: readonly string[], env: NodeJS.ProcessEnv) {
     this.#values = values;
     this.operands = operands;
     this.env = env;
@@ -86,6 +91,11 @@ export class Given {
     if (value === undefined) return undefined;
     if (!/^[1-9]\d{0,8}$/.test(value)) throw usageError(`--${flag} must be a whole number from 1 on`);
     return Number(value);
+  }
+
+  /** Values of some flags, and the operands, are replaced. */
+  with(texts: Readonly<Record<string, string[]>>, operands: readonly string[]): Given {
+    return new Given({ ...this.#values, ...texts }, operands, this.env);
   }
 
   operand(index = 0): string {
@@ -158,7 +168,7 @@ function checkValue(flag: string, oneOf: readonly string[] | undefined, given: r
 /** The flags that every command of a service has. The usage names only the others. */
 export const connectionFlags: Readonly<Record<string, Flag>> = {
   url: { value: 'URL', summary: 'Address of the service, instead of POSTHORN_URL or the profile.' },
-  project: { value: 'ID', summary: 'The project, instead of POSTHORN_PROJECT or the profile.' },
+  project: { value: 'ID|NAME', summary: 'The project, instead of POSTHORN_PROJECT or the profile.' },
   profile: { value: 'NAME', summary: 'The profile of posthorn login to use.' },
 };
 

@@ -60,7 +60,7 @@ export async function printList<T extends object>(
   items: readonly T[],
   columns: readonly Column<T>[],
 ): Promise<void> {
-  if (given.has('quiet')) return printIds(items);
+  if (given.has('quiet')) return printIds(items, columns[0]?.[1]);
   if (isTable(given)) return items.length === 0 ? note('none found') : printTable(items, columns);
   return printValue(given, items);
 }
@@ -77,8 +77,10 @@ export async function printOne(given: Given, item: object, text?: readonly strin
   if (payload !== undefined && payload !== null) printJson(payload, 2);
 }
 
-function printIds(items: readonly object[]): void {
-  for (const item of items) if ('uid' in item) line(String(item.uid));
+/** Each id once. Rows without one of their own have it in the first column. */
+function printIds<T extends object>(items: readonly T[], first?: (item: T) => unknown): void {
+  const ids = items.map((item) => ('uid' in item ? item.uid : first?.(item)));
+  for (const id of new Set(ids)) if (typeof id === 'string') line(id);
 }
 
 /** Whether the output is for people. */

@@ -1,5 +1,12 @@
 import { deliveryGates, deliveryStatuses } from '../../domain/delivery.ts';
-import { connectionFlags, type Flag, outputFlags, type Ungrouped } from './command.ts';
+import {
+  connectionFlags,
+  type Flag,
+  type NamedKind,
+  type Operand,
+  outputFlags,
+  type Ungrouped,
+} from './command.ts';
 
 /** The arguments that several commands have. */
 
@@ -10,6 +17,14 @@ export const remote = <One extends Ungrouped>(command: One): One => ({
 });
 
 export const ID = { name: 'ID', summary: 'The id.' };
+/** The id or the name of a thing. */
+export const oneOfKind = (of: NamedKind): Operand => ({
+  name: 'ID',
+  of,
+  summary: `The id, or the name if no other ${of} has it.`,
+});
+/** A flag whose value is the id or the name of a thing. */
+export const named = (of: NamedKind, summary: string): Flag => ({ value: 'ID|NAME', of, summary });
 export const IDS = {
   name: 'ID',
   summary: 'The ids. Without them, filters choose.',
@@ -34,23 +49,28 @@ export const ownerFlag: Record<string, Flag> = {
 export const queryFlag: Record<string, Flag> = {
   query: { value: 'TEXT', summary: 'Only those with this text.' },
 };
+/** A search without dates has an end that its answer does not show. */
+const BACK = 'without --since as far back as search_policy of the project';
+const textFlag: Record<string, Flag> = {
+  query: { value: 'TEXT', summary: `Only those with this text, ${BACK}.` },
+};
 export const endpointsFlag: Record<string, Flag> = {
-  endpoint: { value: 'ID', summary: 'Only for this endpoint.', many: true },
+  endpoint: { ...named('endpoint', 'Only for this endpoint.'), many: true },
 };
 
 /** The filters of events that a job can have. */
 export const jobFilters: Record<string, Flag> = {
   ...timeFlags,
   ...endpointsFlag,
-  source: { value: 'ID', summary: 'Only of this source.', many: true },
+  source: { ...named('source', 'Only of this source.'), many: true },
   ...ownerFlag,
   'idempotency-key': { value: 'KEY', summary: 'Only with this idempotency key.' },
 };
 
 export const eventFilters: Record<string, Flag> = {
   ...jobFilters,
-  ...queryFlag,
-  body: { value: 'JSON', summary: 'Only events whose payload contains this object.' },
+  ...textFlag,
+  body: { value: 'JSON', summary: `Only events whose payload contains this object, ${BACK}.` },
 };
 
 export const deliveryFilters: Record<string, Flag> = {
@@ -64,7 +84,7 @@ export const deliveryFilters: Record<string, Flag> = {
   },
   'event-type': { value: 'TYPE', summary: 'Only of this event type.' },
   event: { value: 'ID', summary: 'Only of this event.' },
-  subscription: { value: 'ID', summary: 'Only of this subscription.' },
+  subscription: named('subscription', 'Only of this subscription.'),
   ...ownerFlag,
   outcome: {
     value: 'OUTCOME',
@@ -77,7 +97,7 @@ export const deliveryFilters: Record<string, Flag> = {
     summary: 'Only those that wait for this.',
     many: true,
   },
-  ...queryFlag,
+  ...textFlag,
 };
 
 export const orderFlag: Flag = {

@@ -1,18 +1,14 @@
-/** Shell commands that work as they are: they read key and project from the file that the first start wrote. */
-export function sendCommand(project: string, type = 'invoice.paid'): string {
+import { keyCommand } from './project-key.ts';
+
+/** Shell commands that work as they are, in the folder of the first start. */
+export function callCommand(project: string, path: string, body: object): string {
   return [
-    `key=$(node -p "require('./.posthorn/credentials.json').api_key")`,
-    `curl -s ${location.origin}/api/v1/projects/${project}/events/broadcast \\`,
+    keyCommand(project),
+    `curl -s ${location.origin}/api/v1/projects/${project}/${path} \\`,
     `  -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \\`,
-    `  -d '{"event_type": "${type}", "data": {"invoice": 7}}'`,
+    `  -d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`,
   ].join('\n');
 }
 
-export function createCommand(project: string, path: string, body: object): string {
-  return [
-    `key=$(node -p "require('./.posthorn/credentials.json').api_key")`,
-    `curl -s ${location.origin}/api/v1/projects/${project}/${path} \\`,
-    `  -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \\`,
-    `  -d '${JSON.stringify(body)}'`,
-  ].join('\n');
-}
+export const sendCommand = (project: string, type = 'invoice.paid', data: unknown = { invoice: 7 }): string =>
+  callCommand(project, 'events/broadcast', { event_type: type, data });

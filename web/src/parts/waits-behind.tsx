@@ -15,7 +15,7 @@ interface Props {
 }
 
 /** The delivery that has to end before this one, and what its state allows to do about it. */
-export function WaitsBehind({ ahead: { delivery_id: id, acts }, mayRetry, children }: Props) {
+export function WaitsBehind({ ahead: { event_delivery_id: id, acts }, mayRetry, children }: Props) {
   const { deliveries: t } = useWords();
   const { eventDeliveries } = useSite().api;
   return (

@@ -72,7 +72,7 @@ function Acts({ delivery }: { delivery: WholeEventDelivery }) {
   );
 }
 
-function ActsAhead({ ahead: { acts, delivery_id: id, ordering_key_id: key } }: { ahead: Ahead }) {
+function ActsAhead({ ahead: { acts, event_delivery_id: id, ordering_key_id: key } }: { ahead: Ahead }) {
   const { api } = useProject();
   return (
     <>

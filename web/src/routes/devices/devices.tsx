@@ -84,7 +84,7 @@ export function Devices() {
             <EmptyState
               title="No device listens"
               text="A device is a program that gets deliveries without a public URL. This command forwards them to a program on your machine:"
-              command="npx posthorn listen --forward-to http://localhost:3000/hooks"
+              command={`npx posthorn listen --project ${id} --forward-to http://localhost:3000/hooks`}
             />
           ) : (
             <PlainTable label="Devices" rows={rows} columns={columns} rowKey={({ device }) => device.uid} />

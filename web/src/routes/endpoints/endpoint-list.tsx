@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, EndpointHealth, ListEndpointsQuery } from 'posthorn-client';
 import { useMemo } from 'react';
 import { AgentMark } from '../../dashboard/agent-mark.tsx';
-import { createCommand } from '../../dashboard/commands.ts';
+import { callCommand } from '../../dashboard/commands.ts';
 import { createdColumn, customerColumn } from '../../dashboard/lists/list-columns.tsx';
 import { CUSTOMER, type ListFilters } from '../../dashboard/lists/list-filters.tsx';
 import { ResourceList } from '../../dashboard/lists/resource-list.tsx';
@@ -83,7 +83,7 @@ export function EndpointList() {
         use: 'createEndpoint',
         form: AddEndpoint,
         text: 'An endpoint is a URL, or a queue or topic of a broker, that receives events.',
-        command: createCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' }),
+        command: callCommand(id, 'endpoints', { name: 'my receiver', url: 'http://127.0.0.1:4000/' }),
       }}
     />
   );

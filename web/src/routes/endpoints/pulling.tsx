@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint } from 'posthorn-client';
-import { createCommand } from '../../dashboard/commands.ts';
+import { callCommand } from '../../dashboard/commands.ts';
 import { plural } from '../../data/delivery-state.ts';
 import { useProject } from '../../data/project.ts';
 import { PageLink } from '../../parts/page-link.tsx';
@@ -38,7 +38,7 @@ export function Pulling({ endpoint: { uid } }: { endpoint: Endpoint }) {
         </p>
         <CodeBlock
           label="Command"
-          text={createCommand(id, `endpoints/${uid}/pull`, { max: 10, wait_seconds: 5 })}
+          text={callCommand(id, `endpoints/${uid}/pull`, { max: 10, wait_seconds: 5 })}
         />
       </div>
     </Section>

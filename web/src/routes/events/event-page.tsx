@@ -1,4 +1,5 @@
 import type { WholeEvent } from 'posthorn-client';
+import { sendCommand } from '../../dashboard/commands.ts';
 import { CustomerLinks } from '../../dashboard/customer-link.tsx';
 import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { May } from '../../dashboard/may.tsx';
@@ -26,7 +27,7 @@ function EventView({ event }: { event: WholeEvent }) {
   return (
     <>
       <PageHead title={event.event_type} beside={<Id value={event.uid} what="event id" />}>
-        <CopyButton text={() => resendCommand(project, event)}>Copy as curl</CopyButton>
+        <CopyButton text={() => sendCommand(project, event.event_type, event.data)}>Copy as curl</CopyButton>
         <May use="replayEvent">
           <ActButton
             look="main"
@@ -89,12 +90,3 @@ const headerText = (headers: WholeEvent['headers']): string =>
   Object.entries(headers)
     .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
     .join('\n') || 'none';
-
-function resendCommand(project: string, event: WholeEvent): string {
-  const body = JSON.stringify({ event_type: event.event_type, data: event.data }).replaceAll("'", `'\\''`);
-  return [
-    `curl -s ${location.origin}/api/v1/projects/${project}/events/broadcast \\`,
-    `  -H "Authorization: Bearer $POSTHORN_KEY" -H 'Content-Type: application/json' \\`,
-    `  -d '${body}'`,
-  ].join('\n');
-}

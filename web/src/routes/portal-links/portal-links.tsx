@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PortalLink } from 'posthorn-client';
 import { type ReactElement, useState } from 'react';
-import { createCommand } from '../../dashboard/commands.ts';
+import { callCommand } from '../../dashboard/commands.ts';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useProject } from '../../data/project.ts';
@@ -79,7 +79,7 @@ export function PortalLinks() {
             <EmptyState
               title="No portal links yet"
               text="A link shows a customer their own endpoints and deliveries, and nothing else."
-              command={createCommand(id, 'portal-links', { name: 'customer 7', owner_id: 'customer-7' })}
+              command={callCommand(id, 'portal-links', { name: 'customer 7', owner_id: 'customer-7' })}
             >
               {add}
             </EmptyState>

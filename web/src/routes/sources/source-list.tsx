@@ -1,5 +1,5 @@
 import type { ListSourcesQuery, Source } from 'posthorn-client';
-import { createCommand } from '../../dashboard/commands.ts';
+import { callCommand } from '../../dashboard/commands.ts';
 import { createdColumn } from '../../dashboard/lists/list-columns.tsx';
 import type { ListFilters } from '../../dashboard/lists/list-filters.tsx';
 import { ResourceList } from '../../dashboard/lists/resource-list.tsx';
@@ -52,7 +52,7 @@ export function SourceList() {
         use: 'createSource',
         form: AddSource,
         text: 'A source receives webhooks of other services, or messages of a broker, and turns them into events.',
-        command: createCommand(id, 'sources', { name: 'incoming', type: 'http', verifier: { type: 'noop' } }),
+        command: callCommand(id, 'sources', { name: 'incoming', type: 'http', verifier: { type: 'noop' } }),
       }}
     />
   );
