@@ -82,6 +82,16 @@ test('failures are grouped by endpoint and cause, the largest first', async () =
   expect(await other.get(`/failures?endpointId=${broken.uid}`)).toEqual({ groups: [], complete: true });
 });
 
+test('a group of an endpoint that was deleted keeps its name', async () => {
+  const other = await app.newProject();
+  const { endpoint } = await subscribe(other, 'http://127.0.0.1:9/', { endpoint: { name: 'Gone' } });
+  await other.post('/events/broadcast', { event_type: 'a', data: {} });
+  const groups = async () => (await other.get('/failures')).groups;
+  expect(await eventually(groups, { length: 1 })).toMatchObject([{ endpoint_deleted: false }]);
+  await other.delete(`/endpoints/${endpoint.uid}`);
+  expect(await groups()).toMatchObject([{ endpoint_name: 'Gone', endpoint_deleted: true }]);
+});
+
 test('a group began with the first failure of its oldest delivery, and no retry moves that', async () => {
   const retried = await app.newProject({ strategy: { type: 'linear', duration: 1, retry_count: 100 } });
   await subscribe(retried, `${receiver.url}/busy`);
@@ -260,6 +270,8 @@ test('a retry of one cause sends just those again', async () => {
     () => project.get(`/eventdeliveries?endpointId=${broken.uid}&status=Failure`),
     ({ content }) => content.length === 3 && content.every((row: Json) => row.metadata.num_trials === 2),
   );
+  const { result } = await project.get(`/jobs/${job.uid}`);
+  expect(result).toEqual({ delivered: 0, failed: 3, retrying: 0, waiting: 0 });
 });
 
 test('a project has at most 500 muted groups, and one that is muted already can get another end', async () => {

@@ -4,6 +4,7 @@ import { idTime } from '../../domain/ids.ts';
 import { nullable, Type } from '../../platform/type.ts';
 import { maySendNow } from '../../routing/gate.ts';
 import type { ProjectRouting } from '../../routing/project-routing.ts';
+import { deletedEndpoints, type NamedEndpoint } from '../../store/config/endpoints.ts';
 import type { FailureGroup } from '../../store/history/failure-groups.ts';
 import { listFailureMutes, type NamedMuteRow } from '../../store/saved/failure-mutes.ts';
 import type { ReadContext } from '../http/context.ts';
@@ -22,6 +23,7 @@ const Failures = Type.Object({
     Type.Object({
       endpoint_id: Type.String(),
       endpoint_name: Type.String(),
+      endpoint_deleted: Type.Boolean(),
       owner_id: Type.String(),
       outcome: Type.String({
         description:
@@ -68,6 +70,8 @@ export function registerFailures(app: FastifyInstance, context: ReadContext): vo
       const filter = await deliveryFilter(context, { project, scope }, query);
       const routing = await context.cache.get(project.id);
       const { groups, isComplete } = await findFailures(context, project.id, filter);
+      const ids = groups.map(({ endpoint_id }) => endpoint_id).filter((id) => !routing.endpoints.has(id));
+      const deleted = await deletedEndpoints(context.db, project.id, ids);
       const rows = scope === undefined ? await listFailureMutes(context.db, project.id) : [];
       const mutes = new Map(rows.map((row) => [groupKey(row), row]));
       const nowMs = context.now();
@@ -75,7 +79,7 @@ export function registerFailures(app: FastifyInstance, context: ReadContext): vo
       return {
         groups: sorted
           .slice(0, MAX_GROUPS)
-          .map((group) => toGroup(group, routing, { mute: mutes.get(groupKey(group)), nowMs })),
+          .map((group) => toGroup(group, routing, { mute: mutes.get(groupKey(group)), deleted, nowMs })),
         complete: isComplete && sorted.length <= MAX_GROUPS,
       };
     },
@@ -85,14 +89,16 @@ export function registerFailures(app: FastifyInstance, context: ReadContext): vo
 function toGroup(
   group: FailureGroup,
   routing: ProjectRouting,
-  { mute, nowMs }: { mute: NamedMuteRow | undefined; nowMs: number },
+  known: { mute: NamedMuteRow | undefined; deleted: ReadonlyMap<string, NamedEndpoint>; nowMs: number },
 ): Static<typeof Failures>['groups'][number] {
   const routed = routing.endpoints.get(group.endpoint_id);
-  const endpoint = routed?.row;
+  const { mute, deleted, nowMs } = known;
+  const endpoint = routed?.row ?? deleted.get(group.endpoint_id);
   const { endpoint_id, outcome, retrying, failed } = group;
   return {
     endpoint_id,
     endpoint_name: endpoint?.name ?? '',
+    endpoint_deleted: routed === undefined,
     owner_id: endpoint?.owner_id ?? '',
     outcome,
     description: group.description ?? '',

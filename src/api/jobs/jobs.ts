@@ -23,6 +23,7 @@ import type { ReadContext, SendContext } from '../http/context.ts';
 import { crud } from '../http/crud.ts';
 import { iso, isoOrNull, NullableTime, Time } from '../http/fields.ts';
 import { DryRun } from './dry-run.ts';
+import { JobResult, resultOf } from './job-result.ts';
 
 const DRY_RUN = 'dry_run';
 
@@ -49,6 +50,7 @@ export const Job = Type.Object({
   failed: Type.Integer({ description: 'Rows that could not be processed.' }),
   rate: nullable(Type.Integer(), 'Rows per second at most; null: as fast as it can.'),
   error: Type.String({ description: 'Why the job failed.' }),
+  result: JobResult,
   dry_run: nullable(DryRun, 'The counts for a call with `dry_run=true`; else null.'),
   started_at: NullableTime,
   finished_at: NullableTime,
@@ -84,7 +86,11 @@ function concerned({ type, input }: Pick<JobRow, 'type' | 'input'>, routing: Pro
   return { endpoint_id: first, endpoint_name, owner_id, endpoints };
 }
 
-function toJob(row: JobRow, routing: ProjectRouting): Static<typeof Job> {
+function toJob(
+  row: JobRow,
+  routing: ProjectRouting,
+  result: Static<typeof JobResult> = null,
+): Static<typeof Job> {
   return {
     uid: row.id,
     project_id: row.project_id,
@@ -97,6 +103,7 @@ function toJob(row: JobRow, routing: ProjectRouting): Static<typeof Job> {
     failed: row.failed,
     rate: row.rate,
     error: row.error ?? '',
+    result,
     dry_run: null,
     started_at: isoOrNull(row.started_at),
     finished_at: isoOrNull(row.finished_at),
@@ -123,6 +130,7 @@ export function unstartedJob(
     failed: 0,
     rate: job.rate ?? null,
     error: '',
+    result: null,
     dry_run: dryRun,
     started_at: null,
     finished_at: null,
@@ -155,9 +163,10 @@ export function registerJobs(app: FastifyInstance, context: ReadContext): void {
       const isOwn = row?.actor_type === actor.type && row.actor_id === actor.id;
       return scope === undefined || isOwn ? row : undefined;
     },
-    view: async ({ project }) => {
+    view: async ({ project }, [first, ...more]) => {
       const routing = await cache.get(project.id);
-      return (row: JobRow) => toJob(row, routing);
+      const result = first === undefined || more.length > 0 ? null : await resultOf(context, first);
+      return (row: JobRow) => toJob(row, routing, result);
     },
   });
   job.pages({

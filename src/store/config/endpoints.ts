@@ -109,3 +109,19 @@ export class EndpointStore extends SealedTable<EndpointRow> {
 }
 
 const notDevice = (row: EndpointRow | undefined) => (row?.delivery === 'device' ? undefined : row);
+
+export type NamedEndpoint = Pick<EndpointRow, 'name' | 'owner_id'>;
+
+/** Names of endpoints that were deleted, as long as their rows are kept. */
+export async function deletedEndpoints(
+  db: Queryable,
+  projectId: ProjectId,
+  ids: readonly string[],
+): Promise<Map<string, NamedEndpoint>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<NamedEndpoint & { id: string }>(
+    'select id, name, owner_id from endpoints where project_id = $1 and id = any($2) and deleted_at is not null',
+    [projectId, [...new Set(ids)]],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}

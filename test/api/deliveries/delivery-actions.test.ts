@@ -120,6 +120,8 @@ test('a batch retry takes failed and discarded deliveries, and counts those that
   expect(job).toMatchObject({ type: 'batch_retry', total: 2 });
   expect(await jobEnds(job)).toMatchObject({ status: 'completed', total: 2, done: 1, failed: 1 });
   await settled(failed.uid, 'Success');
+  const { result } = await project.get(`/jobs/${job.uid}`);
+  expect(result).toEqual({ delivered: 1, failed: 0, retrying: 0, waiting: 0 });
   const { message } = await project.post('/eventdeliveries/batchretry?status=Success', undefined, 400);
   expect(message).toContain('forceresend');
   await project.post('/eventdeliveries/batchretry?status=Nonsense', undefined, 400);

@@ -11,15 +11,23 @@ export function OnOffBadge({ on, off = 'Inactive' }: { on: boolean; off?: string
 const JOB_LOOKS: Readonly<Record<Job['status'], StateLook>> = {
   queued: { tone: 'due', shape: 'clock', word: 'Queued' },
   running: { tone: 'run', shape: 'arrow', word: 'Running' },
-  completed: { tone: 'ok', shape: 'check', word: 'Completed' },
+  completed: { tone: 'off', shape: 'check', word: 'Completed' },
   cancelled: { tone: 'off', shape: 'slash', word: 'Stopped' },
   dry_run: { tone: 'off', shape: 'clock', word: 'Dry run' },
   failed: { tone: 'bad', shape: 'cross', word: 'Failed' },
 };
 
-export const JobBadge = ({ job }: { job: Pick<Job, 'status'> }) => (
-  <StateBadge look={JOB_LOOKS[job.status]} />
+export const JobBadge = ({ job }: { job: Pick<Job, 'status' | 'result' | 'done'> }) => (
+  <StateBadge look={resultLook(job) ?? JOB_LOOKS[job.status]} />
 );
+
+/** A completed job may have sent deliveries that all failed again. */
+function resultLook({ result, done }: Pick<Job, 'result' | 'done'>): StateLook | undefined {
+  if (result === null) return undefined;
+  const { delivered, failed, retrying } = result;
+  if (delivered >= done) return { tone: 'ok', shape: 'check', word: 'All delivered' };
+  return failed + retrying >= done ? { tone: 'bad', shape: 'cross', word: 'All failed again' } : undefined;
+}
 
 export const JOB_WORDS: Readonly<Record<Job['type'], string>> = {
   batch_replay: 'Replay',

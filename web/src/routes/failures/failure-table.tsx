@@ -41,7 +41,11 @@ export function FailureTable({ groups, time, acts, tick, areMuted = false }: Pro
       cell: (group) => (
         <>
           {tick(group)}
-          <PageLink to={`endpoints/${group.endpoint_id}`}>{group.endpoint_name}</PageLink>
+          {group.endpoint_deleted ? (
+            `${group.endpoint_name} (deleted)`
+          ) : (
+            <PageLink to={`endpoints/${group.endpoint_id}`}>{group.endpoint_name}</PageLink>
+          )}
         </>
       ),
     },

@@ -12,6 +12,7 @@ import { Id } from '../../ui/text/id.tsx';
 import { count } from '../../ui/text/numbers.ts';
 import { Time } from '../../ui/text/time.tsx';
 
+const waits = ({ result }: Job): boolean => (result?.waiting ?? 0) > 0;
 const isOver = ({ status }: Job): boolean => status !== 'queued' && status !== 'running';
 
 export const JobPage = () => (
@@ -20,11 +21,20 @@ export const JobPage = () => (
     title="Jobs"
     noun="job"
     load={({ jobs }, id) => jobs.get(id)}
-    everyMs={(job) => (job !== undefined && isOver(job) ? undefined : 500)}
+    everyMs={(job) => (job === undefined || !isOver(job) ? 500 : waits(job) ? 2000 : undefined)}
   >
     {(job) => <JobView job={job} />}
   </RowPage>
 );
+
+function resultText({ delivered, failed, retrying, waiting }: NonNullable<Job['result']>): string {
+  const parts = [
+    `${count(delivered)} delivered`,
+    `${count(failed + retrying)} failed again${retrying > 0 ? `, ${count(retrying)} of them will be retried` : ''}`,
+    ...(waiting > 0 ? [`${count(waiting)} not sent yet`] : []),
+  ];
+  return `Since then: ${parts.join(', ')}.`;
+}
 
 function JobView({ job }: { job: Job }) {
   const { api } = useProject();
@@ -48,6 +58,7 @@ function JobView({ job }: { job: Job }) {
       <p className="mb-2 text-base">
         {count(job.done)} of {count(job.total)} done{job.failed > 0 && `, ${count(job.failed)} failed`}
       </p>
+      {job.result !== null && <p className="mb-2">{resultText(job.result)}</p>}
       <progress
         className="mb-4 h-2 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-part-4 [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-part-4"
         aria-label="Progress"
